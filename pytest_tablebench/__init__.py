@@ -1,0 +1,87 @@
+"""Measure how well language models read and reason over tables, inside pytest.
+
+The names below are the public surface for use in code; they are loaded when first used, so
+that importing the package (as pytest does for its plugin) costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_tablebench.assertions import (
+        WrongAnswer,
+        assert_accuracy,
+        assert_exact_match,
+        assert_score,
+        assert_token_f1,
+    )
+    from pytest_tablebench.errors import (
+        DataError,
+        DataMissing,
+        ModelError,
+        SettingsError,
+        TableBenchError,
+        TableError,
+    )
+    from pytest_tablebench.metrics import Score, postprocess, score
+    from pytest_tablebench.perturbations import perturb
+    from pytest_tablebench.scoring import score_answer
+    from pytest_tablebench.serializers import serialize
+    from pytest_tablebench.table import Table
+
+__all__ = [
+    "DataError",
+    "DataMissing",
+    "ModelError",
+    "Score",
+    "SettingsError",
+    "Table",
+    "TableBenchError",
+    "TableError",
+    "WrongAnswer",
+    "assert_accuracy",
+    "assert_exact_match",
+    "assert_score",
+    "assert_token_f1",
+    "perturb",
+    "postprocess",
+    "score",
+    "score_answer",
+    "serialize",
+]
+
+_HOMES = {
+    "assertions": (
+        "WrongAnswer",
+        "assert_accuracy",
+        "assert_exact_match",
+        "assert_score",
+        "assert_token_f1",
+    ),
+    "errors": (
+        "DataError",
+        "DataMissing",
+        "ModelError",
+        "SettingsError",
+        "TableBenchError",
+        "TableError",
+    ),
+    "metrics": ("Score", "postprocess", "score"),
+    "perturbations": ("perturb",),
+    "scoring": ("score_answer",),
+    "serializers": ("serialize",),
+    "table": ("Table",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,190 @@
+"""Pytest hooks of the process that keeps the run: records, progress, the table at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_tablebench.errors import TableBenchError
+
+if TYPE_CHECKING:
+    from pytest_tablebench.reports.terminal import Progress
+    from pytest_tablebench.session import RunKeeper, Session
+    from pytest_tablebench.settings import Settings
+
+SHOWN = 10
+"""Wrong answers, and cases without an answer, that the terminal shows; all are in the records."""
+
+
+class KeepingHooks:
+    """Registered where tests are reported: alone, or in the controller of xdist workers."""
+
+    def __init__(
+        self, config: pytest.Config, session: pytest.StashKey[Session], settings: Settings
+    ) -> None:
+        self._config = config
+        self._key = session
+        self._settings = settings
+        self._pytest_session: pytest.Session | None = None
+        self._progress: Progress | None = None
+        self._announced = False
+        self._summaries: dict[str, dict[str, Any]] = {}
+
+    @property
+    def _state(self) -> Session | None:
+        return self._config.stash.get(self._key, None)
+
+    @property
+    def _keeper(self) -> RunKeeper | None:
+        return self._state.keeper if self._state is not None else None
+
+    @property
+    def _terminal(self) -> Any:
+        return self._config.pluginmanager.getplugin("terminalreporter")
+
+    @property
+    def _compact(self) -> bool:
+        """Whether one live line stands for the usual letters."""
+        return self._terminal is not None and self._config.get_verbosity() == 0
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Keep the session: only it can end a run early."""
+        self._pytest_session = session
+
+    def pytest_report_header(self) -> list[str]:
+        """Say what is run, where it was asked for."""
+        return [self._header()] if self._settings.explicit else []
+
+    def _header(self) -> str:
+        from pytest_tablebench.reports.terminal import header_line
+
+        return header_line(self._settings, self._state.paths if self._state else {})
+
+    def pytest_report_collectionfinish(self) -> list[str]:
+        """Say how many cases are ahead, and what is wrong with the data."""
+        from pytest_tablebench.reports.terminal import missing_lines
+
+        state = self._state
+        if state is None or state.runner is None or state.keeper is None:
+            return []
+        if not state.planned:
+            return missing_lines(state.runner.missing)
+        return self._announcement(state.keeper, sum(state.planned.values()))
+
+    def _announcement(self, keeper: RunKeeper, cases: int) -> list[str]:
+        from pytest_tablebench.reports.terminal import data_lines, missing_lines, plan_line
+
+        self._announced = True
+        lines = [] if self._settings.explicit else [self._header()]
+        lines.append(plan_line(cases, keeper.facts.get("grid"), len(self._settings.models)))
+        lines += data_lines(keeper.facts.get("datasets", {}))
+        return lines + missing_lines(keeper.facts.get("missing", {}))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the record off the report, keep it, and show how far the run is."""
+        payload = report.__dict__.pop("tablebench", None)
+        if payload is None:
+            return
+        report.tablebench_outcome = payload["outcome"]  # type: ignore[attr-defined]
+        keeper = self._keeper
+        if keeper is None:
+            return
+        try:
+            keeper.receive(payload)
+        except (OSError, TableBenchError) as error:
+            self._stop(f"the run cannot be kept: {error}")
+            return
+        self._show(keeper)
+
+    def _stop(self, message: str) -> None:
+        # xdist's controller runs no items of its own: its session object is not asked.
+        controller = self._config.pluginmanager.getplugin("dsession")
+        target = controller if controller is not None else self._pytest_session
+        if target is not None and not target.shouldstop:
+            target.shouldstop = message
+
+    def _show(self, keeper: RunKeeper) -> None:
+        terminal = self._terminal
+        if terminal is None:
+            return
+        total = sum(keeper.facts.get("cases", {}).values())
+        if not self._announced:
+            terminal.ensure_newline()
+            for line in self._announcement(keeper, total):
+                terminal.write_line(line)
+        if not self._compact:
+            return
+        if self._progress is None:
+            from pytest_tablebench.reports.terminal import Progress
+
+            self._progress = Progress()
+        live = terminal.isatty and terminal.hasmarkup
+        if self._progress.due(keeper.done, total, live=live):
+            line = self._progress.text(keeper.counts, total)
+            # `currentfspath` tells the reporter that something stands on the line; setting it
+            # only where nothing does keeps file names from being written again.
+            fresh = terminal.currentfspath is None
+            if live:
+                # The reporter remembers a line until its end: end it, and go back up.
+                back = "" if keeper.done == total else "\n\x1b[1A"
+                terminal.write(f"\r{line}\x1b[K{back}", flush=True)
+            else:
+                terminal.write(line if fresh else f"\n{line}", flush=True)
+            if fresh:
+                terminal.currentfspath = -2
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Leave out the letters of our cases where the live line counts them."""
+        if not hasattr(report, "tablebench_outcome") or not self._compact:
+            return None
+        if hasattr(report, "wasxfail"):
+            return None
+        if report.passed:
+            return "passed", "", "PASSED"
+        return ("failed", "", "FAILED") if report.when == "call" else ("error", "", "ERROR")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Close the run."""
+        if self._keeper is not None:
+            self._summaries = self._keeper.finish(int(exitstatus))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
+        """Show the first wrong answers in full, and the table behind everything else."""
+        stats = terminalreporter.stats
+        kept_back: dict[str, list[Any]] = {}
+        for category in ("failed", "error"):
+            reports = stats.get(category, [])
+            ours = [report for report in reports if hasattr(report, "tablebench_outcome")]
+            for report in ours[:SHOWN]:
+                # Which worker it was adds a line to three and says nothing about the model.
+                report.__dict__.pop("node", None)
+            if len(ours) > SHOWN:
+                hidden = set(map(id, ours[SHOWN:]))
+                kept_back[category] = reports
+                stats[category] = [report for report in reports if id(report) not in hidden]
+        try:
+            yield
+        finally:
+            stats.update(kept_back)
+        self._write_table(terminalreporter)
+
+    def _write_table(self, terminal: Any) -> None:
+        from pytest_tablebench.reports.terminal import hidden_line, short_path, summary_lines
+
+        keeper = self._keeper
+        if keeper is None:
+            return
+        for model, summary in self._summaries.items():
+            terminal.write_sep("=", f"tablebench: {model}")
+            for line in summary_lines(summary):
+                terminal.write_line(line)
+            hidden = hidden_line(keeper.counts, SHOWN)
+            if hidden:
+                terminal.write_line(hidden)
+            terminal.write_line(f"run folder: {short_path(keeper.kept[model].path)}")

@@ -1,0 +1,184 @@
+"""What a dataset is: where examples come from, how they are asked, how replies are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pytest_tablebench.compat import Compat
+from pytest_tablebench.table import Table
+
+__all__ = [
+    "Dataset",
+    "Example",
+    "Pool",
+    "Problem",
+    "PromptParts",
+    "Render",
+    "Source",
+    "SourceFacts",
+    "render_field",
+    "text_key",
+]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One question over one table (or several).
+
+    Arguments:
+        id: unique inside its dataset, stable across versions.
+        inputs: the named inputs in the dataset's own order; every `Table` among them is what
+            perturbations change and serializers show.
+        question: the question or statement, for people reading reports.
+        references: the accepted answers, unprocessed; what a metric does with several is
+            the metric's business.
+        target: what a demonstration shows as its answer.
+        context: what the metric needs beside the texts.
+    """
+
+    id: str
+    inputs: Mapping[str, Any]
+    question: str
+    references: tuple[str, ...]
+    target: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_tables(self, change: Callable[[Table], Table]) -> Example:
+        """Return the example with every table among its inputs changed."""
+        inputs = {
+            name: change(value) if isinstance(value, Table) else value
+            for name, value in self.inputs.items()
+        }
+        return Example(
+            self.id, inputs, self.question, self.references, self.target, dict(self.context)
+        )
+
+
+def text_key(example: Example) -> Hashable:
+    """Return the inputs other than tables: examples that differ here are not the same."""
+    return tuple(str(value) for value in example.inputs.values() if not isinstance(value, Table))
+
+
+@dataclass(frozen=True)
+class PromptParts:
+    """The pieces a prompt is assembled from (spec: torr.md section 4)."""
+
+    instruction: str
+    source: str
+    target_prefix: str = ""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A row that cannot be used, and why; the other rows still run."""
+
+    file: str
+    row: int | None
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        row = "" if self.row is None else f", row {self.row}"
+        return f"{self.file}{row}, field {self.field!r}: {self.message}"
+
+
+@dataclass(frozen=True)
+class SourceFacts:
+    """What a run records about its data: files by digest, and notes people must know."""
+
+    files: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+
+class Pool(Protocol):
+    """The candidates for demonstrations, in file order, loaded one at a time."""
+
+    def __len__(self) -> int:
+        """Number of items."""
+        ...
+
+    def key(self, index: int) -> Hashable:
+        """Return `text_key` of the item without loading its tables."""
+        ...
+
+    def __getitem__(self, index: int) -> Example:
+        """Load one item."""
+        ...
+
+
+class Source(Protocol):
+    """A dataset's opened files."""
+
+    @property
+    def facts(self) -> SourceFacts:
+        """Return file digests and notes."""
+        ...
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """Return the rows found unusable so far."""
+        ...
+
+    @property
+    def pool(self) -> Pool:
+        """Return the pool of demonstrations."""
+        ...
+
+    def example_ids(self, limit: int | None) -> Sequence[str]:
+        """Return the first `limit` usable examples' ids in file order (None: all of them).
+
+        Loads no more than it must: ids, and what the dataset's filter has to look at.
+        """
+        ...
+
+    def example(self, example_id: str) -> Example:
+        """Load one example; raises `DataError` for one that cannot be used."""
+        ...
+
+
+Render = Callable[[Table], str]
+
+
+class Dataset(Protocol):
+    """A dataset's fixed properties, and the way to its files.
+
+    Attributes:
+        name, benchmark: as in options and reports.
+        metric: registered metric that scores a processed reply.
+        shots: demonstrations shown by default. limit: examples run by default, None for all.
+        threshold: a score at least this high counts as right.
+        get: one shell command line, with `{folder}` for the target, that fetches the files;
+            empty for a dataset that comes with the package.
+    """
+
+    name: str
+    benchmark: str
+    metric: str
+    shots: int
+    limit: int | None
+    threshold: float
+    get: str
+
+    def open(self, folder: Path) -> Source:
+        """Open the files under `folder`; `DataMissing` or `DataError` say what is wrong."""
+        ...
+
+    def chain(self, compat: Compat) -> tuple[str, ...]:
+        """Return the post-processors applied, in order, to replies and references."""
+        ...
+
+    def prompt(self, example: Example, render: Render) -> PromptParts:
+        """Return the prompt's pieces; `render` turns a table into text."""
+        ...
+
+
+def render_field(value: Any, render: Render) -> str:
+    """Turn one input into text: tables by the serializer, lists by comma and space, else str."""
+    if isinstance(value, Table):
+        return render(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(str(item) for item in value)
+    return str(value)

@@ -1,0 +1,78 @@
+"""What every reader of upstream files needs: paths that stay inside, digests, clear errors."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import DataError, DataMissing
+from pytest_tablebench.names import printable
+
+__all__ = ["delimited_rows", "file_digest", "inside", "read_json", "read_text", "require_files"]
+
+# One cell of a stray-quote table may hold the rest of the file; the module's limit is 128 KiB.
+csv.field_size_limit(16 * 1024 * 1024)
+
+
+def require_files(folder: Path, files: Sequence[str], *, get: str) -> None:
+    """Raise `DataMissing` without the folder, and `DataError` for a folder without the files."""
+    command = get.format(folder=folder)
+    if not folder.is_dir():
+        raise DataMissing(f"no data in {folder}; get it with: {command}")
+    missing = [name for name in files if not (folder / name).is_file()]
+    if missing:
+        found = sorted(entry.name for entry in folder.iterdir())[:6]
+        raise DataError(
+            f"{folder} lacks {', '.join(missing)} (it holds {', '.join(found) or 'nothing'}): "
+            f"half copied, or another dataset's folder; get it with: {command}"
+        )
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Return `folder / name`, or raise `DataError` when that leads out of the folder."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise DataError(f"path {printable(name, 80)!r} leads out of {folder}")
+    return path
+
+
+def read_text(path: Path) -> str:
+    """Read UTF-8 text, a byte order mark dropped; `DataError` names a file that is not."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 text (byte {error.start})") from None
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file; `DataError` names the file and the place where it breaks off."""
+    try:
+        return json.loads(read_text(path))
+    except ValueError as error:
+        raise DataError(f"{path}: not valid JSON: {error}; fetch the file again") from None
+    except RecursionError:
+        raise DataError(f"{path}: JSON nested too deeply to be this dataset") from None
+
+
+def delimited_rows(text: str, delimiter: str) -> list[list[str]]:
+    """Split delimited text as Python's csv reader does; blank lines hold no row.
+
+    Raises `csv.Error` for text the reader cannot split.
+    """
+    source = io.StringIO(text, newline="")
+    return [row for row in csv.reader(source, delimiter=delimiter, quotechar='"') if row]
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, as hexadecimal digits."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

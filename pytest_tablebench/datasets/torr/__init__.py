@@ -1,0 +1,1 @@
+"""The datasets of ToRR (arXiv 2502.19412), one module each."""

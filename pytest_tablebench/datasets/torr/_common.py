@@ -1,0 +1,40 @@
+"""What ToRR's datasets share: the closing remark of every instruction, limits, table caching."""
+
+from __future__ import annotations
+
+import csv
+from functools import lru_cache
+from pathlib import Path
+
+from pytest_tablebench.datasets._files import delimited_rows, read_text
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.table import Table
+
+__all__ = ["CLOSING", "SOURCE_LIMIT", "read_table"]
+
+CLOSING = (
+    "What follows are examples of inputs with their outputs. Read them to work out how an output "
+    "follows from its input, then write the output of the last one."
+)
+"""The remark at the end of every instruction (spec: torr.md section 3)."""
+
+SOURCE_LIMIT = 10_000
+"""Records read per split, before filtering (spec: torr.md section 1)."""
+
+
+@lru_cache(maxsize=512)
+def read_table(path: Path, name: str, delimiter: str, *, strip: bool) -> Table:
+    """Read a delimited table file whose first line is the header.
+
+    `strip` turns line ends inside cells into blanks and strips cells. Raises `DataError`,
+    naming the file, when it cannot be read or holds no line.
+    """
+    try:
+        rows = delimited_rows(read_text(path), delimiter)
+    except csv.Error as error:
+        raise DataError(f"{path}: {error}") from None
+    if not rows:
+        raise DataError(f"{path}: holds no line, so no header")
+    if strip:
+        rows = [[cell.replace("\n", " ").strip() for cell in row] for row in rows]
+    return Table(tuple(rows[0]), tuple(tuple(row) for row in rows[1:]), name=name)

@@ -1,0 +1,208 @@
+"""TabFact as ToRR reads and asks it (spec: torr.md section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.compat import Compat
+from pytest_tablebench.datasets._base import (
+    Example,
+    Problem,
+    PromptParts,
+    Render,
+    SourceFacts,
+    render_field,
+)
+from pytest_tablebench.datasets._files import file_digest, inside, read_json, require_files
+from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, read_table
+from pytest_tablebench.errors import DataError
+
+__all__ = ["TabFact"]
+
+TEST_FILE = "tokenized_data/test_examples.json"
+TRAIN_FILE = "tokenized_data/train_examples.json"
+VALIDATION_FILE = "tokenized_data/val_examples.json"
+TABLES = "data/all_csv"
+LABELS = ("refuted", "entailed")
+
+INSTRUCTION = (
+    "You are given a Table and a Statement. Classify the entailment of the statement by the table "
+    f"into one of the following classes: {', '.join(LABELS)}. Output nothing but the answer.\n"
+    + CLOSING
+)
+
+
+@dataclass(frozen=True)
+class _Statement:
+    id: str
+    table_id: str
+    text: str
+    label: int
+
+
+def _statements(path: Path, file: str, problems: list[Problem]) -> list[_Statement]:
+    """Read all statements of a file in its order; unusable ones become problems."""
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise DataError(
+            f"{path}: must hold an object of table id to [statements, labels, caption], "
+            f"not a {type(content).__name__}; is this TabFact?"
+        )
+    found: list[_Statement] = []
+    for number, (table_id, entry) in enumerate(content.items(), start=1):
+        for position, statement in _entry(entry, number, file, problems):
+            text, label = statement
+            stem = table_id.removesuffix(".csv").removesuffix(".html")
+            found.append(_Statement(f"{stem}-{position}", table_id, text, label))
+            if len(found) == SOURCE_LIMIT:
+                return found
+    return found
+
+
+def _entry(
+    entry: Any, number: int, file: str, problems: list[Problem]
+) -> Iterator[tuple[int, tuple[str, int]]]:
+    """Yield (position from 1, (statement, label)) of one table's entry."""
+    if (
+        not isinstance(entry, list)
+        or len(entry) < 2
+        or not all(isinstance(part, list) for part in entry[:2])
+    ):
+        problems.append(Problem(file, number, "entry", "is not [statements, labels, caption]"))
+        return
+    statements, labels = entry[:2]
+    if len(statements) != len(labels):
+        problems.append(
+            Problem(file, number, "labels", f"{len(labels)} for {len(statements)} statements")
+        )
+        return
+    for position, (text, label) in enumerate(zip(statements, labels, strict=True), start=1):
+        if not isinstance(text, str) or not text.strip():
+            problems.append(Problem(file, number, f"statement {position}", "is no text"))
+        elif label not in (0, 1) or isinstance(label, bool):
+            problems.append(Problem(file, number, f"label {position}", "is neither 0 nor 1"))
+        else:
+            yield position, (text, label)
+
+
+def _example(folder: Path, statement: _Statement) -> Example:
+    name = f"{TABLES}/{statement.table_id}"
+    table = read_table(inside(folder, name), name, "#", strip=False)
+    label = LABELS[statement.label]
+    return Example(
+        id=statement.id,
+        inputs={"table": table, "statement": statement.text},
+        question=statement.text,
+        references=(label,),
+        target=label,
+    )
+
+
+@dataclass
+class _StatementPool:
+    folder: Path
+    statements: list[_Statement]
+
+    def __len__(self) -> int:
+        return len(self.statements)
+
+    def key(self, index: int) -> Hashable:
+        return (self.statements[index].text,)
+
+    def __getitem__(self, index: int) -> Example:
+        return _example(self.folder, self.statements[index])
+
+
+class _TabFactSource:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._problems: list[Problem] = []
+        # The upstream repository has the training file; slices may lack it.
+        self._pool_file = TRAIN_FILE if (folder / TRAIN_FILE).is_file() else VALIDATION_FILE
+        test = _statements(folder / TEST_FILE, TEST_FILE, self._problems)
+        self._by_id = {statement.id: statement for statement in test}
+        self._missing = self._tables_missing(test, TEST_FILE)
+        self._pool: _StatementPool | None = None
+
+    def _tables_missing(self, statements: Sequence[_Statement], file: str) -> set[str]:
+        missing = set()
+        for number, table_id in enumerate(dict.fromkeys(s.table_id for s in statements), start=1):
+            try:
+                exists = inside(self.folder, f"{TABLES}/{table_id}").is_file()
+                message = f"no table {TABLES}/{table_id}"
+            except DataError as error:
+                exists, message = False, str(error)
+            if not exists:
+                missing.add(table_id)
+                self._problems.append(Problem(file, number, "table id", message))
+        return missing
+
+    @property
+    def facts(self) -> SourceFacts:
+        notes = (
+            ("demonstrations come from the validation file: no training file",)
+            if self._pool_file == VALIDATION_FILE
+            else ()
+        )
+        return SourceFacts(
+            {name: file_digest(self.folder / name) for name in (TEST_FILE, self._pool_file)}, notes
+        )
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        return self._problems
+
+    @property
+    def pool(self) -> _StatementPool:
+        if self._pool is None:
+            statements = _statements(self.folder / self._pool_file, self._pool_file, self._problems)
+            missing = self._tables_missing(statements, self._pool_file)
+            self._pool = _StatementPool(
+                self.folder, [s for s in statements if s.table_id not in missing]
+            )
+        return self._pool
+
+    def example_ids(self, limit: int | None) -> Sequence[str]:
+        usable = [s.id for s in self._by_id.values() if s.table_id not in self._missing]
+        return usable[:limit]
+
+    def example(self, example_id: str) -> Example:
+        return _example(self.folder, self._by_id[example_id])
+
+
+class TabFact:
+    """TabFact: is a statement entailed or refuted by a table; five demonstrations."""
+
+    name = "tabfact"
+    benchmark = "torr"
+    metric = "tab_fact"
+    shots = 5
+    limit: int | None = 100
+    threshold = 1.0
+    get = "git clone --depth 1 https://github.com/wenhuchen/Table-Fact-Checking {folder}"
+
+    def open(self, folder: Path) -> _TabFactSource:
+        """Open the upstream checkout at `folder`."""
+        require_files(folder, [TEST_FILE], get=self.get)
+        if not (folder / TRAIN_FILE).is_file():
+            require_files(folder, [VALIDATION_FILE], get=self.get)
+        if not (folder / TABLES).is_dir():
+            raise DataError(
+                f"{folder} lacks the folder {TABLES}; get it with: {self.get.format(folder=folder)}"
+            )
+        return _TabFactSource(folder)
+
+    def chain(self, compat: Compat) -> tuple[str, ...]:
+        """First line, lower case, cut at punctuation; only `fixed` strips what is left."""
+        cut = "lower_case_till_punc" if compat == "reference" else "lower_case_till_punc_stripped"
+        return ("take_first_non_empty_line", cut)
+
+    def prompt(self, example: Example, render: Render) -> PromptParts:
+        """Return instruction and source; nothing announces the answer."""
+        table = render_field(example.inputs["table"], render)
+        return PromptParts(
+            INSTRUCTION, f"Table: {table}\nStatement: {example.inputs['statement']} "
+        )

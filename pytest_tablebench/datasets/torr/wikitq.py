@@ -1,0 +1,198 @@
+"""WikiTableQuestions as ToRR reads and asks it (spec: torr.md section 3.2)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_tablebench.compat import Compat
+from pytest_tablebench.datasets._base import (
+    Example,
+    Problem,
+    PromptParts,
+    Render,
+    SourceFacts,
+    render_field,
+)
+from pytest_tablebench.datasets._files import (
+    delimited_rows,
+    file_digest,
+    inside,
+    read_text,
+    require_files,
+)
+from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, read_table
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.table import Table
+
+__all__ = ["WikiTQ"]
+
+TEST_FILE = "data/pristine-unseen-tables.tsv"
+TRAIN_FILE = "data/random-split-1-train.tsv"
+COLUMNS = ["id", "utterance", "context", "targetValue"]
+MAX_CELLS = 200
+
+INSTRUCTION = (
+    "Use the table to answer the question. Give nothing but the exact phrase or value taken from "
+    "the table, neither changed nor explained.\n" + CLOSING
+)
+
+
+@dataclass(frozen=True)
+class _Row:
+    number: int
+    id: str
+    question: str
+    context: str
+    target: str
+
+
+@dataclass
+class _Split:
+    """One file of questions, and the tables they point at."""
+
+    folder: Path
+    file: str
+    problems: list[Problem]
+    rows: list[_Row] = field(default_factory=list)
+
+    def read(self) -> None:
+        try:
+            lines = delimited_rows(read_text(self.folder / self.file), "\t")
+        except csv.Error as error:
+            raise DataError(f"{self.folder / self.file}: {error}") from None
+        if not lines or lines[0] != COLUMNS:
+            raise DataError(
+                f"{self.folder / self.file}: the first line must be {' '.join(COLUMNS)} separated "
+                f"by tabs, not {' '.join(lines[0] if lines else [])[:80]!r}; is this "
+                f"WikiTableQuestions?"
+            )
+        seen: set[str] = set()
+        # Targets are kept as text: one of them is the word "None".
+        for number, cells in enumerate(lines[1 : SOURCE_LIMIT + 1], start=2):
+            if len(cells) != len(COLUMNS):
+                self.bad(number, "row", f"has {len(cells)} fields, not {len(COLUMNS)}")
+                continue
+            empty = next((name for name, cell in zip(COLUMNS, cells, strict=True) if not cell), "")
+            if empty:
+                self.bad(number, empty, "is empty")
+            elif cells[0] in seen:
+                self.bad(number, "id", f"{cells[0]!r} occurs a second time")
+            else:
+                seen.add(cells[0])
+                self.rows.append(_Row(number, *cells))
+
+    def bad(self, number: int, name: str, message: str) -> None:
+        self.problems.append(Problem(self.file, number, name, message))
+
+    def table(self, row: _Row) -> Table:
+        name = row.context.removesuffix(".csv") + ".tsv"
+        return read_table(inside(self.folder, name), name, "\t", strip=True)
+
+    def usable(self) -> Iterator[_Row]:
+        """Yield the rows whose table can be read and has at most 200 cells."""
+        for row in self.rows:
+            try:
+                height, width = self.table(row).shape
+            except DataError as error:
+                self.bad(row.number, "context", str(error))
+                continue
+            if height * width <= MAX_CELLS:
+                yield row
+
+    def example(self, row: _Row) -> Example:
+        references = tuple(row.target.split("|"))
+        return Example(
+            id=row.id,
+            inputs={"question": row.question, "table": self.table(row)},
+            question=row.question,
+            references=references,
+            target=references[0],
+        )
+
+
+@dataclass
+class _TrainPool:
+    split: _Split
+    rows: list[_Row]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def key(self, index: int) -> Hashable:
+        return (self.rows[index].question,)
+
+    def __getitem__(self, index: int) -> Example:
+        return self.split.example(self.rows[index])
+
+
+class _WikiTQSource:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._problems: list[Problem] = []
+        self._test = _Split(folder, TEST_FILE, self._problems)
+        self._test.read()
+        self._by_id: dict[str, _Row] = {row.id: row for row in self._test.rows}
+        self._ids: list[str] = []
+        self._remaining = self._test.usable()
+        self._pool: _TrainPool | None = None
+
+    @property
+    def facts(self) -> SourceFacts:
+        return SourceFacts(
+            {name: file_digest(self.folder / name) for name in (TEST_FILE, TRAIN_FILE)}
+        )
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        return self._problems
+
+    @property
+    def pool(self) -> _TrainPool:
+        if self._pool is None:
+            train = _Split(self.folder, TRAIN_FILE, self._problems)
+            train.read()
+            self._pool = _TrainPool(train, list(train.usable()))
+        return self._pool
+
+    def example_ids(self, limit: int | None) -> Sequence[str]:
+        while limit is None or len(self._ids) < limit:
+            row = next(self._remaining, None)
+            if row is None:
+                break
+            self._ids.append(row.id)
+        return self._ids[:limit]
+
+    def example(self, example_id: str) -> Example:
+        return self._test.example(self._by_id[example_id])
+
+
+class WikiTQ:
+    """WikiTableQuestions: short answers, one demonstration, tables of at most 200 cells."""
+
+    name = "wikitq"
+    benchmark = "torr"
+    metric = "wikitq"
+    shots = 1
+    limit: int | None = 100
+    threshold = 1.0
+    get = "git clone --depth 1 https://github.com/ppasupat/WikiTableQuestions {folder}"
+
+    def open(self, folder: Path) -> _WikiTQSource:
+        """Open the upstream checkout at `folder`."""
+        require_files(folder, [TEST_FILE, TRAIN_FILE], get=self.get)
+        return _WikiTQSource(folder)
+
+    def chain(self, compat: Compat) -> tuple[str, ...]:
+        """First line, split into items; the reference turns the list into its text after that."""
+        chain = ("take_first_non_empty_line", "to_list_by_comma_space")
+        return (*chain, "str_to_float_format") if compat == "reference" else chain
+
+    def prompt(self, example: Example, render: Render) -> PromptParts:
+        """Return instruction and source; the answer line is part of the source."""
+        table = render_field(example.inputs["table"], render)
+        return PromptParts(
+            INSTRUCTION, f"\nQuestion: {example.inputs['question']}\nTable: {table}\nAnswer: "
+        )

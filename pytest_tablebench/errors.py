@@ -1,0 +1,70 @@
+"""Errors of the project: each says what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+__all__ = [
+    "DataError",
+    "DataMissing",
+    "ModelError",
+    "SettingsError",
+    "TableBenchError",
+    "TableError",
+]
+
+
+class TableBenchError(Exception):
+    """Base of every error raised on purpose by this project."""
+
+
+class SettingsError(TableBenchError):
+    """An option, ini key or name is wrong; reported before anything runs."""
+
+
+class TableError(TableBenchError, ValueError):
+    """A table cannot be read, serialized or perturbed as asked; names table and cell."""
+
+
+class DataError(TableBenchError):
+    """A dataset's files are there but cannot be used; names the file, row and field."""
+
+
+class DataMissing(DataError):
+    """A dataset's files are not there at all; says how to get them."""
+
+
+class ModelError(TableBenchError):
+    """A model gave no answer.
+
+    `reason` is one of the short kinds counted in reports (`rate_limit`, `timeout`, ...).
+    `retryable` tells the retry loop whether asking again can help. `whole_run` marks what no
+    other case can survive either (a wrong key, an unknown model, nobody listening): after
+    three of these in a row the run stops instead of failing every case for the same reason.
+    `retry_after` is the server's own wish in seconds, where it gave one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str,
+        retryable: bool = False,
+        whole_run: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.retryable = retryable
+        self.whole_run = whole_run
+        self.retry_after = retry_after
+
+    def __reduce__(self) -> tuple[object, ...]:
+        rebuild = partial(
+            type(self),
+            reason=self.reason,
+            retryable=self.retryable,
+            whole_run=self.whole_run,
+            retry_after=self.retry_after,
+        )
+        return rebuild, (str(self),)

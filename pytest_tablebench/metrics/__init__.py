@@ -1,0 +1,62 @@
+"""Metrics and post-processors: pure functions from texts to scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.compat import Compat, check_compat
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.metrics._base import Metric, Processed, Score
+from pytest_tablebench.metrics._exact_match import exact_match
+from pytest_tablebench.metrics._f1_strings import f1_strings, wikitq
+from pytest_tablebench.metrics._postprocess import (
+    POSTPROCESSORS,
+    Postprocessor,
+    postprocess,
+    run_chain,
+)
+from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
+from pytest_tablebench.names import unknown_name
+
+__all__ = [
+    "METRICS",
+    "POSTPROCESSORS",
+    "Compat",
+    "Metric",
+    "Postprocessor",
+    "Processed",
+    "Score",
+    "postprocess",
+    "run_chain",
+    "score",
+]
+
+METRICS: dict[str, Metric] = {
+    function.__name__: function
+    for function in (exact_match, f1_strings, tab_fact, tab_fact_batch, wikitq)
+}
+
+
+def score(
+    metric: str,
+    prediction: Any,
+    references: Any,
+    *,
+    compat: Compat = "fixed",
+    metrics: Mapping[str, Metric] = METRICS,
+    **context: Any,
+) -> Score:
+    """Score one processed prediction against its processed references.
+
+    `references` is a sequence of accepted texts (for a `..._batch` metric both arguments
+    hold one entry per item). Raises `SettingsError` for an unknown metric or compat mode.
+    """
+    check_compat(compat)
+    try:
+        function = metrics[metric]
+    except KeyError:
+        raise SettingsError(unknown_name("metric", metric, metrics)) from None
+    if isinstance(references, str) or not isinstance(references, Sequence):
+        raise SettingsError(f"metric {metric!r}: references must be a list, not {references!r:.60}")
+    return function(prediction, references, compat=compat, **context)

@@ -1,0 +1,134 @@
+"""Post-processors: what turns a raw reply into what a metric compares (spec: torr.md section 7).
+
+Each takes what the one before it gave, a text or a list, for replies and references alike.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.names import unknown_name
+
+__all__ = ["POSTPROCESSORS", "Postprocessor", "postprocess", "run_chain"]
+
+Postprocessor = Callable[[Any], Any]
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`", "**": "**"}
+
+
+def take_first_non_empty_line(value: Any) -> str:
+    """Return the first line that holds anything, stripped."""
+    return str(value).strip().split("\n")[0].strip()
+
+
+def lower_case(value: Any) -> str:
+    """Return the text in lower case."""
+    return str(value).lower()
+
+
+def lower_case_till_punc(value: Any) -> str:
+    """Return the lower-cased text before the first of `.,!?;`; not stripped afterwards."""
+    return re.split(r"[.,!?;]", str(value).lower(), maxsplit=1)[0]
+
+
+def lower_case_till_punc_stripped(value: Any) -> str:
+    """Do the same and strip, so that `refuted .` reads as `refuted`."""
+    return lower_case_till_punc(value).strip()
+
+
+def to_string_stripped(value: Any) -> str:
+    """Return the text without white space at its ends."""
+    return str(value).strip()
+
+
+def to_list_by_comma_space(value: Any) -> list[str]:
+    """Split at comma and space; pieces are stripped."""
+    return [piece.strip() for piece in str(value).split(", ")]
+
+
+def to_list_by_comma(value: Any) -> list[str]:
+    """Split at commas; pieces are stripped."""
+    return [piece.strip() for piece in str(value).split(",")]
+
+
+def str_to_float_format(value: Any) -> str:
+    """Return numbers as Python writes the float; anything else, a list too, as its text."""
+    try:
+        return str(float(value))
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def remove_punctuations(value: Any) -> str:
+    """Delete the 32 ASCII punctuation characters."""
+    return str(value).translate(_PUNCTUATION)
+
+
+def remove_articles(value: Any) -> str:
+    """Replace each whole word a, an, the (lower case) by a space."""
+    return re.sub(r"\b(a|an|the)\b", " ", str(value))
+
+
+def fix_whitespace(value: Any) -> str:
+    """Join the words with single spaces."""
+    return " ".join(str(value).split())
+
+
+def strip_answer_marker(value: Any) -> str:
+    """Drop what models wrap a short answer in: `Answer:` before it, quotes, a full stop."""
+    text = str(value).strip()
+    text = re.sub(r"^(?:the\s+)?(?:final\s+)?answer\s*(?:is\b\s*:?|:)\s*", "", text, flags=re.I)
+    before = None
+    while before != text:
+        before = text
+        if len(text) > 1 and text.endswith(".") and not text.endswith(".."):
+            text = text[:-1].rstrip()
+        for opening, closing in _QUOTES.items():
+            if len(text) > len(opening + closing) and text.startswith(opening):
+                inner = text[len(opening) : -len(closing)]
+                if text.endswith(closing) and opening not in inner and closing not in inner:
+                    text = inner.strip()
+    return text
+
+
+POSTPROCESSORS: dict[str, Postprocessor] = {
+    function.__name__: function
+    for function in (
+        take_first_non_empty_line,
+        lower_case,
+        lower_case_till_punc,
+        lower_case_till_punc_stripped,
+        to_string_stripped,
+        to_list_by_comma_space,
+        to_list_by_comma,
+        str_to_float_format,
+        remove_punctuations,
+        remove_articles,
+        fix_whitespace,
+        strip_answer_marker,
+    )
+}
+
+
+def postprocess(name: str, value: Any) -> Any:
+    """Apply one named post-processor to a text (or to what an earlier one returned).
+
+    Raises `SettingsError` for an unknown name.
+    """
+    return run_chain([name], value)
+
+
+def run_chain(
+    names: Iterable[str], value: Any, known: Mapping[str, Postprocessor] = POSTPROCESSORS
+) -> Any:
+    """Apply post-processors one after the other; raises `SettingsError` for an unknown one."""
+    for name in names:
+        if name not in known:
+            raise SettingsError(unknown_name("post-processor", name, known))
+        value = known[name](value)
+    return value

@@ -1,0 +1,39 @@
+"""Models: the provider seam, the built-in models and everything that litellm reaches."""
+
+from __future__ import annotations
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.models._base import Message, Provider, Reply, Request
+from pytest_tablebench.models._litellm import RESERVED
+from pytest_tablebench.models._retry import ask
+
+__all__ = ["RESERVED", "Message", "Provider", "Reply", "Request", "ask", "make_provider"]
+
+
+def make_provider(name: str, *, api_base: str | None = None, timeout: float = 120.0) -> Provider:
+    """Make the provider for a model name.
+
+    Arguments:
+        name: `tablebench/lexical`, `tablebench/scripted:PATH`, or any name litellm takes.
+        api_base: address of the server, for models behind litellm.
+        timeout: seconds one call may take, for models behind litellm.
+    """
+    if not name.strip():
+        raise SettingsError("the model name is empty; try tablebench/lexical or gpt-4o")
+    if not name.startswith("tablebench/"):
+        from pytest_tablebench.models._litellm import LiteLLMModel
+
+        return LiteLLMModel(model=name, api_base=api_base, timeout=timeout)
+    kind, colon, path = name.removeprefix("tablebench/").partition(":")
+    if kind == "lexical" and not colon:
+        from pytest_tablebench.models.lexical import LexicalModel
+
+        return LexicalModel()
+    if kind == "scripted" and path:
+        from pytest_tablebench.models._scripted import ScriptedModel
+
+        return ScriptedModel.from_file(path)
+    raise SettingsError(
+        f"there is no built-in model {name!r}; the built-in ones are tablebench/lexical and "
+        "tablebench/scripted:PATH"
+    )

@@ -1,0 +1,163 @@
+"""A model that answers from a script: for tests, examples and trying out a set-up."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.models._base import Reply, Request
+
+__all__ = ["ScriptedModel"]
+
+Entry: TypeAlias = str | Reply | ModelError
+Replies: TypeAlias = Iterable[Entry] | Mapping[str, Entry] | Callable[[Request], Entry]
+
+
+class ScriptedModel:
+    """A model whose answers are written down beforehand.
+
+    Each answer is a text, a `Reply`, or a `ModelError` to raise. `requests` holds what was
+    asked, in order. Safe to use from several threads.
+
+    Arguments:
+        replies: answers in the order of the requests, or a mapping from case id to answer, or
+            a function from `Request` to answer. A request without an answer is a
+            `ModelError` with reason `not_scripted`.
+    """
+
+    def __init__(self, replies: Replies) -> None:
+        if isinstance(replies, str):
+            raise TypeError("ScriptedModel takes several replies; for one, write [text]")
+        self.requests: list[Request] = []
+        self._lock = threading.Lock()
+        self._find = _finder(replies, self._lock)
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> ScriptedModel:
+        """Read a script of JSON lines, in any order.
+
+        `{"case_id": ..., "text": ...}` answers one case, `{"match": ..., "text": ...}` every
+        prompt in which the match occurs as it stands, `{"default": text}` all others; the
+        first that applies in this sequence wins, among matches the earlier line. Beside
+        `text` there may be a `finish_reason`; `"error": reason` in its place is no answer.
+        """
+        return cls(_read(Path(path)))
+
+    def complete(self, request: Request) -> Reply:
+        """Answer one request from the script."""
+        with self._lock:
+            self.requests.append(request)
+        entry = self._find(request)
+        if isinstance(entry, ModelError):
+            # Without the traceback of the last time it was raised.
+            raise entry.with_traceback(None)
+        return entry if isinstance(entry, Reply) else Reply(entry, finish_reason="stop")
+
+
+def _finder(replies: Replies, lock: threading.Lock) -> Callable[[Request], Entry]:
+    """Make a function from request to answer out of any kind of script."""
+    if callable(replies):
+        return replies
+    if isinstance(replies, Mapping):
+        by_case = replies
+
+        def look_up(request: Request) -> Entry:
+            try:
+                return by_case[request.case_id]
+            except KeyError:
+                return _not_scripted(f"case {request.case_id!r} has no scripted reply")
+
+        return look_up
+    queue = iter(replies)
+
+    def take(_: Request) -> Entry:
+        with lock:
+            try:
+                return next(queue)
+            except StopIteration:
+                return _not_scripted("all scripted replies are used up")
+
+    return take
+
+
+def _not_scripted(message: str) -> ModelError:
+    return ModelError(message, reason="not_scripted")
+
+
+@dataclass
+class _Script:
+    """What a script file says."""
+
+    path: Path
+    cases: dict[str, Entry] = field(default_factory=dict)
+    matches: dict[str, Entry] = field(default_factory=dict)
+    default: Entry | None = None
+
+    def __call__(self, request: Request) -> Entry:
+        if request.case_id in self.cases:
+            return self.cases[request.case_id]
+        for wanted, entry in self.matches.items():
+            if wanted in request.text:
+                return entry
+        if self.default is not None:
+            return self.default
+        return _not_scripted(f"{self.path} has no reply for case {request.case_id!r}")
+
+
+def _read(path: Path) -> _Script:
+    """Read a script file; errors name the file and the line."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except FileNotFoundError:
+        raise SettingsError(f"the script {path} does not exist") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"the script {path} cannot be read: {error}") from None
+    script = _Script(path)
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                _add(script, json.loads(line))
+            except ValueError as error:  # JSONDecodeError is one
+                raise SettingsError(f"{path}, line {number}: {error}") from None
+    return script
+
+
+def _add(script: _Script, line: object) -> None:
+    """Add one line of a script file; a ValueError says what is wrong with it."""
+    if not isinstance(line, dict):
+        raise ValueError('expected a JSON object, as in {"case_id": ..., "text": ...}')
+    keys = {"case_id", "match", "default"}
+    if unknown := sorted(line.keys() - keys - {"text", "finish_reason", "error"}):
+        raise ValueError(f"unknown field {unknown[0]!r}")
+    if wrong := [name for name, value in line.items() if not isinstance(value, str)]:
+        raise ValueError(f"{wrong[0]!r} has to be a text")
+    if len(chosen := sorted(keys & line.keys())) != 1:
+        raise ValueError("exactly one of 'case_id', 'match' and 'default' is needed")
+    if chosen == ["default"]:
+        if extra := sorted(line.keys() - {"default"}):
+            raise ValueError(f"'default' stands alone, without {extra[0]!r}")
+        if script.default is not None:
+            raise ValueError("a second 'default'")
+        script.default = line["default"]
+        return
+    place = script.cases if chosen == ["case_id"] else script.matches
+    key = line[chosen[0]]
+    if key in place:
+        raise ValueError(f"a second line for {chosen[0]} {key!r}")
+    place[key] = _entry(line)
+
+
+def _entry(line: dict[str, str]) -> Entry:
+    """The answer that a line of a script file gives."""
+    if ("text" in line) == ("error" in line):
+        raise ValueError("exactly one of 'text' and 'error' is needed")
+    if "text" in line:
+        return Reply(line["text"], finish_reason=line.get("finish_reason", "stop"))
+    if "finish_reason" in line:
+        raise ValueError("'finish_reason' needs a 'text'")
+    return ModelError(f"scripted error: {line['error']}", reason=line["error"])

@@ -1,0 +1,8 @@
+"""The built-in model `tablebench/lexical`, which answers by matching words.
+
+Importing it loads nothing but the standard library.
+"""
+
+from pytest_tablebench.models.lexical._model import LexicalModel
+
+__all__ = ["LexicalModel"]

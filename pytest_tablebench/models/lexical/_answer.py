@@ -1,0 +1,305 @@
+"""Answer a question from a table by a short list of fixed rules, the first that applies."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from pytest_tablebench.models.lexical._find_table import FoundTable
+from pytest_tablebench.models.lexical._match import Match, match
+from pytest_tablebench.models.lexical._question import Comparison, Question, find_comparisons
+from pytest_tablebench.models.lexical._words import format_number, join, number_word, words
+
+__all__ = ["answer_question"]
+
+
+@dataclass(frozen=True)
+class _Extreme:
+    """A superlative: its direction, and header words it hints at."""
+
+    largest: bool
+    hints: frozenset[str] = frozenset()
+
+
+def _extremes() -> dict[str, _Extreme]:
+    table: dict[str, _Extreme] = {}
+    for largest, line in (
+        (
+            True,
+            "highest most largest greatest maximum max top biggest best higher larger greater more",
+        ),
+        (False, "lowest least smallest minimum min fewest worst lower smaller fewer less"),
+    ):
+        table.update({word: _Extreme(largest) for word in line.split()})
+    for largest, line, hints in (
+        (True, "longest longer", "length time duration distance"),
+        (False, "shortest shorter", "length height time duration distance"),
+        (True, "tallest taller", "height"),
+        (True, "heaviest heavier", "weight mass"),
+        (False, "lightest lighter", "weight mass"),
+        (True, "oldest older", "age"),
+        (False, "youngest younger", "age"),
+        (True, "latest later newest recent", "year date season opened founded"),
+        (False, "earliest earlier", "year date season opened founded"),
+        (False, "fastest faster quickest", "time"),
+        (True, "slowest slower", "time"),
+        (False, "cheapest cheaper", "price cost"),
+    ):
+        meaning = _Extreme(largest, frozenset(hints.split()))
+        table.update(dict.fromkeys(line.split(), meaning))
+    return table
+
+
+EXTREMES = _extremes()
+
+
+def answer_question(question: Question, table: FoundTable) -> str:
+    """Return the best guess, possibly empty when the table has no filled cell."""
+    conditions = find_comparisons(question)
+    bounds = frozenset(format_number(condition.number) for condition in conditions)
+    laid = match(question, table.header, table.rows, ignored=bounds)
+    if not laid.rows:
+        return join(table.header, limit=1)
+    for rule in (_neighbour, _aggregate, _conditioned, _extreme, _ends, _count):
+        answer = rule(laid, conditions)
+        if answer:
+            return answer
+    return _look_up(laid)
+
+
+def pick_column(
+    laid: Match, *, ordered: bool = False, avoid: frozenset[int] = frozenset()
+) -> int | None:
+    """Return the column whose name fits best; with `ordered` it holds numbers or dates."""
+    ranked = sorted(
+        range(len(laid.header)), key=lambda column: (-laid.header_scores[column], column)
+    )
+    for column in ranked:
+        if column in avoid or laid.header_scores[column] <= 0:
+            continue
+        if not ordered or laid.is_ordered(column):
+            return column
+    return None
+
+
+def label_column(laid: Match, avoid: frozenset[int] = frozenset()) -> int:
+    """Return the column that names things: the asked one, or the first that is no number."""
+    asked = pick_column(laid, avoid=avoid)
+    if asked is not None:
+        return asked
+    width = len(laid.header)
+    for column in range(width):
+        if column not in avoid and not laid.is_ordered(column):
+            return column
+    return next((column for column in range(width) if column not in avoid), 0)
+
+
+def _is_count(question: Question) -> bool:
+    return question.has("how many", "number of", "amount of", "count of", "count")
+
+
+def _neighbour(laid: Match, _: list[Comparison]) -> str:
+    """Which X comes right after or before Y: the next or previous row."""
+    question, best = laid.question, laid.best_rows
+    if len(best) != 1 or _is_count(question):
+        return ""
+    if question.has("after", "next", "following", "below"):
+        other = best[0] + 1
+    elif question.has("before", "previou", "previous", "prior to", "above", "preceded"):
+        other = best[0] - 1
+    else:
+        return ""
+    if not 0 <= other < len(laid.rows):
+        return ""
+    hit = min(laid.hit_columns, default=0)
+    asked = pick_column(laid)
+    return laid.cell(other, hit if asked is None else asked)
+
+
+def _aggregate(laid: Match, conditions: list[Comparison]) -> str:
+    """Sum, mean or difference of a column over the rows that fit, or over all of them."""
+    question = laid.question
+    mean = question.has("average", "mean", "on average")
+    total = question.has("total", "sum", "combined", "altogether", "in all", "overall sum")
+    difference = question.has("difference", "how many more", "how much more", "how many fewer")
+    if conditions or not (mean or total or difference):
+        return ""
+    column = pick_column(laid, ordered=True, avoid=laid.hit_columns)
+    if column is None:
+        column = pick_column(laid, ordered=True)
+    if column is None:
+        return ""
+    keys = dict(laid.keys(column))
+    if difference:
+        strong = sorted(range(len(laid.rows)), key=lambda row: -laid.row_scores[row])[:2]
+        values = [keys[row] for row in strong if row in keys and laid.row_scores[row] > 0]
+        return format_number(abs(values[0] - values[1])) if len(values) == 2 else ""
+    fitting = [row for row in laid.best_rows if row in keys and laid.row_scores[row] >= 1]
+    if total and len(fitting) == 1 and "total" in words(laid.header[column]):
+        return laid.cell(fitting[0], column)
+    values = [keys[row] for row in fitting or keys if fitting or not _is_total(laid, row)]
+    if not values:
+        return ""
+    return format_number(sum(values) / (len(values) if mean else 1))
+
+
+def _is_total(laid: Match, row: int) -> bool:
+    """Say whether a row sums up the others."""
+    return laid.cell(row, 0).lower().startswith(("total", "sum", "average", "overall"))
+
+
+def _conditioned(laid: Match, conditions: list[Comparison]) -> str:
+    """How many or which rows meet a condition such as "more than 5"."""
+    if not conditions:
+        return ""
+    column = _condition_column(laid, conditions[0])
+    if column is None:
+        return ""
+    rows = [row for row, key in laid.keys(column) if all(c.holds(key) for c in conditions)]
+    best = set(laid.best_rows)
+    if best and laid.row_scores[min(best)] >= 1.5:
+        rows = [row for row in rows if row in best]
+    rows = [row for row in rows if not _is_total(laid, row)]
+    if _is_count(laid.question):
+        return str(len(rows))
+    target = label_column(laid, frozenset({column}) | laid.hit_columns)
+    return join(laid.cell(row, target) for row in rows)
+
+
+def _condition_column(laid: Match, condition: Comparison) -> int | None:
+    """Return the ordered column named next to the condition, or else anywhere."""
+    near = laid.question.text[max(0, condition.position - 30) : condition.position + 60]
+    close = frozenset(words(near))
+    best, best_score = None, 0.0
+    for column, name in enumerate(laid.header):
+        parts = words(name)
+        score = sum(part in close for part in parts) / (len(parts) or 1) + (
+            0.1 * laid.header_scores[column]
+        )
+        if condition.number >= 1800 and {"year", "date"} & set(parts):
+            score += 0.5
+        if score > best_score and laid.is_ordered(column):
+            best, best_score = column, score
+    if best is not None:
+        return best
+    ordered = [column for column in range(len(laid.header)) if laid.is_ordered(column)]
+    return ordered[-1] if ordered else None
+
+
+def _extreme(laid: Match, _: list[Comparison]) -> str:
+    """Which row, or which value, is the highest or lowest."""
+    question = laid.question
+    found = [(p, EXTREMES[w]) for p, w in enumerate(question.words) if w in EXTREMES]
+    if not found or question.has("how many more"):
+        return ""
+    position, extreme = found[0]
+    column = _extreme_column(laid, position, extreme)
+    if column is None:
+        return _most_frequent(laid) if extreme.largest else ""
+    keys = [(row, key) for row, key in laid.keys(column) if not _is_total(laid, row)]
+    choice = _alternatives(laid)
+    if choice:
+        keys = [(row, key) for row, key in keys if row in choice]
+    elif laid.best_rows and max(laid.row_scores) >= 1.5:
+        best = set(laid.best_rows)
+        keys = [(row, key) for row, key in keys if row in best] or keys
+    if not keys:
+        return ""
+    keys.sort(key=lambda item: -item[1] if extreme.largest else item[1])
+    count = _how_many_wanted(question, position)
+    target = pick_column(laid, avoid=frozenset({column}))
+    if target is None or laid.header_scores[target] < 0.5:
+        asks_row = question.has("which", "who", "whose", "where") or bool(choice)
+        target = label_column(laid, frozenset({column})) if asks_row else column
+    return join(laid.cell(row, target) for row, _ in keys[:count])
+
+
+def _extreme_column(laid: Match, position: int, extreme: _Extreme) -> int | None:
+    """Return the ordered column that the superlative speaks of."""
+    close = laid.question.words[position + 1 : position + 5]
+    best, best_score = None, 0.0
+    for column, name in enumerate(laid.header):
+        parts = words(name)
+        score = 0.2 * laid.header_scores[column]
+        for part in parts:
+            if part in close:
+                score += (1.5 - 0.2 * close.index(part)) / len(parts) ** 0.5
+            if part in extreme.hints:
+                score += 0.8
+        if score > best_score and laid.is_ordered(column):
+            best, best_score = column, score
+    return best
+
+
+def _alternatives(laid: Match) -> list[int]:
+    """Return the rows named by "A or B", each by the cell that fits it best."""
+    if not laid.question.has("or", "between"):
+        return []
+    strong = [row for row, score in enumerate(laid.row_scores) if score >= 1.3]
+    return strong if 2 <= len(strong) <= 3 else []
+
+
+def _how_many_wanted(question: Question, position: int) -> int:
+    """Return k of "top 3" or "three highest", else 1."""
+    around = question.words[max(0, position - 1) : position + 2]
+    for word in around:
+        digits = number_word(word)
+        if digits.isdecimal() and 1 < int(digits[:3]) <= 20:
+            return int(digits[:3])
+    return 1
+
+
+def _most_frequent(laid: Match) -> str:
+    """Return the commonest value of the asked column."""
+    column = label_column(laid)
+    cells = Counter(cell for row in range(len(laid.rows)) if (cell := laid.cell(row, column)))
+    if not cells or cells.most_common(1)[0][1] < 2:
+        return ""
+    return cells.most_common(1)[0][0]
+
+
+_FIRST = re.compile(r"\b(?:the|listed|came in|come) (first|last)\b|\b(first|last) (?:listed|on)\b")
+
+
+def _ends(laid: Match, _: list[Comparison]) -> str:
+    """Return the first or last row, of those that fit if several do."""
+    found = _FIRST.search(laid.question.text.lower())
+    if not found:
+        return ""
+    best = laid.best_rows
+    rows = best if len(best) > 1 else list(range(len(laid.rows)))
+    row = rows[0] if "first" in (found[1], found[2]) else rows[-1]
+    return laid.cell(row, label_column(laid, laid.hit_columns if len(best) > 1 else frozenset()))
+
+
+def _count(laid: Match, _: list[Comparison]) -> str:
+    """Return how many rows fit, or the number the asked column shows for the one that does."""
+    question, best = laid.question, laid.best_rows
+    if not _is_count(question):
+        return ""
+    column = pick_column(laid, ordered=True, avoid=laid.hit_columns)
+    if column is not None and len(best) == 1 and laid.header_scores[column] >= 0.7:
+        return laid.cell(best[0], column)
+    top = max(laid.row_scores, default=0.0)
+    if top >= 1:
+        return str(len(best))
+    asked = pick_column(laid)
+    if asked is not None and question.has("different", "unique", "distinct"):
+        return str(len({laid.cell(row, asked) for row in range(len(laid.rows))} - {""}))
+    return str(sum(not _is_total(laid, row) for row in range(len(laid.rows))))
+
+
+def _look_up(laid: Match) -> str:
+    """Return the asked column's cells of the rows that fit best."""
+    best = laid.best_rows
+    column = label_column(laid, laid.hit_columns)
+    named = pick_column(laid)
+    if laid.header_scores and laid.header_scores[column] <= 0 and named is not None:
+        # Every column whose name fits also holds words of the question: trust the name.
+        column = named
+    if not best:
+        return laid.cell(0, column)
+    plural = laid.question.has("list", "name all", "which are", "what are", "all", "were")
+    answer = join(laid.cell(row, column) for row in (best if plural else best[:1]))
+    return answer or next((cell for cell in laid.rows[best[0]] if cell), "")

@@ -1,0 +1,133 @@
+"""Find the last table of a prompt, whatever its layout, and cut the prompt around it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pytest_tablebench.models.lexical._readers import (
+    MAX_CELLS,
+    MAX_COLUMNS,
+    READERS,
+    Parsed,
+    read_concat,
+)
+
+__all__ = ["FoundTable", "find_label", "find_table", "next_label"]
+
+
+@dataclass(frozen=True)
+class FoundTable:
+    """A table as text cells, where it stood in the prompt, and how it was written.
+
+    `layout` is a serializer's name. With `"concat"` there is no header and one row of words.
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    layout: str
+    start: int
+    end: int
+
+
+_LABELS = (
+    "question|query|statement|claim|answer|final answer|program|response|output"
+    "|pre-table text|post-table text|table caption|caption|description|text description"
+    "|selected column|column name|page title|section title|title|table|options|choices"
+)
+_NEXT_LABEL = re.compile(rf"\n[ \t]*+({_LABELS})[ ]?:", re.IGNORECASE)
+_TABLE_NAMES = ("Table:", "table:", "TABLE:")
+_MARKS = ("<table", "pd.DataFrame(", "col : ", '{"0": {', "\n|")
+
+
+def next_label(text: str, start: int) -> int:
+    """Return where the next label line begins (its line end), or the end of the text."""
+    found = _NEXT_LABEL.search(text, start)
+    return found.start() if found else len(text)
+
+
+def find_label(text: str, name: str, end: int) -> int:
+    """Return where the text after the last `name` before `end` begins, or -1.
+
+    The name must stand at the beginning of its line, blanks aside.
+    """
+    while True:
+        found = text.rfind(name, 0, end)
+        if found < 0:
+            return -1
+        before = found
+        while before and text[before - 1] in " \t":
+            before -= 1
+        if before == 0 or text[before - 1] == "\n":
+            return found + len(name)
+        end = before
+
+
+def _trim(parsed: Parsed) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Strip the cells and bound the size, whatever the text tried."""
+    rows: list[tuple[str, ...]] = []
+    cells = 0
+    for row in parsed.rows:
+        rows.append(tuple([cell.strip() for cell in row[:MAX_COLUMNS]]))
+        cells += len(rows[-1]) + 1
+        if cells > MAX_CELLS:
+            break
+    return tuple([name.strip() for name in parsed.header[:MAX_COLUMNS]]), tuple(rows)
+
+
+def _read(text: str, start: int, *, only: str | None = None) -> FoundTable | None:
+    """Read the table that begins at `start`, in the first layout that fits."""
+    while start < len(text) and text[start].isspace():
+        start += 1
+    stop = next_label(text, start)
+    for layout, reader in READERS.items():
+        if only not in (None, layout):
+            continue
+        # These layouts say themselves where they end, so a label inside a cell is no end.
+        closed = layout in ("html", "json", "df")
+        if layout == "html" and not text.startswith("<", start):
+            continue
+        parsed = reader(text[start:] if closed else text[start:stop])
+        if parsed is None:
+            continue
+        if layout == "concat":
+            words = tuple(parsed.rows[0][:MAX_CELLS])
+            return FoundTable((), (words,), layout, start, stop)
+        header, rows = _trim(parsed)
+        return FoundTable(header, rows, layout, start, start + parsed.end)
+    return None
+
+
+def find_table(text: str) -> FoundTable:
+    """Return the last table of a prompt; text without any is one row of words.
+
+    The last `Table:` label decides; without one, the last sign of a known layout does.
+    """
+    start = max(find_label(text, name, len(text)) for name in _TABLE_NAMES)
+    if start >= 0:
+        found = _read(text, start)
+        if found is not None and any(found.rows):
+            return found
+    marks = sorted(((text.rfind(mark), mark) for mark in _MARKS), reverse=True)
+    if text.startswith("|"):
+        marks.append((0, "\n|"))
+    for position, mark in marks:
+        if position < 0:
+            break
+        begin = _block_start(text, position) if mark == "\n|" else position
+        found = _read(text, begin)
+        if found is not None and found.layout not in ("csv", "concat"):
+            return found
+    words = read_concat(text).rows[0][-MAX_CELLS:]
+    return FoundTable((), (tuple(words),), "concat", 0, len(text))
+
+
+def _block_start(text: str, position: int) -> int:
+    """Return where the run of lines that begin with a pipe and hold `position` begins."""
+    while True:
+        line_start = text.rfind("\n", 0, position) + 1
+        if not text.startswith("|", line_start):
+            return position + 1 if text.startswith("\n", position) else position
+        if line_start == 0:
+            return 0
+        position = line_start - 1

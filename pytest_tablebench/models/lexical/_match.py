@@ -1,0 +1,180 @@
+"""How well the words of a question fit the header and the cells of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_tablebench.models.lexical._question import Question
+from pytest_tablebench.models.lexical._words import STOP_WORDS, order_key, vocabulary, words
+
+__all__ = ["Match", "match"]
+
+_ASKS_FOR = (
+    (("who", "whom", "whose"), vocabulary("name player person winner driver author")),
+    (("when", "year", "date"), vocabulary("year date season when time")),
+    (("where", "place"), vocabulary("location place city country venue site state")),
+)
+"""Question words, and header words that answer them."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A question laid over a table.
+
+    Arguments:
+        header: the header cells. rows: the rows that are not empty.
+        header_scores: per column, how well its name fits the question.
+        row_scores: per row, how well its cells fit. `hits` are the columns whose cell did.
+        cell_words: the question's words that some cell of a best row holds.
+    """
+
+    question: Question
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    header_scores: tuple[float, ...]
+    row_scores: tuple[float, ...]
+    hits: tuple[frozenset[int], ...]
+    cell_words: frozenset[str]
+
+    @property
+    def best_rows(self) -> list[int]:
+        """Return the rows that fit best, in order; none when no cell fits at all."""
+        top = max(self.row_scores, default=0.0)
+        if top <= 0:
+            return []
+        return [number for number, score in enumerate(self.row_scores) if score > top - 1e-9]
+
+    @property
+    def hit_columns(self) -> frozenset[int]:
+        """Return the columns whose cells made the best rows fit."""
+        best = self.best_rows
+        return self.hits[best[0]] if best else frozenset()
+
+    def cell(self, row: int, column: int) -> str:
+        """Return one cell; short rows end in empty cells."""
+        cells = self.rows[row]
+        return cells[column] if column < len(cells) else ""
+
+    def keys(self, column: int) -> list[tuple[int, float]]:
+        """Return (row, ordering key) for the cells of a column that can be ordered."""
+        found = []
+        for row in range(len(self.rows)):
+            key = order_key(self.cell(row, column))
+            if key is not None:
+                found.append((row, key))
+        return found
+
+    def is_ordered(self, column: int) -> bool:
+        """Say whether most filled cells of a column are numbers or dates."""
+        filled = sum(1 for row in range(len(self.rows)) if self.cell(row, column))
+        return filled > 0 and len(self.keys(column)) >= 0.6 * filled
+
+
+def _header_scores(
+    question: Question, header: tuple[str, ...], cell_words: set[str]
+) -> list[float]:
+    wanted = _asked_words(question)
+    kinds = [names for asked, names in _ASKS_FOR if question.has(*asked)]
+    scores = []
+    for name in header:
+        parts = words(name)
+        score = 0.0
+        for part in dict.fromkeys(parts):
+            if part in question.word_set and (part not in STOP_WORDS or len(parts) == 1):
+                score += 0.4 if part in cell_words else 1.0
+                score += 0.8 if part in wanted else 0.0
+        if parts and score:
+            score = score / len(parts) ** 0.5
+        if any(part in names for names in kinds for part in parts):
+            score += 0.5
+        scores.append(score)
+    return scores
+
+
+_ASKING = vocabulary("which what whose name list many much")
+
+
+def _asked_words(question: Question) -> set[str]:
+    """Return the words right behind "which", "what", "how many", "name" or "list"."""
+    wanted: set[str] = set()
+    for position, word in enumerate(question.words):
+        if word in _ASKING:
+            behind = [w for w in question.words[position + 1 :] if w not in STOP_WORDS]
+            wanted.update(behind[:2])
+            break
+    return wanted
+
+
+def _cell_score(cell: str, question: Question, ignored: frozenset[str]) -> tuple[float, list[str]]:
+    """Return how well one cell fits, and the question's words it holds."""
+    parts = words(cell)
+    if not parts or len(parts) > 200:
+        return 0.0, []
+    shared = [w for w in parts if w in question.word_set and w not in ignored]
+    telling = [w for w in shared if w not in STOP_WORDS]
+    if not telling:
+        return 0.0, []
+    if len(shared) == len(parts):
+        return len(telling) + 0.5, telling
+    return len(telling) * (0.3 + 0.5 * len(shared) / len(parts)), telling
+
+
+def _row_words(
+    row: tuple[str, ...],
+    question: Question,
+    ignored: frozenset[str],
+    seen: dict[str, tuple[float, list[str]]],
+) -> tuple[dict[str, float], frozenset[int]]:
+    """Return what each of the question's words is worth in a row, and the columns that fit."""
+    best: dict[str, float] = {}
+    columns = set()
+    for column, cell in enumerate(row):
+        if not cell:
+            continue
+        if cell not in seen:
+            seen[cell] = _cell_score(cell, question, ignored)
+        score, telling = seen[cell]
+        if not score:
+            continue
+        columns.add(column)
+        share = score / len(telling)
+        for word in telling:
+            best[word] = max(best.get(word, 0.0), share)
+    return best, frozenset(columns)
+
+
+def match(
+    question: Question,
+    header: tuple[str, ...],
+    rows: tuple[tuple[str, ...], ...],
+    *,
+    ignored: frozenset[str] = frozenset(),
+) -> Match:
+    """Lay a question over a table.
+
+    Arguments:
+        question: what is asked.
+        header: the column names.
+        rows: all rows; empty ones are left out of the result.
+        ignored: words of the question that name no cell, such as the bound of a comparison.
+    """
+    kept = tuple(row for row in rows if any(row))
+    seen: dict[str, tuple[float, list[str]]] = {}
+    found = [_row_words(row, question, ignored, seen) for row in kept]
+    scores = tuple(sum(best.values()) for best, _ in found)
+    top = max(scores, default=0.0)
+    used = {
+        word
+        for score, (best, _) in zip(scores, found, strict=True)
+        if score and score == top
+        for word in best
+    }
+    return Match(
+        question,
+        header,
+        kept,
+        tuple(_header_scores(question, header, used)),
+        scores,
+        tuple(columns for _, columns in found),
+        frozenset(used),
+    )

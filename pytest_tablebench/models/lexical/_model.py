@@ -1,0 +1,51 @@
+"""The built-in model `tablebench/lexical`: reads the prompt, answers by matching words."""
+
+from __future__ import annotations
+
+from pytest_tablebench.models._base import Reply, Request
+from pytest_tablebench.models.lexical._answer import answer_question
+from pytest_tablebench.models.lexical._find_table import find_table
+from pytest_tablebench.models.lexical._loose import answer_loosely, bears_out_loosely
+from pytest_tablebench.models.lexical._question import find_question
+from pytest_tablebench.models.lexical._statement import bears_out
+
+__all__ = ["LexicalModel"]
+
+MAX_ANSWER = 1000
+"""Characters of a reply at most: a hostile cell can be as long as the prompt."""
+
+
+class LexicalModel:
+    """Answer table questions by word overlap: free, offline, deterministic, often wrong.
+
+    It sees nothing but `request.text`, as a language model would, so perturbing or
+    re-serializing a table changes its answers for the same reason it changes a model's.
+    Its scores are a floor to compare models with, and what the examples run on.
+    """
+
+    def complete(self, request: Request) -> Reply:
+        """Answer one request; there is no text it fails on."""
+        prompt = request.text
+        text = answer(prompt)
+        return Reply(
+            text=text,
+            finish_reason="stop",
+            prompt_tokens=len(prompt.split()),
+            completion_tokens=len(text.split()),
+            cost_usd=0.0,
+        )
+
+
+def answer(prompt: str) -> str:
+    """Return the one-line answer to a prompt's last question about its last table."""
+    table = find_table(prompt)
+    question = find_question(prompt, table)
+    loose = table.layout == "concat"
+    tokens = table.rows[0] if loose and table.rows else ()
+    if question.verdicts is not None:
+        true = bears_out_loosely(question, tokens) if loose else bears_out(question, table)
+        return question.verdicts[0 if true else 1]
+    found = answer_loosely(question, tokens) if loose else answer_question(question, table)
+    # Lone surrogates, which JSON can spell, would break whoever writes the reply to a file.
+    clean = " ".join(found[:MAX_ANSWER].encode("utf-8", "replace").decode().split())
+    return clean or "unknown"

@@ -1,0 +1,70 @@
+"""Names people type and names files carry: near misses, slugs, harmless display."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable
+
+__all__ = ["printable", "slug", "split_names", "unknown_name"]
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return the message for a name that is not known, with the nearest known ones first."""
+    choices = list(known)
+    near = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(repr(choice) for choice in near)}? " if near else ""
+    return f"unknown {kind} {printable(name)!r}; {hint}known: {', '.join(choices)}"
+
+
+def split_names(text: str) -> list[str]:
+    """Split `a,b[x=1,y=[2,3]],c` at the commas outside brackets; blanks and empties dropped."""
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        if character in "[(":
+            depth += 1
+        elif character in "])":
+            depth -= 1
+        elif character == "," and depth <= 0:
+            parts.append(text[start:position])
+            start = position + 1
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()]
+
+
+def slug(text: str, limit: int = 40, *, digest: bool = True) -> str:
+    """Return a short ASCII form for ids and file names: letters, digits, `_`, `.`, `-`.
+
+    What had to be changed or cut gets 8 hexadecimal digits of the original's SHA-256, so two
+    texts never share a slug by accident and the same text always has the same one. Without
+    `digest` the form is for reading only.
+    """
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")
+    if plain == text and 0 < len(text) <= limit:
+        return text
+    if not digest:
+        return plain[:limit].rstrip("-.") or "unnamed"
+    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{plain[: limit - 9].rstrip('-.')}-{mark}".lstrip("-")
+
+
+def printable(text: str, limit: int | None = None) -> str:
+    """Return text that is safe on a terminal, on one line.
+
+    Control and format characters (escape codes, line ends, right-to-left marks, lone
+    surrogates) are shown as escapes instead of taking effect; longer text is cut with `…`.
+    """
+    if limit is not None and len(text) > limit:
+        text = text[: limit - 1] + "…"
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        character
+        if character == " " or unicodedata.category(character)[0] not in "CZ"
+        else " "
+        if character == "\u00a0"
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )

@@ -1,0 +1,1 @@
+"""Reports: read records and summaries, compute nothing."""

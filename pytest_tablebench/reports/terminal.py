@@ -1,0 +1,203 @@
+"""What a person sees in the terminal: header, progress, and the table at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.names import printable
+from pytest_tablebench.results import spread
+from pytest_tablebench.settings import Settings, without_credentials
+
+__all__ = [
+    "Progress",
+    "data_lines",
+    "header_line",
+    "hidden_line",
+    "missing_lines",
+    "plan_line",
+    "short_path",
+    "summary_lines",
+]
+
+
+def header_line(settings: Settings, paths: Mapping[str, Path]) -> str:
+    """Return the line that says what is run, on what, and where the results go."""
+    default = "" if settings.model_given else " (the default)"
+    models = ", ".join(printable(model, 60) for model in settings.models)
+    at = f" at {without_credentials(settings.api_base)}" if settings.api_base else ""
+    data = settings.data_folder()
+    results = ", ".join(short_path(path) for path in paths.values())
+    return (
+        f"tablebench: model {models}{default}{at}; compat {settings.compat}; "
+        f"data {short_path(data)}; store none; results {results}"
+    )
+
+
+def short_path(path: Path) -> str:
+    """Return the path as seen from here, where that is shorter."""
+    here = Path.cwd()
+    inside = path.relative_to(here) if path.is_relative_to(here) else path
+    return printable(str(inside))
+
+
+def plan_line(cases: int, grid: Mapping[str, Any] | None, models: int) -> str:
+    """Return the line that says how many cases are ahead, and of what."""
+    if not grid:
+        return f"tablebench: {cases} cases"
+    serializers, perturbations = len(grid["serializers"]), len(grid["perturbations"])
+    several = f", {models} models" if models > 1 else ""
+    return (
+        f"tablebench: {cases} cases; grid {serializers} serializer{_s(serializers)} x "
+        f"{perturbations} perturbation{_s(perturbations)}{several}"
+    )
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def data_lines(datasets: Mapping[str, Any]) -> list[str]:
+    """Return the lines people must read about the data: notes and unusable rows."""
+    lines = []
+    for name, facts in datasets.items():
+        lines += [f"{name}: {printable(note)}" for note in facts["notes"]]
+        problems = facts["problems"]
+        if problems:
+            lines.append(f"{name}: {len(problems)} bad row{_s(len(problems))} left out:")
+            lines += [f"  {printable(problem, 300)}" for problem in problems[:5]]
+            if len(problems) > 5:
+                lines.append(f"  ... and {len(problems) - 5} more (all of them in run.json)")
+    return lines
+
+
+def missing_lines(missing: Mapping[str, str]) -> list[str]:
+    """Return one line for each dataset that is not there, with the command that fetches it."""
+    return [f"{name}: skipped, {printable(reason, 500)}" for name, reason in missing.items()]
+
+
+class Progress:
+    """The live line: counts by outcome, share done, time left."""
+
+    def __init__(self, clock: Any = time.monotonic) -> None:
+        self._clock = clock
+        self._started: float = clock()
+        self._shown = 0.0
+        self._tenth = 0
+
+    def text(self, counts: Mapping[str, int], total: int) -> str:
+        """Return the line for the counts so far."""
+        done = sum(counts.values())
+        line = (
+            f"{done}/{total} right {counts['right']} wrong {counts['wrong']} "
+            f"no answer {counts['no_answer']}"
+        )
+        if 0 < done < total:
+            left = (self._clock() - self._started) / done * (total - done)
+            line += f" {_duration(left)} left"
+        return line
+
+    def due(self, done: int, total: int, *, live: bool) -> bool:
+        """Tell whether to show it now: ten times a second live, else at every tenth of the run."""
+        if live:
+            now = self._clock()
+            if now - self._shown < 0.1 and done < total:
+                return False
+            self._shown = now
+            return True
+        tenth = done * 10 // total if total else 10
+        if tenth == self._tenth:
+            return False
+        self._tenth = tenth
+        return True
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+COLUMNS = (
+    "",
+    "performance",
+    "95 % interval",
+    "robustness",
+    "pass rate",
+    "no answer",
+    "examples",
+    "cases",
+)
+
+
+def summary_lines(summary: Mapping[str, Any]) -> list[str]:
+    """Return the final table and, for each dataset, its best and worst format and perturbation."""
+    rows: list[tuple[str, ...]] = []
+    details: list[str] = []
+    for name, benchmark in summary["benchmarks"].items():
+        datasets = benchmark["datasets"]
+        for dataset, scope in datasets.items():
+            rows.append(_row(dataset, scope))
+            details += _best_and_worst(dataset, scope)
+        if list(datasets) != [name]:
+            rows.append(_row(f"{name} (all)", benchmark))
+    widths = [max(len(row[i]) for row in (COLUMNS, *rows)) for i in range(len(COLUMNS))]
+    lines = [_aligned(row, widths) for row in (COLUMNS, *rows)]
+    return [*lines, "", *details] if details else lines
+
+
+def _row(name: str, scope: Mapping[str, Any]) -> tuple[str, ...]:
+    bounds = scope["ci95"]["performance"]
+    single = "one configuration" in scope["flags"]
+    flag = "*" if "incomplete" in scope["flags"] else ""
+    return (
+        name,
+        _number(scope["performance"]),
+        f"{bounds[0]:.3f} to {bounds[1]:.3f}" if bounds else "-",
+        "-" if single else _number(scope["robustness"]) + flag,
+        _percent(scope["pass_rate"]),
+        _percent(scope["no_answer"]),
+        str(scope["n_examples"]),
+        str(scope["n_cases"]),
+    )
+
+
+def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
+    cells = [row[0].ljust(widths[0])]
+    cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+    return "  ".join(cells).rstrip()
+
+
+def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for axis, label in (("serializers", "serializer"), ("perturbations", "perturbation")):
+        found = spread(scope[axis])
+        if found:
+            (best, high), (worst, low) = found
+            lines.append(f"{dataset}: best {label} {best} ({high:.3f}), worst {worst} ({low:.3f})")
+    if scope["reasons"]:
+        reasons = ", ".join(f"{printable(name)} {n}" for name, n in scope["reasons"].items())
+        lines.append(f"{dataset}: no answer by reason: {reasons}")
+    return lines
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def hidden_line(counts: Mapping[str, int], shown: int) -> str:
+    """Return the line that says how many wrong answers were not shown, or nothing."""
+    hidden = [
+        f"{counts[outcome] - shown} more {label}"
+        for outcome, label in (("wrong", "wrong answers"), ("no_answer", "without an answer"))
+        if counts[outcome] > shown
+    ]
+    return f"not shown above: {' and '.join(hidden)}; all are in records.jsonl" if hidden else ""

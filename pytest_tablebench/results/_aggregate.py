@@ -1,0 +1,185 @@
+"""Performance, robustness and pass rates (spec: torr_analyses.md sections 0 to 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import fsum
+from typing import Any, Protocol
+
+from pytest_tablebench.results._intervals import interval
+
+__all__ = ["Cell", "Scored", "spread", "summarize"]
+
+
+class Scored(Protocol):
+    """What of a record the aggregates look at; `Record` and `Cell` both have it."""
+
+    @property
+    def benchmark(self) -> str: ...
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def example_id(self) -> str: ...
+    @property
+    def serializer(self) -> str: ...
+    @property
+    def perturbation(self) -> str: ...
+    @property
+    def score(self) -> float | None: ...
+    @property
+    def passed(self) -> bool | None: ...
+    @property
+    def reason(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A record without its texts, small enough to keep for every case of a run."""
+
+    benchmark: str
+    dataset: str
+    example_id: str
+    serializer: str
+    perturbation: str
+    score: float | None
+    passed: bool | None
+    reason: str | None
+
+
+@dataclass
+class _Values:
+    """Example-level values of one scope: what means and intervals are taken over."""
+
+    performance: list[float]
+    robustness: list[float]
+    pass_rate: list[float]
+
+
+def summarize(records: Iterable[Scored]) -> dict[str, Any]:
+    """Return the content of `summary.json` for the records of one model.
+
+    Means are taken over examples after the mean over an example's answered configurations,
+    so the order of records does not matter to the last digit. Cases without an answer are
+    counted and left out; measures nobody can tell are None.
+    """
+    by_benchmark: dict[str, dict[str, list[Scored]]] = {}
+    for record in records:
+        by_benchmark.setdefault(record.benchmark, {}).setdefault(record.dataset, []).append(record)
+    benchmarks = {}
+    for name in sorted(by_benchmark):
+        datasets = {key: by_benchmark[name][key] for key in sorted(by_benchmark[name])}
+        benchmarks[name] = _benchmark(datasets)
+    return {"benchmarks": benchmarks}
+
+
+def _benchmark(datasets: Mapping[str, list[Scored]]) -> dict[str, Any]:
+    values = {name: _example_values(cells) for name, cells in datasets.items()}
+    everything = [cell for cells in datasets.values() for cell in cells]
+    return {
+        **_measures(list(values.values()), everything),
+        "datasets": {name: _dataset(cells, values[name]) for name, cells in datasets.items()},
+    }
+
+
+def _dataset(cells: list[Scored], values: _Values) -> dict[str, Any]:
+    return {
+        **_measures([values], cells),
+        "reasons": _reasons(cells),
+        "serializers": _scopes(cells, "serializer"),
+        "perturbations": _scopes(cells, "perturbation"),
+    }
+
+
+def _scopes(cells: list[Scored], axis: str) -> dict[str, Any]:
+    groups: dict[str, list[Scored]] = {}
+    for cell in cells:
+        groups.setdefault(getattr(cell, axis), []).append(cell)
+    return {
+        name: _measures([_example_values(groups[name])], groups[name]) for name in sorted(groups)
+    }
+
+
+def _measures(datasets: list[_Values], cells: list[Scored]) -> dict[str, Any]:
+    """Return the measures of a scope: plain means over its datasets."""
+    examples = {(cell.dataset, cell.example_id) for cell in cells}
+    configurations = {(cell.dataset, cell.serializer, cell.perturbation) for cell in cells}
+    asked, unanswered = len(cells), sum(cell.score is None for cell in cells)
+    grid = len(configurations) / len(datasets)
+    flags = ["one configuration"] if grid == 1 else []
+    flags += ["incomplete"] if asked - unanswered < sum(_grid_size(cells).values()) else []
+    measures: dict[str, Any] = {}
+    bounds: dict[str, Any] = {}
+    for name in ("performance", "robustness", "pass_rate"):
+        values = [getattr(dataset, name) for dataset in datasets]
+        measures[name] = _mean([_mean(part) for part in values])
+        found = interval(values) if measures[name] is not None else None
+        bounds[name] = list(found) if found else None
+    return {
+        **measures,
+        "no_answer": unanswered / asked if asked else None,
+        "n_examples": len(examples),
+        "n_cases": asked,
+        "ci95": bounds,
+        "flags": flags,
+    }
+
+
+def _grid_size(cells: list[Scored]) -> dict[str, int]:
+    """Return how many cases each dataset's full grid would have."""
+    sizes = {}
+    for dataset in {cell.dataset for cell in cells}:
+        own = [cell for cell in cells if cell.dataset == dataset]
+        examples = {cell.example_id for cell in own}
+        serializers = {cell.serializer for cell in own}
+        perturbations = {cell.perturbation for cell in own}
+        sizes[dataset] = len(examples) * len(serializers) * len(perturbations)
+    return sizes
+
+
+def _example_values(cells: list[Scored]) -> _Values:
+    """Return one value per answered example, in the order of example ids."""
+    examples: dict[str, list[Scored]] = {}
+    for cell in cells:
+        if cell.score is not None:
+            examples.setdefault(cell.example_id, []).append(cell)
+    values = _Values([], [], [])
+    for example_id in sorted(examples):
+        answered = examples[example_id]
+        scores = [cell.score for cell in answered if cell.score is not None]
+        values.performance.append(fsum(scores) / len(scores))
+        values.robustness.append(1 - (max(scores) - min(scores)))
+        values.pass_rate.append(sum(bool(cell.passed) for cell in answered) / len(answered))
+    return values
+
+
+def _mean(values: list[float] | list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    if not known or len(known) < len(values):
+        return None
+    return fsum(known) / len(known)
+
+
+def _reasons(cells: list[Scored]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for cell in cells:
+        if cell.score is None:
+            counts[cell.reason or "unknown"] = counts.get(cell.reason or "unknown", 0) + 1
+    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
+
+
+def spread(
+    scopes: Mapping[str, Mapping[str, Any]],
+) -> tuple[tuple[str, float], tuple[str, float]] | None:
+    """Return the best and the worst scope by performance (paper Table 5), names break ties.
+
+    None where fewer than two scopes have a value.
+    """
+    ranked = sorted(
+        (name, scope["performance"])
+        for name, scope in scopes.items()
+        if scope["performance"] is not None
+    )
+    if len(ranked) < 2:
+        return None
+    return max(ranked, key=lambda entry: entry[1]), min(ranked, key=lambda entry: entry[1])

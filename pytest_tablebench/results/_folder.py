@@ -1,0 +1,110 @@
+"""The run folder: written by one process, readable at any moment."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results._record import SCHEMA, Record, check_schema
+
+__all__ = ["RunFolder", "check_writable", "read_records", "read_run"]
+
+RUN, RECORDS, SUMMARY = "run.json", "records.jsonl", "summary.json"
+
+
+def check_writable(path: Path, *, fresh: bool = True) -> None:
+    """Create the folder and try to write into it; a `fresh` one must not hold a run already.
+
+    Raises `SettingsError` saying what to do. A folder that was not there is left behind empty.
+    """
+    if fresh and ((path / RECORDS).exists() or (path / RUN).exists()):
+        raise SettingsError(
+            f"--bench-results: {path} already holds a run; choose another folder (nothing in it "
+            f"was touched)"
+        )
+    probe = path / f".write-test-{os.getpid()}"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise SettingsError(
+            f"--bench-results: cannot write into {path} ({error.strerror or error}); choose "
+            f"another folder"
+        ) from None
+
+
+class RunFolder:
+    """The writing side: records are appended and flushed one by one, the rest replaced whole."""
+
+    def __init__(self, path: Path) -> None:
+        check_writable(path)
+        self.path = path
+        self._records: IO[bytes] | None = None
+
+    def write_run(self, data: Mapping[str, Any]) -> None:
+        """Write `run.json`."""
+        self._replace(RUN, data)
+
+    def write_summary(self, data: Mapping[str, Any]) -> None:
+        """Write `summary.json`."""
+        self._replace(SUMMARY, data)
+
+    def append(self, line: str) -> None:
+        """Append one record line, so that it survives this process from here on."""
+        if self._records is None:
+            # Exclusive: a run that another process began here meanwhile stays whole.
+            self._records = (self.path / RECORDS).open("xb", buffering=0)
+        self._records.write(line.encode("ascii"))
+
+    def close(self) -> None:
+        """Close the record file."""
+        if self._records is not None:
+            self._records.close()
+            self._records = None
+
+    def _replace(self, name: str, data: Mapping[str, Any]) -> None:
+        text = json.dumps({"schema": SCHEMA, **data}, indent=2, sort_keys=False) + "\n"
+        temporary = self.path / f".{name}.new"
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(self.path / name)
+
+
+def read_run(path: Path) -> dict[str, Any]:
+    """Read `run.json`. Raises `SettingsError` for a folder that is no run or is too new."""
+    try:
+        data = json.loads((path / RUN).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"{path} is no run folder: it has no {RUN}") from None
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path / RUN}: cannot be read: {error}") from None
+    check_schema(data, str(path / RUN))
+    return dict(data)
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """Yield the records of a run folder, whatever became of the run.
+
+    A last line torn by a crash is left out; a case that was run again counts once, with its
+    last record. Raises `SettingsError` for a damaged line elsewhere or a newer schema.
+    """
+    try:
+        lines = (path / RECORDS).read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return
+    latest: dict[str, Record] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        try:
+            record = Record.from_line(line.decode("ascii"))
+        except ValueError:
+            if number == len(lines):
+                continue  # no line end behind it: the run was cut off while writing
+            raise SettingsError(f"{path / RECORDS}: line {number} is damaged") from None
+        latest[record.case_id] = record
+    yield from latest.values()

@@ -1,0 +1,81 @@
+"""The record of one case: what a run is worth once the models are gone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+from pytest_tablebench.errors import SettingsError
+
+__all__ = ["SCHEMA", "Outcome", "Record", "check_schema"]
+
+SCHEMA = 1
+"""Version of every file in a run folder; raised when a reader would misread the old form."""
+
+Outcome = Literal["right", "wrong", "no_answer"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of `records.jsonl`.
+
+    `score` and `passed` are None without an answer, `reason` is set only then. `prediction`
+    is the reply as the metric read it, `raw` as it came. Cost and token counts are None when
+    unknown, never 0.
+    """
+
+    case_id: str
+    model: str
+    benchmark: str
+    dataset: str
+    example_id: str
+    serializer: str
+    perturbation: str
+    strategy: str
+    modality: str
+    outcome: Outcome
+    score: float | None = None
+    passed: bool | None = None
+    metric: str | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+    prediction: Any = None
+    raw: str | None = None
+    references: tuple[str, ...] = ()
+    reason: str | None = None
+    flags: tuple[str, ...] = ()
+    prompt_digest: str | None = None
+    latency_s: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    from_store: bool = False
+
+    def to_line(self) -> str:
+        """Return one line of ASCII JSON, which no text inside can break."""
+        return json.dumps({"schema": SCHEMA, **asdict(self)}) + "\n"
+
+    @classmethod
+    def from_line(cls, line: str) -> Record:
+        """Read a line back: `ValueError` for a torn one, `SettingsError` for a newer schema."""
+        data = json.loads(line)
+        if not isinstance(data, dict):
+            raise ValueError("not a record")
+        check_schema(data, "records.jsonl")
+        names = {item.name for item in fields(cls)}
+        try:
+            record = cls(**{name: value for name, value in data.items() if name in names})
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        return record
+
+
+def check_schema(data: Mapping[str, Any], file: str) -> None:
+    """Raise `SettingsError` for a file a later version wrote."""
+    schema = data.get("schema", SCHEMA)
+    if not isinstance(schema, int) or schema > SCHEMA:
+        raise SettingsError(
+            f"{file} has schema {schema!r}, this version reads up to {SCHEMA}; "
+            f"upgrade pytest-tablebench"
+        )

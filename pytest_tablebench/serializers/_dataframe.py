@@ -1,0 +1,70 @@
+"""The `df` format: source of a pandas DataFrame (spec: torr.md sections 5 and 5.1).
+
+The reference passes cells through a DataFrame, whose column types depend on the pandas
+version. The rules of pandas 2 (which the published runs used) are spelled out here instead, so
+the text is the same whatever is installed; a property test holds them against pandas.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import takewhile
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.serializers._text import dump_json, require_content, require_key_header
+from pytest_tablebench.table import Cell, Table
+
+__all__ = ["to_df"]
+
+
+def _as_column(cells: list[Cell]) -> list[Cell]:
+    """Return the cells as a pandas column inferred from them would give them back.
+
+    Only plain numbers change: next to a float or a missing value, integers become floats and
+    None becomes NaN. Anything else in the column (text, booleans, lists) leaves all as it is.
+    """
+    kinds = {type(cell) for cell in cells}
+    if not kinds <= {int, float, type(None)} or not kinds & {int, float} or kinds == {int}:
+        return cells
+    if _stays_integer(cells):
+        return cells
+    try:
+        return [math.nan if cell is None else float(cell) for cell in cells]
+    except OverflowError:
+        return cells  # over 1e308; pandas 2 fails here
+
+
+def _stays_integer(cells: list[Cell]) -> bool:
+    """Whether no 64-bit type holds the integers, so that pandas keeps Python objects.
+
+    pandas 2 stops looking at their size at the first None (pandas 3 goes on).
+    """
+    seen = [cell for cell in takewhile(lambda cell: cell is not None, cells) if type(cell) is int]
+    if not seen:
+        return False
+    low, high = min(seen), max(seen)
+    return low < -(2**63) or high >= 2**64 or (low < 0 and high >= 2**63)
+
+
+def to_df(table: Table) -> str:
+    """A `pd.DataFrame({...}, index=[...])` call; equal names get a suffix, short rows None."""
+    require_content(table, "df")
+    require_key_header(table, "df")
+    width = len(table.header)
+    for number, row in enumerate(table.rows, start=1):
+        if len(row) > width:
+            raise TableError(
+                f"{table.label}: row {number}, column {width + 1}: cell {row[width]!r} has no "
+                f"column name; serializer 'df' needs one for every cell"
+            )
+    seen: dict[Cell, int] = {}
+    columns: dict[Cell, list[Cell]] = {}
+    for position, name in enumerate(table.header):
+        earlier = seen.get(name, 0)
+        seen[name] = earlier + 1
+        cells = [row[position] if position < len(row) else None for row in table.rows]
+        # A suffixed name may meet a real column of that name: the later one wins.
+        columns[f"{name}_{earlier}" if earlier else name] = _as_column(cells)
+    body = dump_json(columns, table, "df")[1:-1]
+    index = ", ".join(str(number) for number in range(len(table.rows)))
+    return f"pd.DataFrame({{\n{body}}},\nindex=[{index}])"

@@ -1,0 +1,150 @@
+"""Six of ToRR's seven table formats, to the letter (spec: torr.md section 5).
+
+Nothing is escaped unless the format says so: the point of the benchmark is what a model makes
+of exactly these texts, so they are fixed even where another layout would be kinder.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.table import Cell, Table
+
+__all__ = [
+    "require_content",
+    "require_key_header",
+    "to_concat",
+    "to_csv",
+    "to_html",
+    "to_indexed_row_major",
+    "to_json",
+    "to_markdown",
+]
+
+
+def require_content(table: Table, name: str) -> None:
+    """Raise a `TableError` for a table without columns or without rows."""
+    if not table.header:
+        raise TableError(f"{table.label}: has no columns; serializer {name!r} needs at least one")
+    if not table.rows:
+        raise TableError(f"{table.label}: has no rows; serializer {name!r} needs at least one")
+
+
+def require_text_header(table: Table, name: str) -> list[str]:
+    """Return the header, or raise a `TableError` naming the first name that is no text."""
+    for number, cell in enumerate(table.header, start=1):
+        if not isinstance(cell, str):
+            raise TableError(
+                f"{table.label}: header, column {number}: {cell!r} is {type(cell).__name__}, "
+                f"serializer {name!r} needs text"
+            )
+    return list(table.header)
+
+
+def require_key_header(table: Table, name: str) -> None:
+    """Raise a `TableError` naming the first column name that cannot be a JSON key."""
+    for number, cell in enumerate(table.header, start=1):
+        if not isinstance(cell, str | int | float | None):
+            raise TableError(
+                f"{table.label}: header, column {number}: {cell!r} is {type(cell).__name__}, "
+                f"serializer {name!r} needs text or a number"
+            )
+
+
+def dump_json(value: Any, table: Table, name: str) -> str:
+    """Dump with json's defaults, or raise a `TableError` naming the cell JSON cannot hold."""
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError) as error:
+        for number, row in enumerate(table.rows, start=1):
+            for column, cell in enumerate(row, start=1):
+                try:
+                    json.dumps(cell)
+                except (TypeError, ValueError):
+                    raise TableError(
+                        f"{table.label}: row {number}, column {column}: serializer {name!r} "
+                        f"cannot write a {type(cell).__name__}"
+                    ) from error
+        raise TableError(f"{table.label}: serializer {name!r}: {error}") from error
+
+
+def to_html(table: Table) -> str:
+    """HTML with thead and tbody, one line per row, cells unescaped."""
+    require_content(table, "html")
+    names = "".join(f"<th>{cell}</th>" for cell in table.header)
+    rows = "".join(
+        f"\n    <tr>{''.join([f'<td>{cell}</td>' for cell in row])}</tr>" for row in table.rows
+    )
+    return (
+        f"<table>\n  <thead>\n    <tr>{names}</tr>\n  </thead>\n"
+        f"  <tbody>{rows}\n  </tbody>\n</table>"
+    )
+
+
+def _csv_field(cell: Cell) -> str:
+    text = "" if cell is None else str(cell)
+    if "," in text or '"' in text or "\n" in text:
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def to_csv(table: Table) -> str:
+    """Comma-separated lines with minimal quoting, stripped at both ends.
+
+    Written by hand because the standard writer changed: from Python 3.13 on it quotes a lone
+    carriage return, and prompts must not depend on the interpreter.
+    """
+    lines = []
+    for row in (table.header, *table.rows):
+        line = ",".join([_csv_field(cell) for cell in row])
+        lines.append('""' if len(row) == 1 and not line else line)
+    return "\n".join(lines).strip()
+
+
+def to_json(table: Table) -> str:
+    """One object: row number to an object of column name to cell. Equal names: the last wins."""
+    require_content(table, "json")
+    require_key_header(table, "json")
+    header = table.header
+    width = len(header)
+    rows = {}
+    for number, row in enumerate(table.rows):
+        if len(row) > width:
+            raise TableError(
+                f"{table.label}: row {number + 1}, column {width + 1}: cell {row[width]!r} has "
+                f"no column name; serializer 'json' needs one for every cell"
+            )
+        # A shorter row simply lacks its last keys.
+        rows[str(number)] = dict(zip(header, row, strict=False))
+    return dump_json(rows, table, "json")
+
+
+def to_markdown(table: Table) -> str:
+    """Pipe table without blanks inside the pipes and without escapes."""
+    require_content(table, "markdown")
+    names = require_text_header(table, "markdown")
+    lines = [f"|{'|'.join(names)}|", f"|{'|'.join(['---'] * len(names))}|"]
+    lines += [f"|{'|'.join([str(cell) for cell in row])}|" for row in table.rows]
+    return "\n".join(lines).strip()
+
+
+def to_indexed_row_major(table: Table) -> str:
+    """One line: `col : …` and then `row i : …` for each row, cells joined by ` | `."""
+    require_content(table, "indexed_row_major")
+    names = require_text_header(table, "indexed_row_major")
+    parts = [f"col : {' | '.join(names)}"]
+    parts += [
+        f"row {number} : {' | '.join([str(cell) for cell in row])}"
+        for number, row in enumerate(table.rows, start=1)
+    ]
+    return " ".join(parts).strip()
+
+
+def to_concat(table: Table) -> str:
+    """All names and then all cells, joined by single blanks."""
+    require_content(table, "concat")
+    cells = [str(cell) for cell in table.header]
+    cells += [str(cell) for row in table.rows for cell in row]
+    return " ".join(cells).strip()

@@ -1,0 +1,278 @@
+"""What a run was asked to do: options and ini keys, parsed and checked once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from pytest_tablebench.compat import COMPAT_MODES, Compat, check_compat
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.names import printable, split_names, unknown_name
+
+__all__ = ["DEFAULT_MODEL", "OPTIONS", "Option", "Settings", "read_settings", "without_credentials"]
+
+DEFAULT_MODEL = "tablebench/lexical"
+
+_SECRET = re.compile(r"api_?key|secret|password|authorization|header|access_token|credential", re.I)
+
+
+@dataclass(frozen=True)
+class Option:
+    """A command line option and the ini key of the same name (dashes become underscores)."""
+
+    flag: str
+    metavar: str
+    help: str
+    repeat: bool = False
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flag, for the model with its short form before it."""
+        return ("--model", self.flag) if self.flag == "--bench-model" else (self.flag,)
+
+    @property
+    def key(self) -> str:
+        """The ini key, and the attribute the command line parser stores under."""
+        return self.flag.lstrip("-").replace("-", "_")
+
+
+OPTIONS = (
+    Option(
+        "--bench-model",
+        "NAME",
+        "model to measure; tablebench/... are built in, every other name goes to litellm "
+        f"unchanged (gpt-4o, ollama/llama3.2, ...). Repeatable. Default: {DEFAULT_MODEL}",
+        repeat=True,
+    ),
+    Option("--bench-dataset", "A,B", "datasets to run. Default: all that are there", repeat=True),
+    Option("--bench-serializer", "A,B", "table formats. Default: ToRR's seven", repeat=True),
+    Option("--bench-perturbation", "A,B", "perturbations. Default: ToRR's five", repeat=True),
+    Option("--bench-limit", "N", "examples per dataset, the same ones every time"),
+    Option("--bench-shots", "K", "demonstrations in a prompt. Default: the dataset's"),
+    Option("--bench-seed", "N", "seed of demonstrations and perturbations. Default: 0"),
+    Option(
+        "--bench-compat",
+        "MODE",
+        "fixed (corrected metrics and prompts) or reference (the published code's). Default: fixed",
+    ),
+    Option("--bench-api-base", "URL", "address of the model's server. Default: litellm's"),
+    Option(
+        "--bench-param",
+        "K=V",
+        "parameter of every model call, as JSON or text. Repeatable",
+        repeat=True,
+    ),
+    Option("--bench-timeout", "S", "seconds a model call may take. Default: 120"),
+    Option("--bench-retries", "N", "further attempts after a passing failure. Default: 5"),
+    Option("--bench-data", "DIR", "dataset folder. Default: the user's cache folder"),
+    Option("--bench-results", "DIR", "run folder. Default: tablebench-results/<time>-<model>"),
+    Option(
+        "--bench-threshold",
+        "DATASET=X",
+        "score from which an answer of a dataset counts as right. Repeatable",
+        repeat=True,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of one run. None stands for the default named in `OPTIONS`."""
+
+    models: tuple[str, ...] = (DEFAULT_MODEL,)
+    datasets: tuple[str, ...] | None = None
+    serializers: tuple[str, ...] | None = None
+    perturbations: tuple[str, ...] | None = None
+    limit: int | None = None
+    shots: int | None = None
+    seed: int = 0
+    compat: Compat = "fixed"
+    api_base: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float = 120.0
+    retries: int = 5
+    data: Path | None = None
+    results: Path | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    model_given: bool = False
+    explicit: bool = False
+    """Whether anything was asked for at all: such a session is meant as a run of ours."""
+
+    @property
+    def request_params(self) -> dict[str, Any]:
+        """Parameters sent with every call: greedy, 512 tokens (spec: torr.md section 1)."""
+        return {"temperature": 0, "max_tokens": 512} | dict(self.params)
+
+    def data_folder(self) -> Path:
+        """Return the folder holding one folder per dataset."""
+        if self.data is not None:
+            return self.data
+        import platformdirs
+
+        return platformdirs.user_cache_path("pytest-tablebench") / "data"
+
+
+def read_settings(get: Callable[[str], Any], base: Path) -> Settings:
+    """Build settings from raw values by ini key (None where unset); paths relative to `base`.
+
+    Raises `SettingsError` naming the option, its value and what it takes.
+    """
+    raw = {option.key: get(option.key) for option in OPTIONS}
+    raw = {key: value for key, value in raw.items() if value not in (None, [], "")}
+    defaults = Settings()
+    return Settings(
+        models=_texts(raw, "bench_model") or defaults.models,
+        datasets=_names(raw, "bench_dataset"),
+        serializers=_names(raw, "bench_serializer"),
+        perturbations=_names(raw, "bench_perturbation"),
+        limit=_number(raw, "bench_limit", int, 1, "a whole number from 1"),
+        shots=_number(raw, "bench_shots", int, 0, "a whole number from 0"),
+        seed=_or(_number(raw, "bench_seed", int, None, "a whole number"), defaults.seed),
+        compat=_compat(raw),
+        api_base=_api_base(raw),
+        params=_params(raw),
+        timeout=_or(
+            _number(raw, "bench_timeout", float, 0.001, "seconds above 0"), defaults.timeout
+        ),
+        retries=_or(
+            _number(raw, "bench_retries", int, 0, "a whole number from 0"), defaults.retries
+        ),
+        data=_data(raw, base),
+        results=base / str(raw["bench_results"]) if "bench_results" in raw else None,
+        thresholds=_thresholds(raw),
+        model_given="bench_model" in raw,
+        explicit=bool(raw),
+    )
+
+
+def _or(value: Any, default: Any) -> Any:
+    return default if value is None else value
+
+
+def _flag(key: str) -> str:
+    return "--" + key.replace("_", "-")
+
+
+def _texts(raw: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = raw.get(key, [])
+    texts = [value] if isinstance(value, str) else list(value)
+    cleaned = [str(text).strip() for text in texts]
+    if not all(cleaned):
+        raise SettingsError(f"{_flag(key)} needs a name, not an empty text")
+    return tuple(dict.fromkeys(cleaned))
+
+
+def _names(raw: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    if key not in raw:
+        return None
+    names = [name for text in _texts(raw, key) for name in split_names(text)]
+    if not names:
+        raise SettingsError(f"{_flag(key)} names nothing; write names separated by commas")
+    return tuple(dict.fromkeys(names))
+
+
+def _number(
+    raw: Mapping[str, Any], key: str, kind: type[int] | type[float], low: float | None, what: str
+) -> Any:
+    if key not in raw:
+        return None
+    text = str(raw[key])
+    try:
+        value = kind(text)
+        if value != value or abs(value) == float("inf") or (low is not None and value < low):  # noqa: PLR0124 - NaN differs from itself
+            raise ValueError
+    except ValueError:
+        raise SettingsError(f"{_flag(key)} takes {what}, not {printable(text, 40)!r}") from None
+    return value
+
+
+def _compat(raw: Mapping[str, Any]) -> Compat:
+    try:
+        return check_compat(str(raw.get("bench_compat", COMPAT_MODES[0])))
+    except SettingsError as error:
+        raise SettingsError(f"--bench-compat: {error}") from None
+
+
+def _api_base(raw: Mapping[str, Any]) -> str | None:
+    if "bench_api_base" not in raw:
+        return None
+    url = str(raw["bench_api_base"])
+    if not re.match(r"https?://[^/\s]+", url):
+        raise SettingsError(
+            f"--bench-api-base takes a URL such as http://localhost:8000/v1, "
+            f"not {printable(without_credentials(url), 80)!r}"
+        )
+    return url
+
+
+def _params(raw: Mapping[str, Any]) -> dict[str, Any]:
+    from pytest_tablebench.models import RESERVED
+
+    params: dict[str, Any] = {}
+    for text in _texts(raw, "bench_param"):
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise SettingsError(f"--bench-param takes key=value, not {printable(name, 40)!r}")
+        if _SECRET.search(name):
+            # Parameters are written into the run folder; keys must never be.
+            raise SettingsError(
+                f"--bench-param {printable(name, 40)}: keys are never taken here; "
+                f"set the provider's environment variable (OPENAI_API_KEY, ...)"
+            )
+        if name in RESERVED:
+            raise SettingsError(f"--bench-param {name}: is set by the run itself")
+        try:
+            params[name] = json.loads(value)
+        except ValueError:
+            params[name] = value
+    return params
+
+
+def _data(raw: Mapping[str, Any], base: Path) -> Path | None:
+    if "bench_data" not in raw:
+        return None
+    folder = base / str(raw["bench_data"])
+    if not folder.is_dir():
+        raise SettingsError(
+            f"--bench-data: {printable(str(folder))} is no folder; give the folder that holds one "
+            f"folder per dataset"
+        )
+    return folder
+
+
+def _thresholds(raw: Mapping[str, Any]) -> dict[str, float]:
+    thresholds = {}
+    for text in _texts(raw, "bench_threshold"):
+        name, _, value = text.partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if not 0.0 <= number <= 1.0:
+            raise SettingsError(
+                f"--bench-threshold takes DATASET=number from 0 to 1, not {printable(text, 60)!r}"
+            )
+        thresholds[name.strip()] = number
+    return thresholds
+
+
+def check_names(kind: str, names: tuple[str, ...] | None, known: Mapping[str, Any]) -> None:
+    """Raise `SettingsError` for the first name that is not registered."""
+    for name in names or ():
+        if name not in known:
+            raise SettingsError(f"--bench-{kind}: {unknown_name(kind, name, known)}")
+
+
+def without_credentials(url: str) -> str:
+    """Return the URL without user name, password and query: the form that may be written."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "<unreadable URL>"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

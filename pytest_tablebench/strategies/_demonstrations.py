@@ -1,0 +1,87 @@
+"""Which demonstrations an example is shown (spec: torr.md sections 2 and 6.3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.datasets import Example, Pool, text_key
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.seeds import seeded_random
+from pytest_tablebench.table import Table
+
+__all__ = ["DemonstrationPool", "choose", "input_fields"]
+
+
+def input_fields(example: Example) -> dict[str, Any]:
+    """Return the example's inputs as plain values: what identity and draws are based on."""
+    return {
+        name: value.as_mapping() if isinstance(value, Table) else value
+        for name, value in example.inputs.items()
+    }
+
+
+def choose(
+    fields: Mapping[str, Any], candidates: Sequence[int], count: int, *, seed: int = 0
+) -> list[int]:
+    """Draw `count` of the candidates' indices, seeded by the example's input fields.
+
+    Raises `DataError` when there are fewer candidates than asked for.
+    """
+    if count > len(candidates):
+        raise DataError(
+            f"{count} demonstrations asked for, but only {len(candidates)} are there; "
+            f"lower --bench-shots"
+        )
+    return seeded_random(dict(fields), seed=42 + seed).sample(candidates, count)
+
+
+class DemonstrationPool:
+    """A pool under one perturbation: duplicates removed, items loaded and perturbed on demand.
+
+    Only items whose text inputs agree can be duplicates or equal to the example, so tables
+    are loaded for those alone.
+    """
+
+    def __init__(self, pool: Pool, change: Callable[[Table], Table]) -> None:
+        self._pool = pool
+        self._change = change
+        self._by_key: dict[Hashable, list[int]] = {}
+        for index in range(len(pool)):
+            self._by_key.setdefault(pool.key(index), []).append(index)
+        duplicates: set[int] = set()
+        for group in self._by_key.values():
+            if len(group) > 1:
+                duplicates |= self._later_duplicates(group)
+        self._unique = [index for index in range(len(pool)) if index not in duplicates]
+        self._dropped = duplicates
+
+    def _later_duplicates(self, group: Sequence[int]) -> set[int]:
+        seen: set[str] = set()
+        later = set()
+        for index in group:
+            text = json.dumps(input_fields(self[index]), sort_keys=True)
+            if text in seen:
+                later.add(index)
+            seen.add(text)
+        return later
+
+    def __getitem__(self, index: int) -> Example:
+        """Load and perturb one item."""
+        return self._pool[index].with_tables(self._change)
+
+    def draw(self, example: Example, count: int, *, seed: int = 0) -> list[int]:
+        """Return the indices of a (perturbed) example's demonstrations, in prompt order."""
+        if not count:
+            return []
+        fields = input_fields(example)
+        same = {
+            index
+            for index in self._by_key.get(text_key(example), ())
+            if index not in self._dropped and input_fields(self[index]) == fields
+        }
+        candidates = (
+            [index for index in self._unique if index not in same] if same else self._unique
+        )
+        return choose(fields, candidates, count, seed=seed)

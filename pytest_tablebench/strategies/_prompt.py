@@ -1,0 +1,57 @@
+"""How a prompt is put together (spec: torr.md section 4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_tablebench.compat import Compat
+from pytest_tablebench.datasets import PromptParts
+
+__all__ = ["Demonstration", "assemble"]
+
+_SOFT = "\\N"
+"""The reference's soft newline: a line end that swallows those right before it."""
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """A worked example: its source text and the answer shown for it."""
+
+    source: str
+    target: str
+
+
+def assemble(
+    parts: PromptParts, demonstrations: Sequence[Demonstration] = (), *, compat: Compat = "fixed"
+) -> str:
+    """Return the prompt: instruction, demonstrations, source, target prefix.
+
+    Pieces are joined by soft newlines. `reference` resolves them in the finished text, as the
+    published code does: that also swallows brackets, backslashes and a capital N at the end
+    of a piece, and turns a backslash and N inside data into a line end. `fixed` keeps all
+    text and swallows line ends only.
+    """
+    pieces = [parts.instruction]
+    opening = ""
+    for demonstration in demonstrations:
+        # Only its own two line ends separate a demonstration from what follows it.
+        pieces.append(opening + demonstration.source)
+        opening = f"{parts.target_prefix}{demonstration.target}\n\n"
+    pieces += [opening + parts.source, parts.target_prefix]
+    if compat == "reference":
+        text = _SOFT + _SOFT.join(pieces)
+        start = re.match(r"(?:\n|\\N)*\\N", text)
+        return _join(text[start.end() if start else 0 :].split(_SOFT), "\n\\N()")
+    # Line ends before the first text would be swallowed by the soft newline that follows.
+    while pieces and not pieces[0].strip("\n"):
+        pieces.pop(0)
+    return _join(pieces, "\n")
+
+
+def _join(pieces: Sequence[str], swallowed: str) -> str:
+    text = pieces[0] if pieces else ""
+    for piece in pieces[1:]:
+        text = f"{text.rstrip(swallowed)}\n{piece}"
+    return text

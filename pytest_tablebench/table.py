@@ -1,0 +1,174 @@
+"""The table value every room of the house works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import TableError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+
+__all__ = ["Cell", "Table"]
+
+Cell = Any
+"""Text, int, float, bool or None; a list where an upstream file holds one inside a cell."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A flat table: one header line and rows of typed cells.
+
+    Arguments:
+        header: column names, shape (columns,); normally text, but kept as given.
+        rows: shape (rows, columns); ragged rows are kept as they are, and whoever cannot
+            work with them raises a `TableError` that names the row.
+        title: shown only where a dataset's prompt shows it.
+        name: what error messages call the table (a file, an id); not part of equality.
+
+    The table never changes: sequences are copied into tuples, and every operation returns
+    a new table. Cells keep their type, so 1, 1.0, "1" and True stay apart when serialized.
+
+    Hierarchical headers and merged cells will fit as further fields with empty defaults:
+    `header_rows` (the header lines above the last one, outermost first; `header` stays the
+    flat line that every serializer of the flat formats shows) and `spans` (tuples of row,
+    column, row span, column span, counted over header lines and rows together; a merged
+    cell's text stands in its upper left position and the positions it covers hold "").
+    Code that knows neither keeps working on `header` and `rows`.
+    """
+
+    header: tuple[Cell, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str | None = None
+    name: str | None = field(default=None, compare=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for label, value in (("header", self.header), ("rows", self.rows)):
+            if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+                raise TableError(
+                    f"{self.label}: {label} must be a list, not {type(value).__name__}"
+                )
+        object.__setattr__(self, "header", tuple(self.header))
+        rows = []
+        for number, row in enumerate(self.rows, start=1):
+            if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
+                raise TableError(
+                    f"{self.label}: row {number} must be a list of cells, not {type(row).__name__}"
+                )
+            rows.append(tuple(row))
+        object.__setattr__(self, "rows", tuple(rows))
+
+    @property
+    def label(self) -> str:
+        """What messages call this table: its name, its title, or its first column names."""
+        if self.name or self.title:
+            return f"table {self.name or self.title!r}"
+        header = tuple(self.header) if isinstance(self.header, Iterable) else ()
+        names = ", ".join(repr(cell)[:40] for cell in header[:3])
+        return f"table with columns [{names}{', …' if len(header) > 3 else ''}]"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows (without the header) and of header cells."""
+        return len(self.rows), len(self.header)
+
+    def replace(
+        self, *, header: Iterable[Cell] | None = None, rows: Iterable[Sequence[Cell]] | None = None
+    ) -> Table:
+        """Return the same table with another header or other rows."""
+        return Table(
+            self.header if header is None else tuple(header),
+            self.rows if rows is None else tuple(tuple(row) for row in rows),
+            self.title,
+            name=self.name,
+        )
+
+    def require_rectangular(self, purpose: str) -> None:
+        """Raise a `TableError` naming the first row whose length is not the header's."""
+        width = len(self.header)
+        for number, row in enumerate(self.rows, start=1):
+            if len(row) != width:
+                raise TableError(
+                    f"{self.label}: row {number} has {len(row)} cells, the header has {width}; "
+                    f"{purpose} needs rows of equal length"
+                )
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Return `{"header": [...], "rows": [[...]]}`, the form upstream code works on."""
+        return {"header": list(self.header), "rows": [list(row) for row in self.rows]}
+
+    @classmethod
+    def from_csv(
+        cls,
+        source: str | PathLike[str],
+        *,
+        dialect: str = "rfc4180",
+        title: str | None = None,
+    ) -> Table:
+        """Read CSV: `source` is a path, or the text itself when it is text with a line end.
+
+        `dialect` is `"rfc4180"` (quotes doubled inside quoted cells) or `"wikitq"` (the
+        `.csv` files of WikiTableQuestions: a backslash escapes quote and backslash, and
+        stands for itself before anything else). Every cell is text; line ends inside quotes
+        are kept, blank lines are no rows, a quote inside an unquoted cell is a character.
+        Files are UTF-8, with or without a byte order mark, and give the table its name.
+        Raises `TableError` for an unreadable file, no lines, bad quoting or ragged rows, and
+        `SettingsError` for an unknown dialect.
+        """
+        from pytest_tablebench import _table_readers
+
+        return _table_readers.read_csv(source, dialect=dialect, title=title)
+
+    @classmethod
+    def from_html(cls, source: str | PathLike[str], *, index: int = 0) -> Table:
+        """Read the `index`-th `<table>` (from 0, in document order) of an HTML text or file.
+
+        `source` is the text itself when it is text with a line end or a `<table`, else the
+        path of a UTF-8 file, which gives the table its name. The header is the last row of
+        `<thead>` (rows above it are left out), or else the first row; cells are text with
+        white space as written, `<br>` as a line end and an inner table as its bare text. End
+        tags may be missing where HTML allows it. Raises `TableError` for an unreadable file,
+        without such a table, for ragged rows or for spans, which a flat table cannot hold.
+        """
+        from pytest_tablebench import _table_readers
+
+        return _table_readers.read_html(source, index=index)
+
+    @classmethod
+    def from_xlsx(cls, path: str | PathLike[str], *, sheet: str | int = 0) -> Table:
+        """Read one sheet (name, or index from 0); numbers, booleans, empty cells keep their type.
+
+        The table is the smallest block that holds every value; its first row is the header,
+        whose names become text ("" where empty). A formula gives its last stored value.
+        Dates and times become ISO text, durations `26:00:00`. The file gives the table its
+        name. Raises `TableError` for an unreadable file, an unknown or empty sheet, or
+        merged cells.
+        """
+        from pytest_tablebench import _table_readers
+
+        return _table_readers.read_xlsx(path, sheet=sheet)
+
+    @classmethod
+    def from_pandas(cls, frame: pd.DataFrame, *, title: str | None = None) -> Table:
+        """Read a DataFrame with plain columns; missing values become None, the index is dropped.
+
+        Column names are kept as they are, equal ones too. Numpy scalars become plain Python
+        values, dates and times ISO text, other objects (decimals, periods, …) their text.
+        Raises `TableError` for a column MultiIndex, which a flat table cannot hold.
+        """
+        from pytest_tablebench import _table_readers
+
+        return _table_readers.read_pandas(frame, title=title)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a DataFrame; equal column names stay. Raises `TableError` for ragged rows.
+
+        Column types are the ones pandas infers, so None next to numbers becomes NaN.
+        """
+        from pytest_tablebench import _table_readers
+
+        return _table_readers.to_pandas(self)

@@ -1,0 +1,1 @@
+"""The benchmarks as pytest suites; installed as `pytest_tablebench.suites`."""

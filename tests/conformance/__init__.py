@@ -1,0 +1,1 @@
+"""Tests against golden vectors made by running the published benchmarks' own code."""

@@ -1,0 +1,5 @@
+"""Fixtures shared by all tests."""
+
+import pytest
+
+pytest_plugins = ["pytester"]

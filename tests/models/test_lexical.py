@@ -1,0 +1,306 @@
+"""The built-in lexical model answers from the prompt alone, never fails, and is often wrong."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_tablebench.models._base import Message, Provider, Reply, Request
+from pytest_tablebench.models.lexical import LexicalModel
+from pytest_tablebench.perturbations import perturb
+from pytest_tablebench.serializers import serialize
+from pytest_tablebench.table import Table
+
+FORMATS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
+PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]
+
+SHIPS = Table(
+    ["Ship", "Port", "Built", "Crew", "Load"],
+    [
+        ["Merlin", "Dover", "1998", "24", "1,250 t"],
+        ["Petrel", "Bergen", "2004", "17", "860 t"],
+        ["Gannet", "Dover", "2011", "31", "2,400 t"],
+        ["Puffin", "Tromsø", "1987", "17", "310 t"],
+    ],
+)
+LAKES = Table(
+    ["Lake", "Country", "Area (km²)", "Depth"],
+    [
+        ["Brenta", "Italy", "38.5", "120 m"],
+        ["Solva", "Norway", "112.0", "310 m"],
+        ["Mirna", "Croatia", "7.25", "45 m"],
+        ["Orr", "Norway", "64.1", "98 m"],
+        ["Tessel", "Italy", "20.0", "33 m"],
+    ],
+)
+
+
+def complete(text, **more):
+    return LexicalModel().complete(Request("tablebench/lexical", (Message("user", text),), **more))
+
+
+def ask(question, table=SHIPS, serializer="html"):
+    shown = serialize(table, serializer)
+    return complete(f"Answer.\nTable:\n{shown}\n\nQuestion: {question}\nAnswer: ").text
+
+
+PLAIN_QUESTIONS = [
+    ("What is the Port of Petrel?", "Bergen"),
+    ("How many crew does the Merlin have?", "24"),
+    ("Which ship was built in 2011?", "Gannet"),
+    ("How many ships have the port Dover?", "2"),
+    ("What is the total of Crew?", "89"),
+    ("What is the sum of Load?", "4820"),
+    ("What is the average Crew?", "22.25"),
+    ("Which Ship has the highest Load?", "Gannet"),
+    ("What is the lowest Load?", "310 t"),
+    ("Which ship has the most crew?", "Gannet"),
+    ("Which ship has the least load?", "Puffin"),
+    ("How many ships have a Crew of more than 20?", "2"),
+    ("Which ships have a Crew less than 20?", "Petrel, Puffin"),
+    ("What are the top 2 ships by Load?", "Gannet, Merlin"),
+    ("What is the difference in Crew between Merlin and Petrel?", "7"),
+    ("Which Ship comes after Petrel?", "Gannet"),
+    ("List the Ship where Port is Dover.", "Merlin, Gannet"),
+    ("True or false: the Crew of Merlin is 24.", "true"),
+    ("True or false: the Crew of Merlin is 31.", "false"),
+    ("Is the Port of Petrel Bergen?", "yes"),
+    ("Is the Port of Petrel Dover?", "no"),
+]
+
+
+@pytest.mark.parametrize("serializer", FORMATS[:-1])
+@pytest.mark.parametrize(("question", "answer"), PLAIN_QUESTIONS)
+def test_each_kind_of_question_is_answered(question, answer, serializer):
+    assert ask(question, serializer=serializer) == answer
+
+
+@pytest.mark.parametrize("serializer", FORMATS[:-1])
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("the merlin be build in 1998", "entailed"),
+        ("the merlin be build in 2004", "refuted"),
+        ("the gannet have the highest crew", "entailed"),
+        ("the puffin have the highest crew", "refuted"),
+        ("the crew of the gannet be more than 30", "entailed"),
+        ("the port of the petrel be not bergen", "refuted"),
+        ("there be 2 ship from dover", "entailed"),
+    ],
+)
+def test_statements_are_judged(statement, verdict, serializer):
+    head = "Classify the entailment into one of these classes: refuted, entailed.\n"
+    prompt = f"{head}Table: {serialize(SHIPS, serializer)}\nStatement: {statement} \n"
+
+    assert complete(prompt).text == verdict
+
+
+def test_without_entailment_classes_a_statement_is_true_or_false():
+    assert (
+        complete(f"Table: {serialize(SHIPS, 'csv')}\nStatement: merlin be 1998 \n").text == "true"
+    )
+
+
+def test_empty_rows_are_not_counted():
+    gaps = SHIPS.replace(rows=[[""] * 5, *SHIPS.rows[:2], [""] * 5, *SHIPS.rows[2:]])
+
+    assert ask("How many rows are there?", gaps) == "4"
+    assert ask("Which Ship comes after Petrel?", gaps) == "Gannet"
+
+
+@pytest.mark.parametrize("digit", ["²", "٣", "①"])
+def test_digits_that_are_no_numbers_do_no_harm(digit):
+    table = Table(["Day", "Rank"], [[f"{digit} May", digit], ["5 May", "2"]])
+
+    check(complete(f"Table: {serialize(table, 'html')}\nStatement: there be {digit} day \n"))
+    assert ask(f"Which are the top {digit} days by the highest Day?", table)
+    assert ask("What is the highest Day?", table)
+
+
+def test_a_demonstration_is_not_answered():
+    demo = f"Question: What is the Depth of Solva?\nTable: {serialize(LAKES, 'json')}\nAnswer: \n"
+    last = f"Question: What is the Port of Petrel?\nTable: {serialize(SHIPS, 'json')}\nAnswer: \n"
+
+    assert complete(f"Do.\n\n{demo}310 m\n\n\n{last}").text == "Bergen"
+    assert complete(f"Do.\n\n{last}Bergen\n\n\n{demo}").text == "310 m"
+
+
+def test_a_run_of_words_is_answered_by_what_stands_next_to_the_words_asked():
+    assert ask("What is the Port of Petrel?", serializer="concat") == "Bergen"
+
+
+QUESTIONS = [
+    (SHIPS, "What is the Port of Petrel?", "Bergen"),
+    (SHIPS, "What is the Built of Gannet?", "2011"),
+    (SHIPS, "What is the sum of Crew?", "89"),
+    (SHIPS, "Which Ship has the highest Crew?", "Gannet"),
+    (SHIPS, "How many rows have Port equal to Dover?", "2"),
+    (SHIPS, "Which ship sails with the smallest team on board?", "Petrel, Puffin"),
+    (SHIPS, "By how much did the load grow from the oldest ship to the newest?", "2090"),
+    (SHIPS, "True or false: the Port of Puffin is Dover.", "false"),
+    (LAKES, "What is the Country of Mirna?", "Croatia"),
+    (LAKES, "What is the mean of Area (km²)?", "48.37"),
+    (LAKES, "Which lakes are deeper than 100 m?", "Brenta, Solva"),
+    (LAKES, "Which country has the most lakes besides Norway?", "Italy"),
+    (LAKES, "Which Lake has the lowest Depth?", "Tessel"),
+    (LAKES, "What is the combined area of the lakes in Norway?", "176.1"),
+]
+
+
+@pytest.fixture(scope="module")
+def scores():
+    """Right or wrong, by question, over all formats and perturbations."""
+    return [
+        {
+            (serializer, change): float(
+                ask(question, perturb(table, change, seed=0), serializer) == answer
+            )
+            for serializer in FORMATS
+            for change in PERTURBATIONS
+        }
+        for table, question, answer in QUESTIONS
+    ]
+
+
+def test_it_is_neither_useless_nor_good(scores):
+    cells = [score for row in scores for score in row.values()]
+
+    assert 0.1 < sum(cells) / len(cells) < 0.9
+
+
+def test_it_is_not_robust(scores):
+    ranges = [max(row.values()) - min(row.values()) for row in scores]
+
+    assert 0 < sum(ranges) / len(ranges) < 1
+
+
+def test_formats_and_perturbations_matter(scores):
+    def mean(axis, name):
+        cells = [v for row in scores for key, v in row.items() if key[axis] == name]
+        return sum(cells) / len(cells)
+
+    assert mean(0, "concat") < mean(0, "html")
+    assert mean(1, "transpose") < mean(1, "none")
+    assert mean(1, "insert_empty_rows") == pytest.approx(mean(1, "none"), abs=0.2)
+
+
+def test_a_reply_is_whole():
+    reply = complete(f"Table: {serialize(SHIPS, 'html')}\nQuestion: What is the Port of Petrel?")
+
+    assert reply.text == "Bergen"
+    assert reply.finish_reason == "stop"
+    assert reply.prompt_tokens == len(serialize(SHIPS, "html").split()) + 8
+    assert reply.completion_tokens == 1
+    assert reply.cost_usd == 0.0
+    assert reply.latency_s is None
+
+
+def test_nothing_but_the_prompt_counts():
+    prompt = f"Table: {serialize(SHIPS, 'json')}\nQuestion: What is the Port of Petrel?"
+    first, second = prompt.split("\n", 1)
+    model: Provider = LexicalModel()
+    replies = [
+        model.complete(request)
+        for request in (
+            Request("tablebench/lexical", (Message("user", prompt),)),
+            Request("other", (Message("user", prompt),), {"temperature": 1}, case_id="starter/x"),
+            Request("other", (Message("system", first), Message("user", second))),
+        )
+    ]
+    model.complete(Request("m", (Message("user", "Table: a,b\n1,2\nQuestion: What is a?"),)))
+    replies.append(model.complete(Request("tablebench/lexical", (Message("user", prompt),))))
+
+    assert [reply.text for reply in replies] == ["Bergen"] * 4
+    assert len(set(replies)) == 1
+
+
+def check(reply):
+    assert isinstance(reply, Reply)
+    assert reply.text.strip()
+    assert "\n" not in reply.text
+    reply.text.encode()
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text())
+def test_any_text_gets_a_reply(text):
+    check(complete(text))
+
+
+PIECES = [
+    *("<table>", "</table>", "<tr>", "<td>", "</td>", "<th", "|", "||", "|---|", "\n", " ", ","),
+    *('"', "{", "}", "[", "]", ":", '{"0": {', "pd.DataFrame({\n", "},\nindex=[0])", "col : "),
+    *("row 1 : ", "row 2 : ", " | ", "Table: ", "\nTable:\n", "\nQuestion: ", "\nStatement: "),
+    *("how many", "highest", "total", "more than 5", "top 3", "average", "after", "or", "x", "²"),
+    *("Is ", "which", "first listed", "not", "12", "1,000", "$5", "(3)", "٣", "²", "\x00", "\r"),
+    *("true or false: ", "refuted, entailed", "difference", "NaN", "null", "\ud800", "a", "2001"),
+]
+
+
+@settings(deadline=None, max_examples=500)
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=60))
+def test_broken_tables_get_a_reply(pieces):
+    check(complete("".join(pieces)))
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.sampled_from(FORMATS),
+    st.sampled_from(PERTURBATIONS),
+    st.sampled_from([question for question, _ in PLAIN_QUESTIONS]) | st.text(max_size=40),
+    st.tuples(st.integers(0, 400), st.integers(0, 60), st.text(max_size=8)),
+)
+def test_damaged_tables_get_a_reply(serializer, change, question, damage):
+    start, length, inserted = damage
+    shown = serialize(perturb(SHIPS, change, seed=0), serializer)
+    damaged = shown[:start] + inserted + shown[start + length :]
+
+    check(complete(f"Table: {damaged}\nQuestion: {question}\n"))
+    check(complete(f"Table: {damaged}\nStatement: {question}\n"))
+
+
+@pytest.mark.parametrize("label", ["", "Table: "], ids=["bare", "labelled"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("<td>", "<tr><td>", "<td ", "<table>", "|", "||\n", "|---|\n", "|a|b|\n|---|---|\n"),
+        *("[", ",", ",\n", '"', "{", '{"a":', '{"0": {', "pd.DataFrame({", "col : a row 1 : "),
+        *("\nTable:", "\nQuestion:", "\n ", " ", "9", "9,", "more than ", "(", "\x00"),
+    ],
+)
+def test_a_megabyte_of_nonsense_gets_a_reply(unit, label):
+    reply = complete(label + unit * (1_000_000 // len(unit)))
+
+    check(reply)
+    assert len(reply.text) <= 1000
+
+
+def test_a_long_table_is_read_to_a_bound():
+    lines = "\n".join(f"n{number},{number}" for number in range(100_000))
+    table = f"Table: name,score\n{lines}\n"
+
+    assert complete(f"{table}Question: What is the score of n77?").text == "77"
+    assert complete(f"{table}Question: How many rows are there?").text == "16667"
+
+
+def test_model_text_is_not_evaluated(tmp_path):
+    target = tmp_path / "made"
+    call = f"__import__('pathlib').Path({str(target)!r}).touch()"
+
+    check(complete(f'Table: pd.DataFrame({{\n"a": [{call}]}},\nindex=[0])\nQuestion: a?'))
+
+    assert not target.exists()
+
+
+def test_importing_it_loads_no_heavy_library():
+    script = (
+        "import sys; import pytest_tablebench.models.lexical;"
+        "print(sorted({'pandas', 'numpy', 'litellm', 'spacy', 'pytest'} & set(sys.modules)))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert run.stdout.strip() == "[]"

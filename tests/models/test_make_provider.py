@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.models import Message, Request, make_provider
+from pytest_tablebench.models._litellm import LiteLLMModel
+from pytest_tablebench.models._scripted import ScriptedModel
+
+
+@pytest.mark.parametrize("name", ["gpt-4o", "ollama/llama3.2", "hosted_vllm/tablebench/lexical"])
+def test_any_other_name_goes_to_litellm_unchanged(name: str) -> None:
+    provider = make_provider(name, api_base="http://localhost:8000/v1", timeout=7)
+    assert isinstance(provider, LiteLLMModel)
+    assert (provider.model, provider.api_base, provider.timeout) == (
+        name,
+        "http://localhost:8000/v1",
+        7,
+    )
+
+
+def test_defaults() -> None:
+    provider = make_provider("gpt-4o")
+    assert isinstance(provider, LiteLLMModel)
+    assert (provider.api_base, provider.timeout) == (None, 120)
+
+
+def test_lexical() -> None:
+    from pytest_tablebench.models.lexical import LexicalModel
+
+    assert isinstance(make_provider("tablebench/lexical"), LexicalModel)
+
+
+@pytest.mark.parametrize("name", ["script.jsonl", "a:b.jsonl"])
+def test_scripted(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text('{"default": "26"}\n', encoding="utf-8")
+    provider = make_provider(f"tablebench/scripted:{path}")
+    assert isinstance(provider, ScriptedModel)
+    assert provider.complete(Request("test", (Message("user", "hi"),))).text == "26"
+
+
+def test_scripted_file_missing(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"nothing\.jsonl does not exist"):
+        make_provider(f"tablebench/scripted:{tmp_path / 'nothing.jsonl'}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tablebench/",
+        "tablebench/lexicon",
+        "tablebench/lexical:x",
+        "tablebench/scripted",
+        "tablebench/scripted:",
+        "tablebench/gpt-4o",
+    ],
+)
+def test_unknown_built_in(name: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        make_provider(name)
+    for part in (name, "tablebench/lexical", "tablebench/scripted:PATH"):
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_empty_name(name: str) -> None:
+    with pytest.raises(SettingsError, match="empty"):
+        make_provider(name)
+
+
+LOADED = """
+import json, sys
+import pytest_tablebench.models
+from pytest_tablebench.models import make_provider
+make_provider("gpt-4o")
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+
+def test_import_is_light(run_python: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    loaded = set(json.loads(run_python(LOADED).stdout))
+    assert "pytest_tablebench" in loaded
+    assert not loaded & {"litellm", "tenacity", "openai", "httpx", "aiohttp", "pydantic"}

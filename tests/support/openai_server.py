@@ -1,0 +1,309 @@
+"""A scripted HTTP server on 127.0.0.1 that speaks the OpenAI chat-completions protocol.
+
+In a test::
+
+    with OpenAIServer() as server:
+        server.queue(error(429, headers={"Retry-After": "3"}), text("42"))
+        ...                                     # ask server.url
+        assert server.calls == 2
+
+As a process of its own, until its standard input closes or the time limit passes; it prints its
+address when it is ready::
+
+    python -m tests.support.openai_server --port-file PATH --reply TEXT
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+__all__ = [
+    "Behaviour",
+    "OpenAIServer",
+    "Received",
+    "drip",
+    "drop",
+    "drop_midway",
+    "error",
+    "hang",
+    "no_choices",
+    "nonsense",
+    "null_content",
+    "text",
+]
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What the server does with one request; made by the functions below."""
+
+    body: bytes = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = "application/json"
+    way: Literal["reply", "hang", "drip", "drop", "drop_midway"] = "reply"
+    after: threading.Event | threading.Barrier | None = None
+    """Answer only after waiting for this: holds calls in flight without sleeping."""
+
+
+@dataclass(frozen=True)
+class Received:
+    """One request as it arrived."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+
+def completion(
+    choices: list[dict[str, Any]], usage: tuple[int, int] | None, model: str = "test-model"
+) -> bytes:
+    """A chat-completion object as bytes; `usage` is (prompt tokens, completion tokens)."""
+    payload: dict[str, Any] = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1_700_000_000,
+        "model": model,
+        "choices": choices,
+    }
+    if usage is not None:
+        payload["usage"] = {
+            "prompt_tokens": usage[0],
+            "completion_tokens": usage[1],
+            "total_tokens": sum(usage),
+        }
+    return json.dumps(payload).encode()
+
+
+def text(
+    content: str | None,
+    *,
+    finish_reason: str = "stop",
+    usage: tuple[int, int] | None = (7, 3),
+    model: str = "test-model",
+    content_type: str = "application/json",
+    after: threading.Event | threading.Barrier | None = None,
+) -> Behaviour:
+    """Answer with `content`."""
+    message = {"role": "assistant", "content": content}
+    choice = {"index": 0, "message": message, "finish_reason": finish_reason}
+    return Behaviour(completion([choice], usage, model), content_type=content_type, after=after)
+
+
+def null_content() -> Behaviour:
+    """Answer with a message whose content is null."""
+    return text(None)
+
+
+def no_choices() -> Behaviour:
+    """Answer with an empty list of choices."""
+    return Behaviour(completion([], (7, 0)))
+
+
+def error(
+    status: int,
+    message: str = "scripted error",
+    *,
+    headers: Mapping[str, str] | None = None,
+    code: str | None = None,
+) -> Behaviour:
+    """Answer with an HTTP status and the error object OpenAI sends with it."""
+    payload = {"error": {"message": message, "type": "scripted", "param": None, "code": code}}
+    return Behaviour(json.dumps(payload).encode(), status=status, headers=dict(headers or {}))
+
+
+def nonsense(
+    body: bytes = b'{"choices": [{"mess', *, content_type: str = "application/json"
+) -> Behaviour:
+    """Answer status 200 with a body that is no chat completion."""
+    return Behaviour(body, content_type=content_type)
+
+
+def hang() -> Behaviour:
+    """Say nothing until the server closes."""
+    return Behaviour(way="hang")
+
+
+def drip() -> Behaviour:
+    """Send headers, then one blank every 20 ms until the server closes: never idle, never done."""
+    return Behaviour(way="drip")
+
+
+def drop() -> Behaviour:
+    """Close the connection without a reply."""
+    return Behaviour(way="drop")
+
+
+def drop_midway() -> Behaviour:
+    """Close the connection in the middle of a reply."""
+    return Behaviour(text("never finished").body, way="drop_midway")
+
+
+class OpenAIServer:
+    """The server; every request gets `text("ok")` until told otherwise."""
+
+    def __init__(self, decide: Callable[[dict[str, Any]], Behaviour] | None = None) -> None:
+        self.decide: Callable[[dict[str, Any]], Behaviour] = decide or (lambda _: text("ok"))
+        self.requests: list[Received] = []
+        self.max_in_flight = 0
+        self.closing = threading.Event()
+        self._in_flight = 0
+        self._lock = threading.Lock()
+        self._http = _HTTPServer(self)
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, name="openai-server"
+        )
+
+    def always(self, behaviour: Behaviour) -> None:
+        """Treat every request alike."""
+        self.decide = lambda _: behaviour
+
+    def queue(self, *behaviours: Behaviour) -> None:
+        """Treat the next requests so, in this order; what comes after gets status 500."""
+        waiting = deque(behaviours)
+        exhausted = error(500, "nothing more is scripted")
+        self.decide = lambda _: waiting.popleft() if waiting else exhausted
+
+    @property
+    def calls(self) -> int:
+        """How many requests arrived."""
+        return len(self.requests)
+
+    @property
+    def port(self) -> int:
+        """The port, chosen by the system."""
+        return int(self._http.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """What a client takes as its base URL."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def __enter__(self) -> OpenAIServer:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop, end what hangs and wait for every thread."""
+        self.closing.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    def _begin(self, received: Received) -> Behaviour:
+        with self._lock:
+            self.requests.append(received)
+            self._in_flight += 1
+            self.max_in_flight = max(self.max_in_flight, self._in_flight)
+            return self.decide(received.body)
+
+    def _end(self) -> None:
+        with self._lock:
+            self._in_flight -= 1
+
+
+class _HTTPServer(ThreadingHTTPServer):
+    daemon_threads = False  # server_close() waits for the handlers
+    request_queue_size = 128
+
+    def __init__(self, owner: OpenAIServer) -> None:
+        self.owner = owner
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = 10  # a client that connects and says nothing does not keep the server open
+    server: _HTTPServer
+
+    def log_message(self, *_: object) -> None:
+        """Stay quiet."""
+
+    def do_POST(self) -> None:
+        self.close_connection = True
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+        owner = self.server.owner
+        behaviour = owner._begin(Received(self.path, dict(self.headers.items()), body))
+        try:
+            if self.path.endswith("/chat/completions"):
+                self._behave(behaviour, owner.closing)
+            else:
+                self._behave(error(404, f"no such path: {self.path}"), owner.closing)
+        except ConnectionError:
+            pass  # the client has gone; nobody is left to tell
+        finally:
+            owner._end()
+
+    def _behave(self, behaviour: Behaviour, closing: threading.Event) -> None:
+        if behaviour.after is not None:
+            behaviour.after.wait(self.timeout)
+        if behaviour.way == "hang":
+            closing.wait()
+        if behaviour.way in {"hang", "drop"}:
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        self.send_response(behaviour.status)
+        self.send_header("Content-Type", behaviour.content_type)
+        length = 1_000_000 if behaviour.way == "drip" else len(behaviour.body)
+        self.send_header("Content-Length", str(length))
+        self.send_header("Connection", "close")
+        for name, value in behaviour.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if behaviour.way == "drip":
+            while not closing.wait(0.02):
+                self.wfile.write(b" ")
+            return
+        end = len(behaviour.body) // 2 if behaviour.way == "drop_midway" else None
+        self.wfile.write(behaviour.body[:end])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve one reply until standard input closes or the time limit passes."""
+    parser = argparse.ArgumentParser(description="scripted OpenAI-compatible server")
+    parser.add_argument("--port-file", type=Path, required=True, help="the port is written here")
+    parser.add_argument("--reply", required=True, help="the text of every answer")
+    parser.add_argument("--limit", type=float, default=120.0, help="stop after so many seconds")
+    options = parser.parse_args(arguments)
+    with OpenAIServer(lambda _: text(options.reply)) as server:
+        # Written aside and renamed, so that a reader sees no port or the whole port.
+        aside = options.port_file.with_suffix(".part")
+        aside.write_text(str(server.port), encoding="ascii")
+        aside.replace(options.port_file)
+        sys.stdout.write(f"{server.url}\n")  # whoever reads standard output need not poll
+        sys.stdout.flush()
+        done = threading.Event()
+
+        def watch() -> None:
+            # os.read, not sys.stdin: a buffered reader cannot be left at exit.
+            while os.read(sys.stdin.fileno(), 4096):
+                pass
+            done.set()
+
+        threading.Thread(target=watch, daemon=True).start()
+        done.wait(options.limit)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""Reading numbers from cells, writing them back, and what may stand in an answer."""
+
+from decimal import Decimal
+
+import pytest
+
+from pytest_tablebench.generate._values import (
+    Number,
+    answer_text,
+    cell_key,
+    is_empty,
+    parse_number,
+    write_like,
+)
+
+
+@pytest.mark.parametrize(
+    ("cell", "value", "before", "after"),
+    [
+        (12, "12", "", ""),
+        (-3, "-3", "", ""),
+        (2.5, "2.5", "", ""),
+        ("0", "0", "", ""),
+        ("1,234", "1234", "", ""),
+        ("1,234,567.8", "1234567.8", "", ""),
+        ("12.5%", "12.5", "", "%"),
+        ("12 km", "12", "", " km"),
+        ("-7.5 °C", "-7.5", "", " °C"),
+        ("96 m³/s", "96", "", " m³/s"),
+        ("$ 3.4", "3.4", "$ ", ""),
+        ("$ -12 m", "-12", "$ ", " m"),
+        ("18,500 €", "18500", "", " €"),
+        ("3 года", "3", "", " года"),
+        ("123456789012.345", "123456789012.345", "", ""),
+    ],
+)
+def test_numbers_are_read_with_their_unit(cell, value, before, after):
+    number = parse_number(cell)
+    assert number is not None
+    assert (number.value, number.before, number.after) == (Decimal(value), before, after)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["", " ", None, True, "abc", "3rd", "21st", "007", "+5", "1,23", "12,345,6", "1.2.3",
+     "2001-05-03", "12:30", "L-12", "12 km 5", "٣٤", "1e5", ".5", "5.", "1234567890123456",
+     float("nan"), float("inf"), "12 Main Street"],
+)  # fmt: skip
+def test_what_is_no_number_stays_text(cell):
+    assert parse_number(cell) is None
+
+
+def test_decimals_of_floats_count_without_trailing_zeros():
+    assert parse_number(3.0).decimals == 0
+    assert parse_number("3.0").decimals == 1
+    assert parse_number(2.25).decimals == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "cells", "expected"),
+    [
+        ("36", ["12 km", "7 km"], "36 km"),
+        ("12.5", ["1.1%", "2%"], "12.5%"),
+        ("1234", ["1,000", "5"], "1,234"),
+        ("1234", ["1000", "5"], "1234"),
+        ("-40", ["$ 10 m", "$ -50 m"], "$ -40 m"),
+        ("4", ["1.5", "2.5"], None),
+        ("4.50", ["1.25 €", "3.25 €"], None),
+        ("4.55", ["1.5", "2.5"], None),
+        ("120", ["100", "20"], "120"),
+    ],
+)
+def test_results_are_written_like_their_cells(value, cells, expected):
+    numbers: list[Number] = [parse_number(cell) for cell in cells]
+    assert write_like(Decimal(value), numbers) == expected
+
+
+@pytest.mark.parametrize(
+    "cell", ["Ader", "1,234", "a,b", "北部", "نخلة", "O'Brien", 7, 2.5, "12.5%"]
+)
+def test_answers_are_the_cell_as_written(cell):
+    assert answer_text(cell) == str(cell)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [None, True, False, 2.0, float("nan"), "", " a", "a ", "a  b", "a\tb", "a\nb", "a, b", "a|b",
+     "etc.", "a,", '"a"', "'a", "Answer: 3", "a\u200bb", ["a"]],
+)  # fmt: skip
+def test_uncertain_writings_are_no_answer(cell):
+    assert answer_text(cell) is None
+
+
+def test_keys_join_what_reads_the_same():
+    assert cell_key("1,234") == cell_key(1234) == cell_key("1234.0") == cell_key(1234.0)
+    assert cell_key("North") == cell_key("NORTH") == cell_key("Ｎorth")
+    assert cell_key(0) == cell_key("-0")
+    assert cell_key("12 km") != cell_key("12 kg")
+    assert cell_key("12") != cell_key("12 km")
+
+
+@pytest.mark.parametrize("cell", [None, "", "  ", float("nan")])
+def test_empty(cell):
+    assert is_empty(cell)
+
+
+@pytest.mark.parametrize("cell", [0, False, "0", "-"])
+def test_not_empty(cell):
+    assert not is_empty(cell)
