@@ -184,7 +184,7 @@ class KeepingHooks:
             terminal.write_sep("=", f"tablebench: {model}")
             for line in summary_lines(summary):
                 terminal.write_line(line)
-            hidden = hidden_line(keeper.counts, SHOWN)
-            if hidden:
-                terminal.write_line(hidden)
             terminal.write_line(f"run folder: {short_path(keeper.kept[model].path)}")
+        hidden = hidden_line(keeper.counts, SHOWN) if self._summaries else ""
+        if hidden:
+            terminal.write_line(hidden)

@@ -38,7 +38,7 @@ def cross(
     All configurations of an example follow each other, those of one perturbation together:
     its table is then read and perturbed once.
     """
-    examples = case_ids(example_ids, 36)
+    examples = case_ids(example_ids, 34)
     # The parts are spelled out once and shared by all cases, not built for each.
     formats = case_ids(serializers, 18)
     changes = case_ids(perturbations, 24)
@@ -66,7 +66,8 @@ def case_ids(texts: Iterable[str], limit: int, *, digest: bool = True) -> dict[s
         for text, short in ids.items():
             number, unique = 2, short
             while unique in taken:
-                unique, number = f"{short}.{number}", number + 1
+                end = f".{number}"
+                unique, number = f"{short[: limit - len(end)]}{end}", number + 1
             taken.add(unique)
             ids[text] = unique
     return ids

@@ -186,15 +186,16 @@ def apply_perturbation(
     function: Perturbation, table: Table, name: str, *, seed: int, arguments: dict[str, Any]
 ) -> Table:
     """Call a perturbation, turning arguments it does not know into a `SettingsError`."""
-    allowed = [
-        key for key in inspect.signature(function).parameters if key not in {"table", "seed"}
-    ]
-    for key in arguments:
-        if key not in allowed:
-            raise SettingsError(
-                f"perturbation {name!r} has no argument {printable(key)!r}; "
-                f"it takes {', '.join(allowed) or 'none'}"
-            )
+    if arguments:
+        allowed = [
+            key for key in inspect.signature(function).parameters if key not in {"table", "seed"}
+        ]
+        for key in arguments:
+            if key not in allowed:
+                raise SettingsError(
+                    f"perturbation {name!r} has no argument {printable(key)!r}; "
+                    f"it takes {', '.join(allowed) or 'none'}"
+                )
     return function(table, seed=seed, **arguments)
 
 

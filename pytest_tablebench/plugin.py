@@ -6,6 +6,8 @@ first marked test is collected.
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 from collections.abc import Generator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 
 from pytest_tablebench._keeping import KeepingHooks
 from pytest_tablebench.errors import DataMissing, SettingsError, TableBenchError
-from pytest_tablebench.settings import OPTIONS, Settings, read_settings
+from pytest_tablebench.settings import OPTIONS, Option, Settings, read_settings
 
 if TYPE_CHECKING:
     from pytest_tablebench.results import Outcome
@@ -39,24 +41,43 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.register(registry.BuiltIns(), "tablebench-builtins")
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add every option and its ini key; `--model` too, unless another plugin owns it."""
-    group = parser.getgroup("tablebench", "language models on table benchmarks")
+    """Add every option and its ini key."""
     for option in OPTIONS:
-        keywords: dict[str, Any] = {
-            "dest": option.key,
-            "metavar": option.metavar,
-            "help": option.help,
-            "action": "append" if option.repeat else "store",
-            "default": None,
-        }
-        try:
-            group.addoption(*option.flags, **keywords)
-        except ValueError:
-            group.addoption(option.flag, **keywords)
+        _add_option(parser, option.flag, option, option.help)
         kind: Any = "linelist" if option.repeat else "string"
         parser.addini(option.key, option.help, type=kind, default=None)
+
+
+def _add_option(parser: pytest.Parser, flag: str, option: Option, text: str) -> None:
+    parser.getgroup("tablebench", "language models on table benchmarks").addoption(
+        flag,
+        dest=option.key,
+        metavar=option.metavar,
+        help=text,
+        action="append" if option.repeat else "store",
+        default=None,
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None]:
+    """Add `--model` unless another plugin or a conftest has it: then only the long name exists.
+
+    That is known here at the earliest; added any sooner, it would break whoever comes later.
+    """
+    if "--model" in args:
+        # What stands behind it looks like a path until then.
+        known, unknown = parser.parse_known_and_unknown_args(args)
+        if "--model" in unknown:
+            names = {args[n + 1] for n, arg in enumerate(args[:-1]) if arg == "--model"}
+            paths = [path for path in known.file_or_dir if path not in names]
+            early_config.known_args_namespace.file_or_dir = paths
+    yield
+    with contextlib.suppress(ValueError, argparse.ArgumentError):
+        _add_option(parser, "--model", OPTIONS[0], f"short for {OPTIONS[0].flag}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -235,6 +256,8 @@ def pytest_runtest_makereport(
     """Put the case's record on the report that decides its outcome."""
     report = yield
     run = item.stash.get(_RUN, None)
+    if run is None and call.when == "setup" and report.failed and _has_params(item):
+        run = _never_asked(item)
     if run is not None:
         if call.when == "teardown":
             del item.stash[_RUN]
@@ -243,9 +266,18 @@ def pytest_runtest_makereport(
     return report
 
 
+def _never_asked(item: pytest.Function) -> CaseRun | None:
+    """Return the case of a test whose other fixtures failed before `case` was made."""
+    from pytest_tablebench.cases import Case
+
+    param = item.callspec.params.get("case")
+    return _runner(item.config).start(param) if isinstance(param, Case) else None
+
+
 def _annotate(
     item: pytest.Item, run: CaseRun, call: pytest.CallInfo[None], report: pytest.TestReport
 ) -> None:
+    from pytest_tablebench._escaping import escape_traceback
     from pytest_tablebench.assertions import WrongAnswer
     from pytest_tablebench.runner import no_answer_text
 
@@ -258,10 +290,12 @@ def _annotate(
         report.longrepr = str(error)
     elif error is not None and error is run.error and isinstance(error, TableBenchError):
         report.longrepr = no_answer_text(error)
+    else:
+        escape_traceback(report.longrepr)
     outcome: Outcome
     if run.answer is not None and error is None:
         outcome = "right"
-    elif run.answer is not None and isinstance(error, AssertionError):
+    elif run.answer is not None and call.when == "call" and isinstance(error, AssertionError):
         outcome = "wrong"
     else:
         outcome = "no_answer"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 import time
@@ -15,7 +16,7 @@ from pytest_tablebench.cases import Case, cross
 from pytest_tablebench.errors import DataError, DataMissing, ModelError, SettingsError, TableError
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.models import Reply, Request, ask
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import printable, unknown_name
 from pytest_tablebench.perturbations import GRID, apply_perturbation, parse_perturbation
 from pytest_tablebench.results import Outcome, Record
 from pytest_tablebench.scoring import judge_reply
@@ -190,30 +191,36 @@ class Runner:
         self._pools: dict[Hashable, DemonstrationPool] = {}
         # Cases of one example follow each other; demonstrations recur all through a run.
         self._perturbed = lru_cache(maxsize=64)(self._load_perturbed)
-        self._demonstration = lru_cache(maxsize=1024)(self._load_demonstration)
+        self._demonstration = lru_cache(maxsize=4096)(self._load_demonstration)
 
     def check(self) -> None:
         """Raise `SettingsError` for a name in the settings that nobody registered."""
         registry, settings = self.registry, self.settings
         check_names("dataset", settings.datasets, registry.datasets)
         check_names("serializer", settings.serializers, registry.serializers)
+        check_names("dataset", tuple(settings.thresholds), registry.datasets, "--bench-threshold")
         for model in settings.models:
             if model.startswith("tablebench/"):
-                self._provider(model)  # made at once: a name or script file that is wrong says so
-        check_names("threshold", tuple(settings.thresholds), registry.datasets)
+                try:
+                    self._provider(model)  # made at once: a name or file that is wrong says so
+                except SettingsError as error:
+                    raise SettingsError(f"--bench-model: {error}") from None
         for text in settings.perturbations or ():
-            name, arguments = parse_perturbation(text)
-            check_names("perturbation", (name,), registry.perturbations)
-            # A table that shows at once whether the arguments are known.
-            probe = Table(("a", "b"), (("1", "2"), ("3", "4")))
             try:
-                apply_perturbation(
-                    registry.perturbations[name], probe, name, seed=0, arguments=arguments
-                )
-            except TableError:
-                pass  # the arguments are fine, only this small table lacks what they name
-            except TypeError as error:
-                raise SettingsError(f"--bench-perturbation {printable(text)}: {error}") from None
+                self._check_perturbation(text)
+            except (SettingsError, TypeError) as error:
+                raise SettingsError(f"--bench-perturbation: {error}") from None
+
+    def _check_perturbation(self, text: str) -> None:
+        name, arguments = parse_perturbation(text)
+        if name not in self.registry.perturbations:
+            raise SettingsError(unknown_name("perturbation", name, self.registry.perturbations))
+        # A table that shows at once whether the arguments are known.
+        probe = Table(("a", "b"), (("1", "2"), ("3", "4")))
+        with contextlib.suppress(TableError):  # this small table may lack what they name
+            apply_perturbation(
+                self.registry.perturbations[name], probe, name, seed=0, arguments=arguments
+            )
 
     def source(self, dataset: str) -> Source:
         """Open a dataset's files, once. Raises `DataMissing` or `DataError`."""
@@ -235,6 +242,10 @@ class Runner:
             first = f"; first problem: {source.problems[0]}" if source.problems else ""
             raise DataError(f"dataset {dataset!r}: no usable example{first}")
         return cross(dataset, ids, self.serializers, self.perturbations, self.settings.models)
+
+    def count_problems(self) -> int:
+        """Return the number of unusable rows found so far."""
+        return sum(len(source.problems) for source in self._sources.values())
 
     def dataset_facts(self) -> dict[str, Any]:
         """Return, for each opened dataset, its files' digests, notes and unusable rows."""

@@ -20,8 +20,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_tablebench.cases import Case
-from pytest_tablebench.names import slug
+from pytest_tablebench.cases import Case, case_ids
 from pytest_tablebench.results import Cell, Outcome, RunFolder, check_writable, summarize
 from pytest_tablebench.runner import CaseRun, Runner, no_answer_reason
 from pytest_tablebench.settings import Settings, without_credentials
@@ -38,13 +37,14 @@ process knows of data and plan."""
 
 def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
     """Return the run folder of each model: the one asked for, or a new one by time and model."""
+    names = case_ids(settings.models, 40, digest=False)
     if settings.results is not None:
         if len(settings.models) == 1:
             return {settings.models[0]: settings.results}
-        return {model: settings.results / slug(model, digest=False) for model in settings.models}
+        return {model: settings.results / name for model, name in names.items()}
     paths: dict[str, Path] = {}
-    for model in settings.models:
-        stem = f"{now:%Y%m%d-%H%M%S}-{slug(model, digest=False)}"
+    for model, name in names.items():
+        stem = f"{now:%Y%m%d-%H%M%S}-{name}"
         path, number = base / "tablebench-results" / stem, 2
         while path.exists():
             path, number = path.with_name(f"{stem}-{number}"), number + 1
@@ -54,7 +54,7 @@ def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
 
 def case_payload(run: CaseRun, outcome: Outcome, error: BaseException | None) -> Payload:
     """Return what the keeper of the run needs of a finished case."""
-    reason = no_answer_reason(error) if outcome == "no_answer" and error else None
+    reason = no_answer_reason(error) if error else "not_asked"
     record = run.record(outcome, reason)
     answer = run.answer
     return {
@@ -101,6 +101,7 @@ class RunKeeper:
         self.counts: dict[str, int] = {"right": 0, "wrong": 0, "no_answer": 0}
         self.facts: dict[str, Any] = {}
         self.kept = {model: _Kept(model, path) for model, path in paths.items()}
+        self.made: list[Path] = []
 
     @property
     def done(self) -> int:
@@ -148,9 +149,6 @@ class RunKeeper:
         summaries = {}
         for model, kept in self.kept.items():
             if kept.folder is None:
-                # Checked before the run and never used: leave no empty folder behind.
-                with contextlib.suppress(OSError):
-                    kept.path.rmdir()
                 continue
             planned = self.facts.get("cases", {}).get(model)
             complete = planned is not None and len(kept.cells) >= planned
@@ -159,6 +157,10 @@ class RunKeeper:
             status = "complete" if complete else "incomplete"
             kept.folder.write_run(self._run_data(kept, status=status, exit_code=exit_code))
             kept.folder.close()
+        for folder in self.made:
+            # Made by the check before the run, and never used: leave no empty folder behind.
+            with contextlib.suppress(OSError):
+                folder.rmdir()
         return summaries
 
     def _run_data(self, kept: _Kept, *, status: str, exit_code: int | None) -> dict[str, Any]:
@@ -213,7 +215,9 @@ class Session:
     def preflight(self) -> None:
         """Check that the run folders can be written. Raises `SettingsError`."""
         for path in self.paths.values():
-            check_writable(path, fresh=self.role != "worker")
+            made = check_writable(path, fresh=self.role != "worker")
+            if self.keeper is not None:
+                self.keeper.made += made
 
     def require_runner(self) -> Runner:
         """Return the runner of a process that runs cases."""
@@ -229,13 +233,13 @@ class Session:
         """Return what the keeper has not been told yet; None when nothing is new."""
         if self.runner is None:
             return None
-        datasets = self.runner.dataset_facts()
-        problems = sum(len(facts["problems"]) for facts in datasets.values())
+        # Asked after every case: only what can still change is looked at.
+        problems = self.runner.count_problems()
         if problems == self._problems_sent:
             return None
         self._problems_sent = problems
         return {
-            "datasets": datasets,
+            "datasets": self.runner.dataset_facts(),
             "grid": {
                 "serializers": list(self.runner.serializers),
                 "perturbations": list(self.runner.perturbations),

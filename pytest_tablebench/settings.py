@@ -31,11 +31,6 @@ class Option:
     repeat: bool = False
 
     @property
-    def flags(self) -> tuple[str, ...]:
-        """The flag, for the model with its short form before it."""
-        return ("--model", self.flag) if self.flag == "--bench-model" else (self.flag,)
-
-    @property
     def key(self) -> str:
         """The ini key, and the attribute the command line parser stores under."""
         return self.flag.lstrip("-").replace("-", "_")
@@ -262,11 +257,13 @@ def _thresholds(raw: Mapping[str, Any]) -> dict[str, float]:
     return thresholds
 
 
-def check_names(kind: str, names: tuple[str, ...] | None, known: Mapping[str, Any]) -> None:
+def check_names(
+    kind: str, names: tuple[str, ...] | None, known: Mapping[str, Any], flag: str | None = None
+) -> None:
     """Raise `SettingsError` for the first name that is not registered."""
     for name in names or ():
         if name not in known:
-            raise SettingsError(f"--bench-{kind}: {unknown_name(kind, name, known)}")
+            raise SettingsError(f"{flag or f'--bench-{kind}'}: {unknown_name(kind, name, known)}")
 
 
 def without_credentials(url: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,9 @@ __all__ = ["f1_strings", "wikitq"]
 # Marks that only separate or wrap answers; signs such as %, $, + and - carry meaning.
 _WRAPPING = frozenset(",.;:!?'\"()[]{}`´‘’“”«»„…")
 
+_LONG = 1000
+_LONG_RUN = re.compile(rf"(\S{{{_LONG},}})")
+
 
 @lru_cache(maxsize=1)
 def _tokenizer() -> Any:
@@ -28,7 +32,16 @@ def _tokenizer() -> Any:
 
 @lru_cache(maxsize=4096)
 def _tokens(text: str) -> tuple[str, ...]:
-    return tuple(token.text.lower() for token in _tokenizer()(text))
+    # The tokenizer takes no lone surrogates, and its time grows with the square of a run of
+    # marks without a blank: a run that no answer has counts as one token.
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    tokens: list[str] = []
+    for piece in _LONG_RUN.split(text):
+        if len(piece) >= _LONG and _LONG_RUN.fullmatch(piece):
+            tokens.append(piece.lower())
+        else:
+            tokens += (token.text.lower() for token in _tokenizer()(piece))
+    return tuple(tokens)
 
 
 def _f1(reference: Iterable[str], prediction: Iterable[str]) -> float:

@@ -28,12 +28,14 @@ class ScriptedModel:
         replies: answers in the order of the requests, or a mapping from case id to answer, or
             a function from `Request` to answer. A request without an answer is a
             `ModelError` with reason `not_scripted`.
+        remember: whether `requests` is kept; a run of a hundred thousand cases needs none.
     """
 
-    def __init__(self, replies: Replies) -> None:
+    def __init__(self, replies: Replies, *, remember: bool = True) -> None:
         if isinstance(replies, str):
             raise TypeError("ScriptedModel takes several replies; for one, write [text]")
         self.requests: list[Request] = []
+        self._remember = remember
         self._lock = threading.Lock()
         self._find = _finder(replies, self._lock)
 
@@ -46,12 +48,13 @@ class ScriptedModel:
         first that applies in this sequence wins, among matches the earlier line. Beside
         `text` there may be a `finish_reason`; `"error": reason` in its place is no answer.
         """
-        return cls(_read(Path(path)))
+        return cls(_read(Path(path)), remember=False)
 
     def complete(self, request: Request) -> Reply:
         """Answer one request from the script."""
-        with self._lock:
-            self.requests.append(request)
+        if self._remember:
+            with self._lock:
+                self.requests.append(request)
         entry = self._find(request)
         if isinstance(entry, ModelError):
             # Without the traceback of the last time it was raised.

@@ -16,18 +16,20 @@ __all__ = ["RunFolder", "check_writable", "read_records", "read_run"]
 RUN, RECORDS, SUMMARY = "run.json", "records.jsonl", "summary.json"
 
 
-def check_writable(path: Path, *, fresh: bool = True) -> None:
+def check_writable(path: Path, *, fresh: bool = True) -> list[Path]:
     """Create the folder and try to write into it; a `fresh` one must not hold a run already.
 
-    Raises `SettingsError` saying what to do. A folder that was not there is left behind empty.
+    Returns the folders it had to make, innermost first; they are left behind. Raises
+    `SettingsError` saying what to do.
     """
-    if fresh and ((path / RECORDS).exists() or (path / RUN).exists()):
-        raise SettingsError(
-            f"--bench-results: {path} already holds a run; choose another folder (nothing in it "
-            f"was touched)"
-        )
     probe = path / f".write-test-{os.getpid()}"
     try:
+        if fresh and ((path / RECORDS).exists() or (path / RUN).exists()):
+            raise SettingsError(
+                f"--bench-results: {path} already holds a run; choose another folder (nothing in "
+                f"it was touched)"
+            )
+        made = [folder for folder in (path, *path.parents) if not folder.exists()]
         path.mkdir(parents=True, exist_ok=True)
         probe.write_bytes(b"")
         probe.unlink()
@@ -36,6 +38,7 @@ def check_writable(path: Path, *, fresh: bool = True) -> None:
             f"--bench-results: cannot write into {path} ({error.strerror or error}); choose "
             f"another folder"
         ) from None
+    return made
 
 
 class RunFolder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from pytest_tablebench.errors import SettingsError
@@ -54,7 +54,7 @@ class Record:
 
     def to_line(self) -> str:
         """Return one line of ASCII JSON, which no text inside can break."""
-        return json.dumps({"schema": SCHEMA, **asdict(self)}) + "\n"
+        return json.dumps({"schema": SCHEMA, **vars(self)}) + "\n"
 
     @classmethod
     def from_line(cls, line: str) -> Record:

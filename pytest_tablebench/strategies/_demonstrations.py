@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from pytest_tablebench.datasets import Example, Pool, text_key
@@ -47,6 +48,8 @@ class DemonstrationPool:
     def __init__(self, pool: Pool, change: Callable[[Table], Table]) -> None:
         self._pool = pool
         self._change = change
+        # The same few items are asked for in every format, one after the other.
+        self._loaded = lru_cache(maxsize=256)(self._load)
         self._by_key: dict[Hashable, list[int]] = {}
         for index in range(len(pool)):
             self._by_key.setdefault(pool.key(index), []).append(index)
@@ -69,6 +72,9 @@ class DemonstrationPool:
 
     def __getitem__(self, index: int) -> Example:
         """Load and perturb one item."""
+        return self._loaded(index)
+
+    def _load(self, index: int) -> Example:
         return self._pool[index].with_tables(self._change)
 
     def draw(self, example: Example, count: int, *, seed: int = 0) -> list[int]:

@@ -157,7 +157,7 @@ def test_file(script: Path) -> None:
     with pytest.raises(ModelError, match="timeout") as caught:
         model.complete(asking("c"))
     assert (caught.value.reason, caught.value.retryable) == ("timeout", False)
-    assert len(model.requests) == 6
+    assert model.requests == []  # a script from a file may answer any number of cases
 
 
 def test_match_is_text_not_a_pattern(script: Path) -> None:

@@ -104,6 +104,6 @@ def test_empty(cell):
     assert is_empty(cell)
 
 
-@pytest.mark.parametrize("cell", [0, False, "0", "-"])
+@pytest.mark.parametrize("cell", [0, False, "0.0", "-"])
 def test_not_empty(cell):
     assert not is_empty(cell)

@@ -69,9 +69,11 @@ def test_csv_can_be_read_back(table):
     # CSV as published cannot hold: a bare carriage return, which is written without quotes and
     # so ends the line; white space at the very start and end, which is stripped (unless
     # quoted); types, as every cell comes back as text.
+    # A leading byte order mark, too, is taken for one unless it stands inside quotes.
     first, last = table.header[0], table.rows[-1][-1]
     quoted = set(',"\n')
     assume(first.strip() == first or quoted & set(first))
+    assume(not first.startswith("\ufeff") or quoted & set(first))
     assume(last.strip() == last or quoted & set(last))
     assert Table.from_csv(serialize(table, "csv"), dialect="rfc4180") == table
 

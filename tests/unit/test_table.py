@@ -40,19 +40,19 @@ def test_any_sequence_of_sequences_will_do():
     assert all(isinstance(row, tuple) for row in expected.rows)
 
 
-@pytest.mark.parametrize("bad", ["ab", b"ab", {"a": 1}, None, 5])
+@pytest.mark.parametrize("bad", ["ab", b"ab", {"a": 1}, None, 5], ids=repr)
 def test_a_header_that_is_no_list_is_refused(bad):
     with pytest.raises(TableError, match=rf"header must be a list, not {type(bad).__name__}"):
         Table(bad, [])
 
 
-@pytest.mark.parametrize("bad", ["ab", b"ab", {"a": 1}, None, 5])
+@pytest.mark.parametrize("bad", ["ab", b"ab", {"a": 1}, None, 5], ids=repr)
 def test_rows_that_are_no_list_are_refused(bad):
     with pytest.raises(TableError, match=rf"rows must be a list, not {type(bad).__name__}"):
         Table(["a", "b"], bad)
 
 
-@pytest.mark.parametrize("bad", ["ab", b"ab", {"a": 1}, None, 5])
+@pytest.mark.parametrize("bad", ["ab", b"ab", {"a": 1}, None, 5], ids=repr)
 def test_a_row_that_is_no_list_is_refused_by_number(bad):
     with pytest.raises(
         TableError,

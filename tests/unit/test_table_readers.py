@@ -335,6 +335,12 @@ def test_xlsx_dates_become_iso_text(tmp_path):
     )
 
 
+def test_xlsx_formulas_give_their_stored_value(tmp_path):
+    # A program that computes nothing stores none, so there is no value to give.
+    path = _workbook(tmp_path / "t.xlsx", [["a", "b"], ["=1+1", "x"]])
+    assert Table.from_xlsx(path).rows == ((None, "x"),)
+
+
 def test_xlsx_names_become_text(tmp_path):
     path = _workbook(tmp_path / "t.xlsx", [["Team", 2019, None, "Team"], [1, 2, 3, 4]])
     assert Table.from_xlsx(path).header == ("Team", "2019", "", "Team")

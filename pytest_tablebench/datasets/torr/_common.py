@@ -6,7 +6,7 @@ import csv
 from functools import lru_cache
 from pathlib import Path
 
-from pytest_tablebench.datasets._files import delimited_rows, read_text
+from pytest_tablebench.datasets._files import delimited_rows, inside, read_text
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.table import Table
 
@@ -23,12 +23,13 @@ SOURCE_LIMIT = 10_000
 
 
 @lru_cache(maxsize=512)
-def read_table(path: Path, name: str, delimiter: str, *, strip: bool) -> Table:
-    """Read a delimited table file whose first line is the header.
+def read_table(folder: Path, name: str, delimiter: str, *, strip: bool) -> Table:
+    """Read the delimited table file `folder / name`, whose first line is the header.
 
     `strip` turns line ends inside cells into blanks and strips cells. Raises `DataError`,
-    naming the file, when it cannot be read or holds no line.
+    naming the file, when it cannot be read, holds no line or lies outside the folder.
     """
+    path = inside(folder, name)
     try:
         rows = delimited_rows(read_text(path), delimiter)
     except csv.Error as error:

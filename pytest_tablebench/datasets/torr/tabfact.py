@@ -90,7 +90,7 @@ def _entry(
 
 def _example(folder: Path, statement: _Statement) -> Example:
     name = f"{TABLES}/{statement.table_id}"
-    table = read_table(inside(folder, name), name, "#", strip=False)
+    table = read_table(folder, name, "#", strip=False)
     label = LABELS[statement.label]
     return Example(
         id=statement.id,

@@ -19,7 +19,6 @@ from pytest_tablebench.datasets._base import (
 from pytest_tablebench.datasets._files import (
     delimited_rows,
     file_digest,
-    inside,
     read_text,
     require_files,
 )
@@ -89,7 +88,7 @@ class _Split:
 
     def table(self, row: _Row) -> Table:
         name = row.context.removesuffix(".csv") + ".tsv"
-        return read_table(inside(self.folder, name), name, "\t", strip=True)
+        return read_table(self.folder, name, "\t", strip=True)
 
     def usable(self) -> Iterator[_Row]:
         """Yield the rows whose table can be read and has at most 200 cells."""

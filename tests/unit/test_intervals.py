@@ -1,0 +1,137 @@
+"""Confidence intervals: hand-made cases and the golden vectors of gates on one run."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench.results import Cell, interval, summarize
+from tests.conformance import vectors
+
+TOLERANCE = 1e-7
+
+
+def test_nothing_can_be_said_of_fewer_than_two_examples():
+    assert interval([]) is None
+    assert interval([[0.5]]) is None
+    assert interval([[0.5, 0.6, 0.7], [0.5]]) is None
+    assert interval([[]]) is None
+
+
+@pytest.mark.parametrize(("count", "share"), [(12, 0.265), (50, 0.071), (100, 0.036)])
+def test_all_examples_equal(count, share):
+    # The widths that the rule's source prints: 1 - 0.025 ** (1 / n).
+    assert interval([[1.0] * count]) == pytest.approx((1 - share, 1.0), abs=5e-4)
+    assert interval([[0.0] * count]) == pytest.approx((0.0, share), abs=5e-4)
+    low, high = interval([[0.5] * count])
+    assert (0.5 - low, high - 0.5) == pytest.approx((share, share), abs=5e-4)
+
+
+def test_few_right_answers_are_judged_as_whole_examples():
+    # One right of 20: Clopper-Pearson for 1 of 20 is 0.00127 to 0.24873 (any table of it).
+    assert interval([[1.0] + [0.0] * 19]) == pytest.approx((0.00127, 0.24873), abs=1e-5)
+
+
+def test_float_noise_is_no_variance():
+    assert interval([[0.1 + 0.2, 0.3]]) == pytest.approx(interval([[0.3, 0.3]]), abs=1e-9)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=40))
+def test_the_interval_holds_the_mean_and_lies_in_0_to_1(values):
+    low, high = interval([values])
+    mean = math.fsum(values) / len(values)
+    assert 0.0 <= low <= high <= 1.0
+    assert low - 1e-9 <= mean <= high + 1e-9
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=40), st.randoms())
+def test_the_order_of_examples_does_not_matter(values, random):
+    mixed = list(values)
+    random.shuffle(mixed)
+    assert interval([mixed]) == interval([values])
+
+
+@given(st.lists(st.floats(0, 1), min_size=12, max_size=40))
+def test_a_higher_level_is_wider(values):
+    low, high = interval([values], level=0.95)
+    wide_low, wide_high = interval([values], level=0.99)
+    assert wide_low <= low + 1e-9
+    assert wide_high >= high - 1e-9
+
+
+# Golden vectors
+
+GATE = re.compile(r"(?P<scope>[\w]+)(?:\[(?P<part>\w+)\])?\.(?P<measure>\w+) ")
+
+
+def on_one_run(record):
+    measured = ("performance", "pass_rate")
+    return (
+        record["kind"] == "gate"
+        and not record.get("baseline")
+        and "baseline" not in record["gate"]
+        and GATE.match(record["gate"])["measure"] in measured
+    )
+
+
+def cells(record):
+    """The records of a vector, each dataset in the benchmark the vector puts it in."""
+    if "records_of" in record:
+        [record] = [one for one in vectors.load("gates.json") if one["id"] == record["records_of"]]
+    home = {name: key for key, names in record["benchmarks"].items() for name in names}
+    return [
+        Cell(
+            home.get(row["dataset"], "none"),
+            row["dataset"],
+            row["example_id"],
+            row["serializer"],
+            row["perturbation"],
+            row["score"],
+            row["passed"],
+            None,
+        )
+        for row in record["records"]
+    ]
+
+
+@pytest.mark.parametrize(
+    "record", vectors.params("gates.json", lambda record: record["id"], keep=on_one_run)
+)
+def test_vector(record):
+    gate = GATE.match(record["gate"])
+    benchmarks = summarize(cells(record))["benchmarks"]
+    scopes = dict(benchmarks)
+    for benchmark in benchmarks.values():
+        scopes |= benchmark["datasets"]
+    scope = scopes[gate["scope"]]
+    if gate["part"]:
+        scope = (scope["serializers"] | scope["perturbations"])[gate["part"]]
+    expected = record["expected"]
+    assert scope[gate["measure"]] == pytest.approx(expected["estimate"], abs=1e-9)
+    assert scope["n_examples"] == expected["n_examples"] + expected["n_left_out"]
+    found = scope["ci95"][gate["measure"]]
+    if expected["interval"] is None:
+        assert found is None
+    else:
+        assert found == pytest.approx(expected["interval"], abs=TOLERANCE)
+
+
+def clopper_pearson_applies(record):
+    """The rule uses the plain exact interval for fewer than 5 (and not 0) of either kind."""
+    wrong = record.get("n", 0) - record.get("x", 0)
+    return record["kind"] == "clopper_pearson" and 0 < min(record["x"], wrong) < 5
+
+
+def test_clopper_pearson_vectors_meet_the_effective_rule():
+    """Right and wrong examples, 5 or more of both: n* is close to n, so the ends are too."""
+    [record] = [one for one in vectors.load("gates.json") if one["id"] == "clopper-pearson/7-12"]
+    values = [1.0] * record["x"] + [0.0] * (record["n"] - record["x"])
+    low, high = interval([values], level=record["level"])
+    exact_low, exact_high = record["expected"]["interval"]
+    # n* is below n by the t quantile: wider, and not by much.
+    assert exact_low - 0.05 < low <= exact_low
+    assert exact_high <= high < exact_high + 0.05

@@ -1,0 +1,70 @@
+"""Records: one line of ASCII each, read back as written."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results import SCHEMA, Record
+
+MINIMAL = {
+    "case_id": "toy/ada/html/none",
+    "model": "m",
+    "benchmark": "toys",
+    "dataset": "toy",
+    "example_id": "ada",
+    "serializer": "html",
+    "perturbation": "none",
+    "strategy": "direct",
+    "modality": "text",
+    "outcome": "right",
+}
+ANY_TEXT = st.text(st.characters(), max_size=30)  # lone surrogates among them
+
+
+@given(raw=ANY_TEXT, reference=ANY_TEXT, example_id=ANY_TEXT)
+def test_a_line_holds_any_text_and_comes_back(raw, reference, example_id):
+    fields = {**MINIMAL, "example_id": example_id, "raw": raw, "references": (reference,)}
+    line = Record(**fields).to_line()
+    assert line.isascii()
+    assert line.count("\n") == 1
+    assert len(line.splitlines()) == 1
+    record = Record.from_line(line)
+    assert (record.raw, record.example_id) == (raw, example_id)
+    assert list(record.references) == [reference]
+    assert record.to_line() == line
+
+
+@given(score=st.floats(0, 1))
+def test_a_score_comes_back_to_the_last_digit(score):
+    line = Record(**MINIMAL, score=score).to_line()
+    assert Record.from_line(line).score == score
+
+
+def test_what_is_unknown_is_null():
+    data = json.loads(Record(**MINIMAL).to_line())
+    for name in ("score", "passed", "cost_usd", "prompt_tokens", "completion_tokens", "latency_s"):
+        assert data[name] is None
+    assert data["from_store"] is False
+    assert data["schema"] == SCHEMA == 1
+
+
+def test_a_field_of_a_later_version_is_passed_over():
+    line = json.dumps({"schema": 1, **MINIMAL, "mood": "good"})
+    assert Record.from_line(line).case_id == "toy/ada/html/none"
+
+
+@pytest.mark.parametrize("schema", [2, 99, "1", None, 1.5])
+def test_another_schema_is_refused(schema):
+    with pytest.raises(SettingsError, match="upgrade pytest-tablebench"):
+        Record.from_line(json.dumps({"schema": schema, **MINIMAL}))
+
+
+@pytest.mark.parametrize("line", ["", "{", "[]", "3", "null", '{"schema": 1}', '"x"'])
+def test_what_is_no_record_is_a_value_error(line):
+    with pytest.raises(ValueError):
+        Record.from_line(line)
