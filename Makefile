@@ -8,7 +8,7 @@ DATA ?=
 ARGS ?=
 WORKERS ?= auto
 
-VENV := .venv
+VENV ?= .venv
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 else

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ class KeepingHooks:
         self._progress: Progress | None = None
         self._announced = False
         self._summaries: dict[str, dict[str, Any]] = {}
+        self._hidden: Counter[str] = Counter()
 
     @property
     def _state(self) -> Session | None:
@@ -168,6 +170,7 @@ class KeepingHooks:
                 hidden = set(map(id, ours[SHOWN:]))
                 kept_back[category] = reports
                 stats[category] = [report for report in reports if id(report) not in hidden]
+                self._hidden.update(report.tablebench_outcome for report in ours[SHOWN:])
         try:
             yield
         finally:
@@ -175,16 +178,17 @@ class KeepingHooks:
         self._write_table(terminalreporter)
 
     def _write_table(self, terminal: Any) -> None:
+        from pytest_tablebench.names import printable
         from pytest_tablebench.reports.terminal import hidden_line, short_path, summary_lines
 
         keeper = self._keeper
         if keeper is None:
             return
         for model, summary in self._summaries.items():
-            terminal.write_sep("=", f"tablebench: {model}")
+            terminal.write_sep("=", f"tablebench: {printable(model)}")
             for line in summary_lines(summary):
                 terminal.write_line(line)
             terminal.write_line(f"run folder: {short_path(keeper.kept[model].path)}")
-        hidden = hidden_line(keeper.counts, SHOWN) if self._summaries else ""
+        hidden = hidden_line(self._hidden)
         if hidden:
             terminal.write_line(hidden)

@@ -12,6 +12,7 @@ from pytest_tablebench.datasets._base import (
     render_field,
     text_key,
 )
+from pytest_tablebench.datasets._questions import TableQuestions, table_question
 
 __all__ = [
     "Dataset",
@@ -22,6 +23,8 @@ __all__ = [
     "Render",
     "Source",
     "SourceFacts",
+    "TableQuestions",
     "render_field",
+    "table_question",
     "text_key",
 ]

@@ -179,7 +179,7 @@ class LiteLLMModel:
             text = f"{self.model}{where}: {message}" + (f" [{detail}]" if detail else "")
             return ModelError(text, reason=reason, **flags)
 
-        if "ContextWindowExceededError" in kinds:
+        if "ContextWindowExceededError" in kinds or "context_length_exceeded" in codes:
             return failure("context_window", "the prompt is longer than the model can read")
         if "ContentPolicyViolationError" in kinds or "content_filter" in codes:
             return self._filtered()

@@ -46,11 +46,11 @@ def short_path(path: Path) -> str:
 def plan_line(cases: int, grid: Mapping[str, Any] | None, models: int) -> str:
     """Return the line that says how many cases are ahead, and of what."""
     if not grid:
-        return f"tablebench: {cases} cases"
+        return f"tablebench: {cases} case{_s(cases)}"
     serializers, perturbations = len(grid["serializers"]), len(grid["perturbations"])
     several = f", {models} models" if models > 1 else ""
     return (
-        f"tablebench: {cases} cases; grid {serializers} serializer{_s(serializers)} x "
+        f"tablebench: {cases} case{_s(cases)}; grid {serializers} serializer{_s(serializers)} x "
         f"{perturbations} perturbation{_s(perturbations)}{several}"
     )
 
@@ -193,11 +193,11 @@ def _percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f} %"
 
 
-def hidden_line(counts: Mapping[str, int], shown: int) -> str:
-    """Return the line that says how many wrong answers were not shown, or nothing."""
-    hidden = [
-        f"{counts[outcome] - shown} more {label}"
+def hidden_line(hidden: Mapping[str, int]) -> str:
+    """Return the line that says how many cases of each outcome were not shown, or nothing."""
+    parts = [
+        f"{hidden[outcome]} more {label}"
         for outcome, label in (("wrong", "wrong answers"), ("no_answer", "without an answer"))
-        if counts[outcome] > shown
+        if hidden.get(outcome)
     ]
-    return f"not shown above: {' and '.join(hidden)}; all are in records.jsonl" if hidden else ""
+    return f"not shown above: {' and '.join(parts)}; all are in records.jsonl" if parts else ""

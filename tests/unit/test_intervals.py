@@ -120,18 +120,27 @@ def test_vector(record):
         assert found == pytest.approx(expected["interval"], abs=TOLERANCE)
 
 
-def clopper_pearson_applies(record):
-    """The rule uses the plain exact interval for fewer than 5 (and not 0) of either kind."""
-    wrong = record.get("n", 0) - record.get("x", 0)
-    return record["kind"] == "clopper_pearson" and 0 < min(record["x"], wrong) < 5
+def all_alike(record):
+    return record["kind"] == "clopper_pearson" and record["x"] in (0, record["n"])
 
 
-def test_clopper_pearson_vectors_meet_the_effective_rule():
-    """Right and wrong examples, 5 or more of both: n* is close to n, so the ends are too."""
-    [record] = [one for one in vectors.load("gates.json") if one["id"] == "clopper-pearson/7-12"]
+@pytest.mark.parametrize(
+    "record", vectors.params("gates.json", lambda record: record["id"], keep=all_alike)
+)
+def test_clopper_pearson_vector(record):
+    # With x = 0 or n it is the zero-variance bound: 1 - 0.025 ** (1 / n).
     values = [1.0] * record["x"] + [0.0] * (record["n"] - record["x"])
-    low, high = interval([values], level=record["level"])
+    found = interval([values], level=record["level"])
+    if record["n"] == 1:
+        assert found is None
+    else:
+        assert found == pytest.approx(record["expected"]["interval"], abs=TOLERANCE)
+
+
+def test_the_effective_rule_is_a_little_wider_than_the_exact_one():
+    """7 right of 12: n* is below n by the t quantile."""
+    [record] = [one for one in vectors.load("gates.json") if one["id"] == "clopper-pearson/7-12"]
+    low, high = interval([[1.0] * 7 + [0.0] * 5], level=record["level"])
     exact_low, exact_high = record["expected"]["interval"]
-    # n* is below n by the t quantile: wider, and not by much.
     assert exact_low - 0.05 < low <= exact_low
     assert exact_high <= high < exact_high + 0.05

@@ -66,5 +66,5 @@ def test_another_schema_is_refused(schema):
 
 @pytest.mark.parametrize("line", ["", "{", "[]", "3", "null", '{"schema": 1}', '"x"'])
 def test_what_is_no_record_is_a_value_error(line):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r".+"):
         Record.from_line(line)

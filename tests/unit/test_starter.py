@@ -266,7 +266,7 @@ def test_demonstrations_are_no_examples(source):
     assert len(source.pool) == len(DEMOS)
     for index, record in enumerate(DEMOS):
         assert source.pool[index].id == record["id"]
-        assert source.pool.key(index) == source.pool[index].inputs["question"]
+        assert source.pool.key(index) == (source.pool[index].inputs["question"],)
         with pytest.raises(DataError, match=re.escape(repr(record["id"]))):
             source.example(record["id"])
     assert len({source.pool.key(index) for index in range(len(DEMOS))}) == len(DEMOS)

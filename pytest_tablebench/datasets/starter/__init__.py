@@ -7,45 +7,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_tablebench.compat import Compat
-from pytest_tablebench.datasets._base import Example, PromptParts, Render
-from pytest_tablebench.datasets.starter._source import StarterSource
-from pytest_tablebench.table import Table
+from pytest_tablebench.datasets._questions import MemorySource, TableQuestions
+from pytest_tablebench.datasets.starter._source import open_starter
 
 __all__ = ["Starter"]
 
-_INSTRUCTION = (
-    "Answer the question from the table alone, without any knowledge of your own. "
-    "Reply with the answer and nothing else: no explanation, no sentence around it. "
-    "If the answer has several items, separate them by a comma and a space. "
-    "Write names, dates and numbers in the same form as the table does, with the unit where "
-    "the cells have one. Answer statements to be judged with true or false."
-)
 
-
-class Starter:
+class Starter(TableQuestions):
     """Small tables from many fields, and questions with one short, certain answer."""
 
-    name = "starter"
     benchmark = "starter"
-    metric = "exact_match"
-    shots = 1
-    limit: int | None = None
-    threshold = 1.0
-    get = ""
 
-    def open(self, folder: Path) -> StarterSource:  # noqa: ARG002 - the files come with the package
+    def __init__(self) -> None:
+        super().__init__("starter", (), shots=1)
+
+    def open(self, folder: Path) -> MemorySource:  # noqa: ARG002 - the files come with the package
         """Open the package's own files, wherever the data folder is."""
-        return StarterSource()
-
-    def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - there is no reference
-        """First line, without what models wrap a short answer in."""
-        return ("take_first_non_empty_line", "strip_answer_marker")
-
-    def prompt(self, example: Example, render: Render) -> PromptParts:
-        """Return the prompt: title where there is one, table, question."""
-        table: Table = example.inputs["table"]
-        title = f"Title: {table.title}\n" if table.title else ""
-        question = example.inputs["question"]
-        source = f"{title}Table:\n{render(table)}\n\nQuestion: {question}\n"
-        return PromptParts(_INSTRUCTION, source, "Answer: ")
+        return open_starter()

@@ -1,0 +1,152 @@
+"""Questions over tables held in memory: one's own data as a dataset, in a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from pathlib import Path
+
+from pytest_tablebench.compat import Compat
+from pytest_tablebench.datasets._base import (
+    Example,
+    Problem,
+    PromptParts,
+    Render,
+    Source,
+    SourceFacts,
+    text_key,
+)
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.table import Table
+
+__all__ = ["MemorySource", "TableQuestions", "table_question"]
+
+INSTRUCTION = (
+    "Answer the question from the table alone, without any knowledge of your own. "
+    "Reply with the answer and nothing else: no explanation, no sentence around it. "
+    "If the answer has several items, separate them by a comma and a space. "
+    "Write names, dates and numbers in the same form as the table does, with the unit where "
+    "the cells have one. Answer statements to be judged with true or false."
+)
+
+
+def table_question(example_id: str, table: Table, question: str, answers: Sequence[str]) -> Example:
+    """Return a question about a table; all of several answers are expected, in any order."""
+    if isinstance(answers, str) or not answers:
+        raise DataError(f"question {example_id!r}: answers must be a list with at least one text")
+    return Example(
+        id=example_id,
+        inputs={"question": question, "table": table},
+        question=question,
+        references=tuple(answers),
+        target=", ".join(answers),
+    )
+
+
+class _MemoryPool:
+    def __init__(self, examples: Sequence[Example]) -> None:
+        self._examples = tuple(examples)
+
+    def __len__(self) -> int:
+        return len(self._examples)
+
+    def key(self, index: int) -> Hashable:
+        return text_key(self._examples[index])
+
+    def __getitem__(self, index: int) -> Example:
+        return self._examples[index]
+
+
+class MemorySource:
+    """Examples and demonstrations in memory. Raises `DataError` for an id used twice."""
+
+    def __init__(
+        self,
+        examples: Iterable[Example],
+        demonstrations: Iterable[Example] = (),
+        facts: SourceFacts | None = None,
+    ) -> None:
+        self._examples: dict[str, Example] = {}
+        for example in examples:
+            if example.id in self._examples:
+                raise DataError(f"two questions have the id {example.id!r}; give each its own")
+            self._examples[example.id] = example
+        self._pool = _MemoryPool(tuple(demonstrations))
+        self._facts = facts or SourceFacts({})
+
+    @property
+    def facts(self) -> SourceFacts:
+        """Return what was given."""
+        return self._facts
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """Return nothing: what is in memory was read by somebody else."""
+        return ()
+
+    @property
+    def pool(self) -> _MemoryPool:
+        """Return the demonstrations."""
+        return self._pool
+
+    def example_ids(self, limit: int | None) -> Sequence[str]:
+        """Return the first `limit` ids in the order given."""
+        return list(self._examples)[:limit]
+
+    def example(self, example_id: str) -> Example:
+        """Return one example."""
+        try:
+            return self._examples[example_id]
+        except KeyError:
+            raise DataError(f"no question has the id {example_id!r}") from None
+
+
+class TableQuestions:
+    """A dataset of short questions over tables, scored by exact match.
+
+    Arguments:
+        name: how options, markers and reports call it.
+        examples: the questions (see `table_question`), or a function that loads them when the
+            first test needs them.
+        demonstrations: worked examples for the prompt; `shots` of them are shown.
+        instruction: the prompt's first lines.
+        threshold: score from which an answer counts as right.
+    """
+
+    benchmark = "own"
+    metric = "exact_match"
+    limit: int | None = None
+    get = ""
+
+    def __init__(
+        self,
+        name: str,
+        examples: Iterable[Example] | Callable[[], Iterable[Example]],
+        *,
+        demonstrations: Sequence[Example] = (),
+        shots: int = 0,
+        instruction: str = INSTRUCTION,
+        threshold: float = 1.0,
+    ) -> None:
+        self.name = name
+        self.shots = shots
+        self.threshold = threshold
+        self._examples = examples
+        self._demonstrations = demonstrations
+        self._instruction = instruction
+
+    def open(self, folder: Path) -> Source:  # noqa: ARG002 - nothing is read from the data folder
+        """Return the questions."""
+        examples = self._examples() if callable(self._examples) else self._examples
+        return MemorySource(examples, self._demonstrations)
+
+    def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - there is no reference
+        """First line, without what models wrap a short answer in."""
+        return ("take_first_non_empty_line", "strip_answer_marker")
+
+    def prompt(self, example: Example, render: Render) -> PromptParts:
+        """Return the prompt: title where there is one, table, question."""
+        table: Table = example.inputs["table"]
+        title = f"Title: {table.title}\n" if table.title else ""
+        question = example.inputs["question"]
+        source = f"{title}Table:\n{render(table)}\n\nQuestion: {question}\n"
+        return PromptParts(self._instruction, source, "Answer: ")

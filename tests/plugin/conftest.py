@@ -1,0 +1,29 @@
+"""Fixtures of the behaviour tests.
+
+Pytester takes modules that a run inside this process imports out of `sys.modules` again; numpy
+refuses to be imported twice, and classes of ours would exist twice. So all of it is imported here.
+"""
+
+from __future__ import annotations
+
+import numpy  # noqa: F401
+import pandas  # noqa: F401
+import pytest
+import scipy.stats  # noqa: F401
+
+import pytest_tablebench.assertions
+import pytest_tablebench.datasets.starter
+import pytest_tablebench.models._scripted
+import pytest_tablebench.models.lexical
+import pytest_tablebench.reports.terminal
+import pytest_tablebench.runner
+import pytest_tablebench.session  # noqa: F401
+from tests.support.toy_bench import Bench
+
+
+@pytest.fixture
+def bench(pytester: pytest.Pytester) -> Bench:
+    """A folder with the toy dataset, and a suite over it."""
+    bench = Bench(pytester)
+    bench.suite()
+    return bench

@@ -1,0 +1,144 @@
+"""Runs that do not end by themselves: killed, a worker killed, Ctrl-C. What was answered is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.results import read_records, read_run
+from tests.support.openai_server import Behaviour, OpenAIServer, text
+from tests.support.runs import Process, Script, right, start_pytest, until
+
+posix_only = pytest.mark.skipif(
+    os.name != "posix", reason="needs POSIX signals to a process and to its group"
+)
+
+COUNT = 12
+
+
+class Gate:
+    """Answers right until so many calls are through; then holds every call until opened."""
+
+    def __init__(self, through: int) -> None:
+        self.script = Script(COUNT)
+        self.opened = threading.Event()
+        self.held: list[int] = []
+        self._left = through
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        behaviour = self.script(body)
+        if self._left > 0 or self.opened.is_set():
+            self._left -= 1
+            return behaviour
+        question = body["messages"][-1]["content"].rsplit("Question: ", 1)[1].split("\n", 1)[0]
+        example = next(e for e in self.script.examples if e.question == question)
+        self.held.append(self.script.examples.index(example))
+        return text(right(example), after=self.opened)
+
+
+@contextmanager
+def held_run(folder: Path, *, through: int, workers: int) -> Iterator[tuple[Process, Gate]]:
+    """A run in which so many cases are recorded, and every process waits for the server."""
+    gate = Gate(through)
+    with (
+        OpenAIServer(gate) as server,
+        start_pytest(folder, "-n", str(workers), api_base=server.url, count=COUNT) as process,
+    ):
+        try:
+            until(
+                lambda: len(gate.held) == max(workers, 1) and len(process.lines) == through,
+                f"{through} records and the next call held",
+            )
+            yield process, gate
+        finally:
+            gate.opened.set()
+
+
+def check_kept(process: Process, gate: Gate, through: int) -> None:
+    """The folder holds what was finished, whole, and can be read as it lies there."""
+    folder = process.folder / "run"
+    assert len((folder / "records.jsonl").read_bytes().split(b"\n")) == through + 1
+    records = list(read_records(folder))
+    held = {gate.script.examples[number].id for number in gate.held}
+    assert len({record.example_id for record in records} - held) == through
+    assert {record.outcome for record in records} == {"right"}
+    assert all(record.raw for record in records)
+    run = read_run(folder)
+    assert (run["status"], run["model"]) == ("running", "openai/test-model")
+    assert run["end"] is None
+
+
+def test_a_killed_run_keeps_every_finished_record(tmp_path: Path) -> None:
+    with held_run(tmp_path, through=5, workers=0) as (process, gate):
+        process.kill()
+        check_kept(process, gate, 5)
+        assert not (tmp_path / "run" / "summary.json").exists()
+
+
+@posix_only
+def test_a_killed_controller_keeps_every_finished_record(tmp_path: Path) -> None:
+    psutil = pytest.importorskip("psutil")
+    with held_run(tmp_path, through=6, workers=2) as (process, gate):
+        workers = psutil.Process(process.popen.pid).children(recursive=True)
+        assert len(workers) >= 2
+        process.kill()
+        check_kept(process, gate, 6)
+        gate.opened.set()
+        # Nobody is left to work for: the workers end, and write nothing any more.
+        _, alive = psutil.wait_procs(workers, timeout=60)
+        assert not alive
+        check_kept(process, gate, 6)
+
+
+@posix_only
+def test_a_killed_worker_costs_its_own_case_alone(tmp_path: Path) -> None:
+    psutil = pytest.importorskip("psutil")
+    with held_run(tmp_path, through=4, workers=2) as (process, gate):
+        victim, _ = psutil.Process(process.popen.pid).children()  # the two workers
+        before = process.lines
+        victim.kill()
+        gate.opened.set()
+        run = process.wait()
+    assert run.exit_code == 1, run.output
+    assert "replacing crashed worker" in run.output
+    # The case the worker was at is lost, by name; all others are there.
+    missing = {example.id for example in gate.script.examples} - set(run.by_number)
+    assert len(missing) == 1
+    assert missing < {gate.script.examples[number].id for number in gate.held[:2]}
+    assert process.lines[: len(before)] == before
+    assert {record.outcome for record in run.records.values()} == {"right"}
+    facts = run.facts
+    assert (facts["status"], facts["exit_code"]) == ("incomplete", 1)
+    assert (facts["cases_planned"], facts["cases_recorded"]) == (COUNT, COUNT - 1)
+    assert "INTERNALERROR" not in run.output
+
+
+@posix_only
+@pytest.mark.parametrize("workers", [0, 2])
+def test_ctrl_c_shows_and_keeps_what_is_done(tmp_path: Path, workers: int) -> None:
+    with held_run(tmp_path, through=5, workers=workers) as (process, _):
+        process.signal_group(signal.SIGINT)
+        run = process.wait()
+    assert run.exit_code == 2, run.output
+    assert len(run.records) == 5
+    assert {record.outcome for record in run.records.values()} == {"right"}
+    facts = run.facts
+    assert (facts["status"], facts["exit_code"]) == ("incomplete", 2)
+    assert (facts["cases_planned"], facts["cases_recorded"]) == (COUNT, 5)
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
+    assert summary["benchmarks"]["starter"]["n_cases"] == 5
+    assert summary["benchmarks"]["starter"]["pass_rate"] == 1
+    # The table stands at the end, with the five cases.
+    [row] = [line for line in run.output.splitlines() if line.startswith("starter  ")]
+    assert row.split()[-2:] == ["5", "5"]
+    assert "run folder: run" in run.output
+    assert "KeyboardInterrupt" in run.output
+    assert "INTERNALERROR" not in run.output

@@ -1,0 +1,180 @@
+"""Sessions that have nothing to do with us: they must not notice that the plugin is there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = ("litellm", "pandas", "numpy", "spacy", "scipy", "tenacity", "openpyxl", "bs4")
+SPY = f"""
+import json, os, sys
+from pathlib import Path
+
+def pytest_unconfigure(config):
+    name = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    loaded = [name for name in {HEAVY!r} if name in sys.modules]
+    Path(os.environ["SPY_FOLDER"], f"{{name}}.json").write_text(json.dumps(loaded))
+"""
+FOREIGN = """
+def test_good():
+    pass
+
+def test_bad():
+    assert 1 == 2
+"""
+
+
+@pytest.fixture
+def visit(tmp_path, monkeypatch):
+    """Runs pytest over a foreign test file; returns what it printed, left behind and loaded."""
+    home, project, spied = tmp_path / "home", tmp_path / "project", tmp_path / "spied"
+    for folder in (home, project, spied):
+        folder.mkdir()
+    for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(home))
+    monkeypatch.setenv("SPY_FOLDER", str(spied))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("PYTHONPATH", str(spied))
+    (spied / "spy_plugin.py").write_text(SPY)
+    (project / "test_foreign.py").write_text(FOREIGN)
+    (project / "pytest.ini").write_text("[pytest]\n")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-pspy_plugin", "-pno:cacheprovider", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=project,
+            timeout=120,
+        )
+        assert left_behind(project) == ["pytest.ini", "test_foreign.py"]
+        assert left_behind(home) == []
+        loaded = {path.stem: json.loads(path.read_text()) for path in spied.glob("*.json")}
+        assert loaded.get("main") == []
+        assert not any(loaded.values())
+        run.processes = sorted(loaded)  # type: ignore[attr-defined]
+        return done
+
+    return run
+
+
+def left_behind(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def assert_nothing_of_ours(done: subprocess.CompletedProcess[str]) -> None:
+    lines = (done.stdout + done.stderr).splitlines()
+    ours = [line for line in lines if "tablebench" in line and not line.startswith("plugins: ")]
+    assert ours == []
+    assert "wrong" not in done.stdout
+
+
+def test_a_foreign_run_with_warnings_as_errors(visit):
+    done = visit("-W", "error")
+    assert_nothing_of_ours(done)
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "test_foreign.py .F" in done.stdout
+    assert "1 failed, 1 passed" in done.stdout
+
+
+def test_a_foreign_collection(visit):
+    done = visit("--collect-only", "-q")
+    assert_nothing_of_ours(done)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[:2] == [
+        "test_foreign.py::test_good",
+        "test_foreign.py::test_bad",
+    ]
+
+
+def test_a_foreign_run_in_workers(visit):
+    done = visit("-n2", "-W", "error")
+    assert_nothing_of_ours(done)
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "1 failed, 1 passed" in done.stdout
+    assert visit.processes == ["gw0", "gw1", "main"]
+
+
+def test_a_foreign_run_without_tests(visit):
+    done = visit("-k", "nothing")
+    assert_nothing_of_ours(done)
+    assert done.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_loading_the_plugin_loads_pytest_and_the_standard_library_only():
+    code = (
+        "import sys, pytest, pluggy; before = set(sys.modules);"
+        "import pytest_tablebench.plugin;"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before};"
+        "print(sorted(new - sys.stdlib_module_names - {'pytest_tablebench'}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
+
+
+OTHER_OWNER = """
+import pytest
+
+def pytest_addoption(parser):
+    parser.addoption("--model", help="the car model", default="T")
+
+@pytest.fixture
+def car(request):
+    return request.config.getoption("--model")
+"""
+
+
+@pytest.mark.parametrize("when", ["plugin", "conftest"])
+def test_another_owner_of_model_keeps_it_and_the_long_name_works(bench, when):
+    # Installed plugins come after those of `-p`, and before conftest files.
+    extra = []
+    if when == "plugin":
+        (bench.path / "cars.py").write_text(OTHER_OWNER)
+        bench.pytester.syspathinsert()
+        extra = ["-p", "cars"]
+    else:
+        conftest = bench.path / "conftest.py"
+        conftest.write_text(conftest.read_text("utf-8") + OTHER_OWNER, encoding="utf-8")
+    bench.suite("def test_car(car):\n    assert car == 'Beetle'\n", name="test_car.py")
+    result = bench.run(*extra, "--model=Beetle", "--bench-model=echo/any", "--bench-limit=1")
+    result.assert_outcomes(passed=2)
+    assert bench.record()["model"] == "echo/any"
+
+
+def test_the_name_behind_model_is_no_path(bench):
+    # The conftest that adds an option is found by testpaths, as no path is given.
+    tests = bench.path / "checks"
+    tests.mkdir()
+    (bench.path / "test_suite.py").rename(tests / "test_suite.py")
+    option = "def pytest_addoption(parser):\n    parser.addoption('--own')\n"
+    (tests / "conftest.py").write_text(option)
+    bench.pytester.makeini("[pytest]\ntestpaths = checks\n")
+    result = bench.run("--model", "echo/any", "--own=x", "--bench-limit=1")
+    result.assert_outcomes(passed=1)
+    assert bench.record()["model"] == "echo/any"
+
+
+def test_without_another_owner_both_names_mean_the_same(bench):
+    bench.run("--bench-model=echo/one", "--model=echo/two", "--bench-limit=1")
+    assert sorted(path.name for path in (bench.path / "run").iterdir()) == ["echo-one", "echo-two"]
+
+
+def test_fixtures_of_the_same_name_in_a_foreign_file_win(bench):
+    source = (
+        "import pytest\n\n@pytest.fixture\ndef case():\n    return 1\n\n"
+        "@pytest.fixture\ndef answer():\n    return 42\n\n"
+        "def test_it(case, answer):\n    assert (case, answer) == (1, 42)\n\n"
+        "@pytest.mark.parametrize('case', [3])\ndef test_other(case):\n    assert case == 3\n"
+    )
+    bench.suite(source)
+    result = bench.pytester.runpytest_inprocess()
+    result.assert_outcomes(passed=2)
+    assert "tablebench:" not in result.stdout.str()
+    assert not (bench.path / "tablebench-results").exists()

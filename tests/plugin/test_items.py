@@ -1,0 +1,455 @@
+"""Items: their ids, their order, what selects them, and what collection must not touch."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.toy_bench import ADA, BO, CY, SUITE
+
+STARTER = SUITE.replace('"toy"', '"starter"').replace("test_toy", "test_starter")
+MARKED = """
+import pytest
+
+@pytest.mark.tablebench("toy")
+{mark}
+def test_it(case, answer):
+    pass
+"""
+
+
+def ids(result: pytest.RunResult) -> list[str]:
+    """The part between the brackets of each node id that `--collect-only -q` or -v printed."""
+    found = [re.search(r"::\w+\[(.*?)\](?: |$)", line) for line in result.outlines]
+    return [match[1] for match in found if match]
+
+
+def collected(bench, *arguments):
+    return ids(bench.run("--collect-only", "-q", *arguments))
+
+
+# Ids
+
+
+def test_node_id_names_example_serializer_and_perturbation(bench):
+    bench.suite(STARTER)
+    result = bench.run(
+        "--collect-only",
+        "-q",
+        "--bench-limit=1",
+        "--bench-serializer=html,csv",
+        "--bench-perturbation=none,transpose",
+    )
+    assert [line for line in result.outlines if "::" in line] == [
+        "test_suite.py::test_starter[fin-01-lookup-1-html-none]",
+        "test_suite.py::test_starter[fin-01-lookup-1-csv-none]",
+        "test_suite.py::test_starter[fin-01-lookup-1-html-transpose]",
+        "test_suite.py::test_starter[fin-01-lookup-1-csv-transpose]",
+    ]
+
+
+def test_case_id_has_four_parts(bench):
+    bench.run("--bench-limit=1", "--model=echo/any", "--bench-serializer=csv")
+    assert bench.record()["case_id"] == "toy/ada/csv/none"
+
+
+def test_hostile_example_ids_become_short_unique_ascii(bench):
+    hostile = [
+        "a b",
+        "a-b",
+        "a/b",
+        "é",
+        "表",
+        "x" * 500,
+        "x" * 499 + "y",
+        "q\nr",
+        "[x]",
+        "]",
+        "::",
+        "\x1b[31m",
+        "",
+        " ",
+        ".",
+        "-",
+        "\u202e",
+        "%s{}",
+        "a\x00b",
+    ]
+    bench.data(toy=[[text, "How old is Ada?", ["36"]] for text in hostile])
+    found = collected(bench)
+    assert len(found) == len(hostile)
+    assert len(set(found)) == len(hostile)
+    for text in found:
+        assert re.fullmatch(r"[A-Za-z0-9_.\-]+", text), text
+        assert len(text) < 100
+
+
+def test_ids_stay_under_100_characters_with_everything_long(bench):
+    bench.data(toy=[["e" * 80, "How old is Ada?", ["36"]], ["e" * 79 + "f", "?", ["1"]]])
+    first = "echo/" + "m" * 90
+    found = collected(
+        bench,
+        f"--model={first}1",
+        f"--model={first}2",
+        "--bench-serializer=indexed_row_major",
+        "--bench-perturbation=duplicate_columns[column_indices=[0,1],times=2],"
+        "duplicate_columns[column_indices=[0,1],times=3]",
+    )
+    assert len(set(found)) == 8
+    assert max(map(len, found)) < 100
+    assert all(text.isascii() for text in found)
+
+
+def test_hostile_ids_run_and_keep_the_true_example_id(bench):
+    bench.data(toy=[["a b/é\n\x1b[31m", "How old is Ada?", ["36"]]])
+    result = bench.run("--model=echo/any")
+    result.assert_outcomes(passed=1)
+    record = bench.record()
+    assert record["example_id"] == "a b/é\n\x1b[31m"
+    assert record["case_id"].isascii()
+    assert record["case_id"].count("/") == 3
+
+
+def test_perturbation_arguments_stand_in_ids_and_records(bench):
+    result = bench.run(
+        "-v",
+        "--model=echo/any",
+        "--bench-limit=1",
+        "--bench-perturbation=truncate_rows[rows_to_keep=2]",
+    )
+    result.assert_outcomes(passed=1)
+    record = bench.record()
+    assert record["perturbation"] == "truncate_rows[rows_to_keep=2]"
+    assert record["case_id"].startswith("toy/ada/html/truncate_rows")
+    [[_, prompt]] = bench.calls("ask")
+    assert prompt.count("<tr") == 1 + 2
+
+
+def test_several_models_stand_in_ids_and_have_a_folder_each(bench):
+    result = bench.run("-v", "--bench-limit=1", "--model=echo/one", "--model=echo/two")
+    result.assert_outcomes(passed=2)
+    assert sorted(ids(result)) == ["ada-html-none-echo-one", "ada-html-none-echo-two"]
+    folders = sorted(path.name for path in (bench.path / "run").iterdir())
+    assert folders == ["echo-one", "echo-two"]
+    for name in ("one", "two"):
+        record = bench.record(f"run/echo-{name}")
+        assert record["model"] == f"echo/{name}"
+        assert record["case_id"] == f"toy/ada/html/none/echo-{name}"
+        assert bench.facts(f"run/echo-{name}")["model"] == f"echo/{name}"
+
+
+def test_one_model_does_not_stand_in_ids(bench):
+    assert collected(bench, "--bench-limit=1", "--model=echo/one") == ["ada-html-none"]
+
+
+def test_models_that_look_alike_when_shortened_keep_apart(bench):
+    long = "echo/" + "m" * 60
+    result = bench.run("--bench-limit=1", f"--model={long}1", f"--model={long}2", "--model=echo/")
+    result.assert_outcomes(passed=3)
+    folders = sorted((bench.path / "run").iterdir())
+    assert len(folders) == 3
+    models = {bench.record(str(folder))["model"] for folder in folders}
+    assert models == {f"{long}1", f"{long}2", "echo/"}
+
+
+def test_a_model_given_twice_runs_once(bench):
+    result = bench.run("--bench-limit=1", "--model=echo/one", "--model=echo/one")
+    result.assert_outcomes(passed=1)
+    assert bench.record()["case_id"] == "toy/ada/html/none"
+
+
+# Order
+
+
+def test_order_does_not_depend_on_hash_seed(bench, monkeypatch):
+    bench.suite(STARTER + SUITE.split("import assert_exact_match")[1])
+    orders = []
+    for seed in ("0", "12345"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "--collect-only", "-q", "--bench-limit=3"],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=bench.path,
+            timeout=60,
+        )
+        orders.append([line for line in done.stdout.splitlines() if "::" in line])
+    assert len(orders[0]) == 2 * 3 * 7 * 5
+    assert orders[0] == orders[1]
+
+
+def test_configurations_of_an_example_follow_each_other(bench):
+    found = collected(bench, "--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
+    assert [text.split("-")[0] for text in found] == ["ada"] * 4 + ["bo"] * 4 + ["cy"] * 4
+
+
+# Selection
+
+
+def passed(bench, *arguments):
+    result = bench.run("-v", "--model=echo/any", *arguments)
+    return ids(result), result
+
+
+def test_k_selects_by_id(bench):
+    found, result = passed(bench, "-k", "bo or cy")
+    assert found[:2] == ["bo-html-none", "cy-html-none"]
+    result.assert_outcomes(failed=2, deselected=1)
+    assert bench.facts()["cases_planned"] == 2
+    assert bench.facts()["status"] == "complete"
+
+
+@pytest.mark.parametrize("mark", ["starter", "torr"])
+def test_m_selects_by_mark(bench, mark):
+    bench.suite(MARKED.format(mark=f"@pytest.mark.{mark}"))
+    other = {"starter": "torr", "torr": "starter"}[mark]
+    bench.run("--strict-markers", "-m", mark, "--model=echo/any").assert_outcomes(passed=3)
+    result = bench.run("-m", other, "--model=echo/any", results="other")
+    result.assert_outcomes(deselected=3)
+    assert not (bench.path / "other").exists()
+
+
+def test_node_id_selects_one_case(bench):
+    result = bench.run("--model=echo/any", "test_suite.py::test_toy[bo-html-none]")
+    result.assert_outcomes(failed=1)
+    assert bench.record()["example_id"] == "bo"
+
+
+def test_deselect_leaves_one_case_out(bench):
+    result = bench.run("--model=echo/any", "--deselect=test_suite.py::test_toy[bo-html-none]")
+    result.assert_outcomes(passed=1, failed=1, deselected=1)
+
+
+def test_last_failed_runs_wrong_answers_again(bench):
+    bench.run("--model=echo/any").assert_outcomes(passed=1, failed=2)
+    bench.run("--model=echo/any", "--last-failed", results="again").assert_outcomes(failed=2)
+    assert [record["example_id"] for record in bench.records("again")] == ["bo", "cy"]
+
+
+def test_last_failed_runs_cases_without_an_answer_again(bench):
+    bench.run("--model=echo/refuses", "--bench-limit=1").assert_outcomes(errors=1)
+    bench.run("--model=echo/any", "--last-failed", results="again").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("option", ["-x", "--maxfail=1"])
+def test_stopping_at_the_first_wrong_answer(bench, option):
+    result = bench.run(option, "--model=echo/any")
+    result.assert_outcomes(passed=1, failed=1)
+    assert [record["example_id"] for record in bench.records()] == ["ada", "bo"]
+    facts = bench.facts()
+    assert (facts["cases_planned"], facts["cases_recorded"]) == (3, 2)
+    assert facts["status"] == "incomplete"
+
+
+def test_maxfail_counts_no_answers_too(bench):
+    bench.run("--maxfail=2", "--model=echo/refuses").assert_outcomes(errors=2)
+
+
+# Axes
+
+
+def test_datasets_left_out_are_deselected_and_never_opened(bench):
+    bench.data(toy=[ADA], other=[BO])
+    bench.suite(SUITE + SUITE.replace("toy", "other"))
+    result = bench.run("--model=echo/any", "--bench-dataset=toy")
+    result.assert_outcomes(passed=1, deselected=1)
+    assert bench.calls("open") == [["toy"]]
+
+
+def test_serializers_and_perturbations_make_the_grid(bench):
+    found = collected(
+        bench,
+        "--bench-limit=1",
+        "--bench-serializer=markdown,json",
+        "--bench-serializer=csv",
+        "--bench-perturbation=shuffle_rows, none",
+    )
+    assert found == [
+        "ada-markdown-shuffle_rows",
+        "ada-json-shuffle_rows",
+        "ada-csv-shuffle_rows",
+        "ada-markdown-none",
+        "ada-json-none",
+        "ada-csv-none",
+    ]
+
+
+def test_the_default_grid_is_the_one_of_torr(bench):
+    found = ids(bench.pytester.runpytest_inprocess("--collect-only", "-q", "--bench-limit=1"))
+    serializers = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
+    perturbations = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]
+    assert found == [f"ada-{s}-{p}" for p in perturbations for s in serializers]
+
+
+@pytest.mark.parametrize(("limit", "names"), [("1", ["ada"]), ("2", ["ada", "bo"]), ("9", None)])
+def test_limit_takes_the_first_examples(bench, limit, names):
+    expected = names or ["ada", "bo", "cy"]
+    found = collected(bench, f"--bench-limit={limit}")
+    assert found == [f"{name}-html-none" for name in expected]
+
+
+@pytest.mark.parametrize("shots", [0, 1, 3])
+def test_shots_sets_the_number_of_demonstrations(bench, shots):
+    bench.run("--model=echo/any", "--bench-limit=1", f"--bench-shots={shots}")
+    [[_, prompt]] = bench.calls("ask")
+    shown = re.findall(r"Question: Demonstration (\d)\?\s+Answer: shown (\d)", prompt)
+    assert len(shown) == shots
+    assert all(asked == answered for asked, answered in shown)
+    assert len(set(shown)) == shots
+    assert prompt.rstrip().endswith("Answer:")
+    assert "Answer: 36" not in prompt
+
+
+def prompts(bench, *arguments):
+    (bench.path / "calls.log").unlink(missing_ok=True)
+    folder = f"run-{len(list(bench.path.glob('run-*')))}"
+    bench.run("--model=echo/any", "--bench-shots=2", *arguments, results=folder)
+    return bench.calls("ask")
+
+
+def test_seed_draws_other_demonstrations_and_the_same_seed_the_same(bench):
+    first = prompts(bench)
+    assert prompts(bench, "--bench-seed=0") == first
+    assert any(prompts(bench, f"--bench-seed={seed}") != first for seed in (1, 2, 3))
+
+
+def test_a_prompt_does_not_depend_on_which_other_cases_run(bench):
+    everything = dict(prompts(bench, "--bench-perturbation=none,shuffle_rows"))
+    [[case_id, alone]] = prompts(bench, "--bench-perturbation=shuffle_rows", "-k", "cy")
+    assert everything[case_id] == alone
+
+
+# Collection loads nothing
+
+
+def test_collection_renders_and_loads_no_example(bench):
+    result = bench.run("--collect-only", "-q", "--model=echo/any")
+    assert len(ids(result)) == 3
+    assert bench.calls("open") == [["toy"]]
+    assert bench.calls("example") == []
+    assert bench.calls("ask") == []
+    assert not (bench.path / "run").exists()
+
+
+def test_an_example_is_loaded_once_for_all_serializers(bench):
+    bench.run("--model=echo/any", "--bench-serializer=html,csv,json", "--bench-limit=2")
+    assert bench.calls("example") == [["ada"], ["bo"]]
+
+
+# Misuse
+
+
+@pytest.mark.parametrize(
+    ("mark", "signature"),
+    [
+        ("@pytest.mark.tablebench", "case, answer"),
+        ("@pytest.mark.tablebench()", "case, answer"),
+        ("@pytest.mark.tablebench('toy', 'other')", "case, answer"),
+        ("@pytest.mark.tablebench('toy', treshold=1)", "case, answer"),
+        ("@pytest.mark.tablebench(dataset='toy')", "case, answer"),
+        ("@pytest.mark.tablebench('toy')", ""),
+    ],
+    ids=["bare", "no-dataset", "two-datasets", "unknown-keyword", "by-keyword", "no-case"],
+)
+def test_a_marker_used_wrongly_says_how_to_write_it(bench, mark, signature):
+    bench.suite(f"import pytest\n{mark}\ndef test_it({signature}):\n    pass\n")
+    result = bench.run("--model=echo/any")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*test_it: write @pytest.mark.tablebench('dataset')*case*answer*"])
+    assert_short_error(result)
+    assert bench.calls("ask") == []
+
+
+def assert_short_error(result):
+    text = result.stdout.str()
+    assert "Traceback" not in text
+    assert "plugin.py" not in text
+    lines = text.splitlines()
+    start = next(n for n, line in enumerate(lines) if " ERRORS " in line)
+    end = next(n for n, line in enumerate(lines) if "short test summary" in line)
+    assert end - start <= 6
+
+
+def test_an_unknown_dataset_in_a_marker_names_the_nearest(bench):
+    bench.suite(STARTER.replace('"starter"', '"startr"'))
+    result = bench.run("--model=echo/any")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*unknown dataset 'startr'; did you mean 'starter'*"])
+    assert_short_error(result)
+
+
+def test_case_without_a_marker_is_a_clear_failure(bench):
+    bench.suite("def test_it(case):\n    pass\n")
+    result = bench.run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*mark the test with @pytest.mark.tablebench('dataset')*"])
+
+
+def test_the_marker_is_documented(bench):
+    result = bench.pytester.runpytest_inprocess("--markers")
+    result.stdout.fnmatch_lines(["@pytest.mark.tablebench(dataset, *"])
+
+
+# What users register
+
+
+def test_own_serializer_perturbation_and_metric_are_used(bench):
+    conftest = bench.path / "conftest.py"
+    conftest.write_text(
+        conftest.read_text("utf-8")
+        + """
+from pytest_tablebench import Score
+
+def pytest_tablebench_register_serializer(register):
+    register("shouting", lambda table: "!".join(table.header).upper())
+
+def pytest_tablebench_register_perturbation(register):
+    def first_rows(table, *, seed=0, count=1):
+        return table.replace(rows=table.rows[:count], header=[*table.header[:-1], f"Years{count}"])
+    register("first_rows", first_rows)
+
+def pytest_tablebench_register_metric(register, register_postprocessor):
+    register("length", lambda prediction, references, **_: Score(len(prediction) / 8))
+""",
+        encoding="utf-8",
+    )
+    bench.suite(
+        SUITE.replace(
+            "assert_exact_match(case, answer)", "assert_score(case, answer, part='length')"
+        ).replace("assert_exact_match", "assert_score")
+    )
+    result = bench.run(
+        "--model=echo/any",
+        "--bench-limit=1",
+        "--bench-serializer=shouting",
+        "--bench-perturbation=first_rows[count=2]",
+        "--bench-threshold=toy=0.2",
+    )
+    result.assert_outcomes(passed=1)
+    [[_, prompt]] = bench.calls("ask")
+    assert "NAME!YEARS2" in prompt
+    record = bench.record()
+    assert (record["metric"], record["score"]) == ("length", 0.25)
+    assert record["serializer"] == "shouting"
+
+
+def test_a_name_registered_twice_is_said_before_anything_runs(bench):
+    conftest = bench.path / "conftest.py"
+    conftest.write_text(
+        conftest.read_text("utf-8")
+        + "\ndef pytest_tablebench_register_serializer(register):\n    register('html', str)\n",
+        encoding="utf-8",
+    )
+    result = bench.run("--model=echo/any")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "serializer 'html' is registered twice" in result.stderr.str()
+    assert bench.calls("ask") == []
+
+
+def test_all_examples_are_the_ones_of_the_data(bench):
+    bench.data(toy=[CY, ADA])
+    assert collected(bench) == ["cy-html-none", "ada-html-none"]

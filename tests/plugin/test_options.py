@@ -1,0 +1,206 @@
+"""Options and ini keys: bad values are refused in one line before anything runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.toy_bench import ADA, BO, SUITE
+
+OPTIONS = (
+    "--bench-model",
+    "--bench-dataset",
+    "--bench-serializer",
+    "--bench-perturbation",
+    "--bench-limit",
+    "--bench-shots",
+    "--bench-seed",
+    "--bench-compat",
+    "--bench-api-base",
+    "--bench-param",
+    "--bench-timeout",
+    "--bench-retries",
+    "--bench-data",
+    "--bench-results",
+    "--bench-threshold",
+)
+
+BAD = [
+    # option, value, what the line has to hold beside the option's name
+    ("dataset", "wikitqq", ["unknown dataset 'wikitqq'", "did you mean 'wikitq'"]),
+    ("dataset", "toy,wikitqq", ["'wikitqq'", "'wikitq'"]),
+    ("dataset", ",", ["names separated by commas"]),
+    ("serializer", "htm", ["unknown serializer 'htm'", "did you mean 'html'"]),
+    ("serializer", "HTML", ["'HTML'", "html"]),
+    ("perturbation", "transpos", ["unknown perturbation 'transpos'", "did you mean 'transpose'"]),
+    ("perturbation", "truncate_rows[rows=2]", ["'rows'", "rows_to_keep"]),
+    ("perturbation", "truncate_rows[rows_to_keep=-1]", ["rows_to_keep", "from 0", "-1"]),
+    ("perturbation", "truncate_rows[rows_to_keep=x]", ["name[key=value"]),
+    ("perturbation", "truncate_rows[", ["name[key=value"]),
+    ("perturbation", "truncate_rows[rows_to_keep=__import__('os')]", ["name[key=value"]),
+    ("perturbation", "none[seed=3]", ["'seed'"]),
+    ("limit", "0", ["from 1", "'0'"]),
+    ("limit", "-1", ["from 1", "'-1'"]),
+    ("limit", "x", ["from 1", "'x'"]),
+    ("limit", "1.5", ["from 1", "'1.5'"]),
+    ("shots", "-1", ["from 0", "'-1'"]),
+    ("shots", "x", ["from 0"]),
+    ("seed", "x", ["whole number"]),
+    ("compat", "fixd", ["'fixd'", "did you mean 'fixed'", "reference"]),
+    ("api-base", "localhost:8000", ["http://"]),
+    ("api-base", "http://", ["http://"]),
+    ("param", "temperature", ["key=value"]),
+    ("param", "=1", ["key=value"]),
+    ("param", "api_key=secret-value", ["api_key", "OPENAI_API_KEY"]),
+    ("param", "extra_headers={}", ["extra_headers"]),
+    ("param", "model=x", ["model"]),
+    ("param", "messages=[]", ["messages"]),
+    ("timeout", "0", ["above 0", "'0'"]),
+    ("timeout", "-3", ["above 0"]),
+    ("timeout", "nan", ["above 0", "'nan'"]),
+    ("timeout", "inf", ["above 0", "'inf'"]),
+    ("timeout", "soon", ["above 0"]),
+    ("retries", "-1", ["from 0", "'-1'"]),
+    ("retries", "x", ["from 0"]),
+    ("data", "no-such-folder", ["no-such-folder", "folder"]),
+    ("data", "test_suite.py", ["test_suite.py", "folder"]),
+    ("results", "test_suite.py", ["test_suite.py", "choose another folder"]),
+    ("threshold", "toy=2", ["from 0 to 1", "'toy=2'"]),
+    ("threshold", "toy=-0.1", ["from 0 to 1"]),
+    ("threshold", "toy=nan", ["from 0 to 1"]),
+    ("threshold", "toy", ["DATASET=number"]),
+    ("threshold", "toi=0.5", ["unknown dataset 'toi'", "did you mean 'toy'"]),
+    ("model", "", ["empty"]),
+    ("model", "  ", ["empty"]),
+    ("model", "tablebench/lexicla", ["tablebench/lexical"]),
+    ("model", "tablebench/scripted", ["tablebench/scripted:PATH"]),
+    ("model", "tablebench/scripted:no-such.jsonl", ["no-such.jsonl", "does not exist"]),
+    ("model", "tablebench/scripted:test_suite.py", ["test_suite.py, line"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "parts"), BAD, ids=[f"{option}={value}" for option, value, _ in BAD]
+)
+def test_a_bad_value_is_refused_in_one_line(bench, option, value, parts):
+    result = bench.pytester.runpytest_inprocess(f"--bench-{option}={value}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert line.startswith(f"ERROR: --bench-{option}")
+    for part in parts:
+        assert part in line
+    assert bench.calls("ask") == []
+    assert not (bench.path / "tablebench-results").exists()
+    assert "secret-value" not in line
+
+
+@pytest.mark.parametrize(
+    "value", ["a\x1b[31mb", "x\ny", "\u202ex", "z" * 10_000], ids=["escape", "line", "rtl", "long"]
+)
+@pytest.mark.parametrize("option", ["dataset", "limit", "perturbation", "threshold", "compat"])
+def test_a_hostile_value_is_refused_in_one_harmless_line(bench, option, value):
+    result = bench.pytester.runpytest_inprocess(f"--bench-{option}={value}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert "\x1b" not in line
+    assert "\u202e" not in line
+
+
+@pytest.mark.parametrize("option", ["limit", "timeout", "compat"])
+def test_a_bad_ini_value_is_refused_too(bench, option):
+    bench.pytester.makeini(f"[pytest]\nbench_{option} = nonsense\n")
+    result = bench.pytester.runpytest_inprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert f"bench-{option}" in line
+
+
+def test_the_password_of_an_address_is_not_repeated(bench):
+    result = bench.pytester.runpytest_inprocess("--bench-api-base=ftp://me:hunter2@host/v1")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "hunter2" not in result.stderr.str() + result.stdout.str()
+
+
+def test_help_lists_every_option_and_ini_key(bench):
+    text = bench.pytester.runpytest_inprocess("--help").stdout.str()
+    assert "--model" in text
+    for option in OPTIONS:
+        assert option in text
+        assert option.lstrip("-").replace("-", "_") + " (" in text
+
+
+INI = {
+    # ini key and value; then the command line's other value; run.json: field, by ini, by option
+    "bench_model": ("echo/ini", "echo/line", "model", "echo/ini", "echo/line"),
+    "bench_limit": ("2", "1", "limit", 2, 1),
+    "bench_shots": ("2", "0", "shots", 2, 0),
+    "bench_seed": ("7", "-3", "seed", 7, -3),
+    "bench_compat": ("reference", "fixed", "compat", "reference", "fixed"),
+    "bench_api_base": ("http://a/v1", "https://b", "api_base", "http://a/v1", "https://b"),
+    "bench_timeout": ("9.5", "3", "timeout_s", 9.5, 3.0),
+    "bench_retries": ("0", "2", "retries", 0, 2),
+}
+
+
+@pytest.mark.parametrize("key", INI)
+def test_ini_keys_mirror_options_and_the_command_line_wins(bench, key):
+    in_ini, on_line, field, by_ini, by_option = INI[key]
+    bench.data(toy=[ADA])
+    bench.pytester.makeini(f"[pytest]\n{key} = {in_ini}\n")
+    flag = "--" + key.replace("_", "-")
+    model = [] if key == "bench_model" else ["--model=echo/any"]
+    bench.run(*model, results="by-ini").assert_outcomes(passed=1)
+    bench.run(*model, f"{flag}={on_line}", results="by-option").assert_outcomes(passed=1)
+    assert bench.facts("by-ini")[field] == by_ini
+    assert bench.facts("by-option")[field] == by_option
+
+
+def test_axes_by_ini(bench):
+    bench.data(toy=[ADA], other=[BO])
+    bench.suite(SUITE + SUITE.replace("toy", "other"))
+    bench.pytester.makeini(
+        "[pytest]\nbench_dataset = toy\nbench_serializer = csv, json\n"
+        "bench_perturbation = none\n    shuffle_rows\nbench_results = kept\n"
+    )
+    bench.pytester.runpytest_inprocess("--model=echo/any").assert_outcomes(passed=4, deselected=1)
+    assert [record["case_id"] for record in bench.records("kept")] == [
+        "toy/ada/csv/none",
+        "toy/ada/json/none",
+        "toy/ada/csv/shuffle_rows",
+        "toy/ada/json/shuffle_rows",
+    ]
+
+
+def test_data_folder_is_where_datasets_are_opened(bench):
+    (bench.path / "tables").mkdir()
+    bench.run("--model=echo/any", "--bench-limit=1", "--bench-data=tables")
+    assert bench.facts()["data"] == str(bench.path / "tables")
+
+
+def test_params_are_read_as_json_or_text_and_added_to_the_defaults(bench):
+    bench.run(
+        "--model=echo/any",
+        "--bench-limit=1",
+        "--bench-param=temperature=0.5",
+        "--bench-param=stop=[1]",
+        "--bench-param=note=a=b",
+    )
+    expected = {"temperature": 0.5, "max_tokens": 512, "stop": [1], "note": "a=b"}
+    assert bench.facts()["params"] == expected
+
+
+def test_data_that_is_not_there_skips_with_the_command(bench):
+    bench.suite(SUITE.replace('"toy"', '"wikitq"'))
+    (bench.path / "empty").mkdir()
+    result = bench.run("--bench-data=empty", "-rs")
+    result.assert_outcomes(skipped=1)
+    assert result.ret == 0
+    assert any("wikitq" in line for line in result.outlines if "SKIPPED" in line)
+
+
+def test_data_asked_for_by_name_and_not_there_is_an_error(bench):
+    bench.suite(SUITE.replace('"toy"', '"wikitq"'))
+    (bench.path / "empty").mkdir()
+    result = bench.run("--bench-data=empty", "--bench-dataset=wikitq")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "Traceback" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["*wikitq*"])

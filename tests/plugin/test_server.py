@@ -1,0 +1,298 @@
+"""Whole runs against a model server, in processes of their own: answers, and every way to fail.
+
+Each run imports litellm anew, which costs seconds: one run meets many faults, one per case.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.openai_server import (
+    Behaviour,
+    OpenAIServer,
+    error,
+    hang,
+    no_choices,
+    nonsense,
+    null_content,
+    text,
+)
+from tests.support.runs import KEY, Run, Script, right, run_pytest
+
+AT_ONCE = {"Retry-After": "0"}
+
+
+def closed_port() -> str:
+    """An address nobody listens at."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
+
+
+def one_line(output: str, *words: str) -> str:
+    """The only line that holds all the words."""
+    found = [line for line in output.splitlines() if all(word in line for word in words)]
+    assert len(found) == 1, (words, found, output)
+    return found[0]
+
+
+# Answers
+
+
+def test_right_answers(tmp_path: Path) -> None:
+    script = Script(2)
+    with OpenAIServer(script) as server:
+        run = run_pytest(tmp_path, server, "--bench-serializer", "json", count=2)
+        assert [request.headers["Authorization"] for request in server.requests] == [
+            f"Bearer {KEY}"
+        ] * 4
+        sent = [request.body for request in server.requests]
+    assert run.exit_code == 0, run.output
+    assert len(run.records) == 4
+    for record in run.records.values():
+        assert (record.outcome, record.score, record.passed) == ("right", 1.0, True)
+        assert (record.prompt_tokens, record.completion_tokens) == (7, 3)
+        # The price of a model on one's own server is unknown, and unknown is not 0.
+        assert record.cost_usd is None
+        assert record.latency_s is not None
+        assert record.latency_s > 0
+        assert record.model == "openai/test-model"
+    for body in sent:
+        assert body.keys() == {"model", "messages", "temperature", "max_tokens"}
+        assert (body["model"], body["temperature"], body["max_tokens"]) == ("test-model", 0, 512)
+        assert [message["role"] for message in body["messages"]] == ["user"]
+    facts = run.facts
+    assert (facts["status"], facts["exit_code"]) == ("complete", 0)
+    assert (facts["calls_paid"], facts["prompt_tokens"], facts["completion_tokens"]) == (4, 28, 12)
+    assert facts["cost_usd"] is None
+    assert facts["api_base"] == server.url
+    line = one_line(run.output, "starter", "100.0 %")
+    assert "1.000" in line
+
+
+FAULTS = 18
+PASSING = [0, 2, 4, 10, 14]
+WITHOUT = {
+    3: ("rate_limit", "too many requests", "(after 2 attempts)"),
+    5: ("server_error", "status 503", "(after 2 attempts)"),
+    6: ("bad_reply", "no chat completion", "(after 2 attempts)"),
+    7: ("bad_reply", "without any choice", "(after 2 attempts)"),
+    8: ("bad_reply", "without content", "(after 2 attempts)"),
+    9: ("content_filter", "content filter"),
+    12: ("auth", "API key"),
+    13: ("not_found", "unknown model or wrong address"),
+    15: ("context_window", "longer than the model can read"),
+    16: ("bad_request", "status 400"),
+}
+"""Case to reason, and words of the line that says so."""
+
+
+def faulty_plan() -> tuple[Script, dict[int, list[Behaviour]]]:
+    script = Script(FAULTS)
+    answers = [right(example) for example in script.examples]
+    plan: dict[int, list[Behaviour]] = {
+        1: [text("certainly not")],
+        2: [error(429, headers=AT_ONCE), text(answers[2])],
+        3: [error(429, headers=AT_ONCE)],
+        4: [error(500, headers=AT_ONCE), text(answers[4])],
+        5: [error(503, headers=AT_ONCE)],
+        6: [nonsense()],
+        7: [no_choices()],
+        8: [null_content()],
+        9: [text("", finish_reason="content_filter")],
+        10: [text(answers[10], finish_reason="length")],
+        11: [text(None, finish_reason="length")],
+        12: [error(401, f"Incorrect API key provided: {KEY}")],
+        13: [error(404, "no such model")],
+        15: [error(400, "too long", code="context_length_exceeded")],
+        16: [error(400, f"cannot read Authorization: Bearer {KEY}")],
+        17: [text("neither \x1b[31mthis\u202e\nnor that", usage=None)],
+    }
+    return Script(FAULTS, plan), plan
+
+
+@pytest.fixture(scope="module")
+def faulty_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Run, Script]]:
+    """The same cases and faults, alone and spread over two workers."""
+    runs = {}
+    for workers in ("0", "2"):
+        script, _ = faulty_plan()
+        with OpenAIServer(script) as server:
+            folder = tmp_path_factory.mktemp(f"faults{workers}")
+            run = run_pytest(folder, server, "-n", workers, "--bench-retries", "1", count=FAULTS)
+        runs[workers] = run, script
+    return runs
+
+
+def test_a_fault_of_one_case_is_an_outcome_of_its_own(
+    faulty_runs: dict[str, tuple[Run, Script]],
+) -> None:
+    run, script = faulty_runs["0"]
+    assert run.exit_code == 1, run.output
+    assert len(run.records) == FAULTS
+    for number, example in enumerate(script.examples):
+        record = run.by_number[example.id]
+        if number in WITHOUT:
+            assert (record.outcome, record.reason) == ("no_answer", WITHOUT[number][0]), number
+            assert (record.score, record.passed, record.raw) == (None, None, None)
+        else:
+            expected = "right" if number in PASSING else "wrong"
+            assert (record.outcome, record.reason) == (expected, None), number
+            assert record.score == (1.0 if number in PASSING else 0.0)
+    truncated = [n for n, e in enumerate(script.examples) if run.by_number[e.id].flags]
+    assert truncated == [10, 11]
+    assert run.by_number[script.examples[10].id].flags == ["truncated"]
+    assert run.by_number[script.examples[11].id].raw == ""
+    # What may pass is asked again, once; what cannot is not.
+    assert {n for n, asked in script.asked.items() if asked == 2} == {2, 3, 4, 5, 6, 7, 8}
+    assert set(script.asked.values()) == {1, 2}
+
+
+def test_the_terminal_says_each_reason_on_one_line(
+    faulty_runs: dict[str, tuple[Run, Script]],
+) -> None:
+    run, _ = faulty_runs["0"]
+    lines = [line for line in run.output.splitlines() if line.startswith("no answer (")]
+    assert len(lines) == len(WITHOUT)
+    for line, words in zip(lines, WITHOUT.values(), strict=True):
+        assert line.startswith(f"no answer ({words[0]}): openai/test-model")
+        for word in words[1:]:
+            assert word in line
+    assert "Traceback" not in run.output
+    assert "\x1b" not in run.output
+    assert "\u202e" not in run.output
+    reasons = one_line(run.output, "no answer by reason")
+    assert "bad_reply 3" in reasons
+    assert run.facts["status"] == "complete"
+    # One answer came without token counts: the sum is unknown.
+    assert run.facts["prompt_tokens"] is None
+
+
+def test_two_workers_give_the_same_records(
+    faulty_runs: dict[str, tuple[Run, Script]],
+) -> None:
+    alone, spread = faulty_runs["0"][0], faulty_runs["2"][0]
+    assert spread.exit_code == 1, spread.output
+
+    def comparable(run: Run) -> dict[str, Any]:
+        times = ("latency_s", "prompt_tokens", "completion_tokens", "cost_usd")
+        return {
+            case_id: {name: value for name, value in asdict(record).items() if name not in times}
+            for case_id, record in run.records.items()
+        }
+
+    assert comparable(spread) == comparable(alone)
+    first, second = (
+        json.loads((run.folder / "run" / "summary.json").read_text()) for run in (alone, spread)
+    )
+    assert first == second
+    for run in (alone, spread):
+        assert run.facts["calls_paid"] == FAULTS - len(WITHOUT)
+        assert run.facts["cases_recorded"] == run.facts["cases_planned"] == FAULTS
+    assert "gw0" not in spread.output.split("= ERRORS =")[-1].split("short test summary")[0]
+
+
+def test_a_server_that_hangs(tmp_path: Path) -> None:
+    script = Script(2, {0: [hang()]})
+    with OpenAIServer(script) as server:
+        run = run_pytest(tmp_path, server, "--bench-timeout", "1", "--bench-retries", "0", count=2)
+    assert run.exit_code == 1, run.output
+    outcomes = [run.by_number[example.id] for example in script.examples]
+    assert [(record.outcome, record.reason) for record in outcomes] == [
+        ("no_answer", "timeout"),
+        ("right", None),
+    ]
+    assert script.asked[0] == 1
+    line = one_line(run.output, "no answer (timeout): ")
+    assert "did not answer within 1 s" in line
+
+
+# Faults that every case would meet
+
+
+WHOLE_RUN = {
+    "down": ("unreachable", "no connection; check that the server runs"),
+    "401": ("auth", "the API key is missing, wrong or not allowed"),
+    "403": ("auth", "the API key is missing, wrong or not allowed"),
+    "404": ("not_found", "unknown model or wrong address; check both"),
+    "quota": ("rate_limit", "quota is used up"),
+    "unknown-provider": ("unknown_model", "knows no provider for the model name"),
+    "unknown-model": ("unknown_model", "knows no provider for the model name"),
+    "no-key": ("auth", "the API key is missing, wrong or not allowed"),
+}
+
+
+def options(fault: str) -> dict[str, Any]:
+    return {
+        "unknown-provider": {"model": "nosuchprovider/x"},
+        "unknown-model": {"model": "certainly-no-model"},
+        "no-key": {"key": None},
+    }.get(fault, {})
+
+
+@pytest.mark.parametrize(
+    ("fault", "workers"),
+    [
+        *((fault, "0") for fault in WHOLE_RUN),
+        *((fault, "2") for fault in ("down", "401", "404", "unknown-provider", "no-key")),
+    ],
+)
+def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: str) -> None:
+    count = 12
+    behaviour = text("never said")
+    if fault in {"401", "403", "404"}:
+        behaviour = error(int(fault), f"refused {KEY}")
+    if fault == "quota":
+        behaviour = error(429, "no money left", code="insufficient_quota")
+    with OpenAIServer(lambda _: behaviour) as server:
+        address = closed_port() if fault == "down" else server.url
+        if fault.startswith("unknown"):
+            address = None  # with an address, every name is a model of that server
+        run = run_pytest(
+            tmp_path,
+            address,
+            "-n",
+            workers,
+            "--bench-retries",
+            "0",
+            count=count,
+            **options(fault),
+        )
+        assert server.calls == (len(run.records) if fault in {"401", "403", "404", "quota"} else 0)
+    assert run.exit_code == 2, run.output
+    reason, words = WHOLE_RUN[fault]
+    assert {(record.outcome, record.reason) for record in run.records.values()} == {
+        ("no_answer", reason)
+    }
+    if workers == "0":
+        assert len(run.records) == 3
+    else:
+        # Three in one worker; the other has met up to three of its own.
+        assert 3 <= len(run.records) <= 6
+    message = one_line(run.output, "stopped after 3 cases in a row without an answer: ")
+    assert words in message
+    assert f"no answer ({reason}): " in run.output
+    assert "Traceback" not in run.output
+    assert "INTERNALERROR" not in run.output
+    facts = run.facts
+    assert (facts["status"], facts["exit_code"]) == ("incomplete", 2)
+    assert (facts["cases_planned"], facts["cases_recorded"]) == (count, len(run.records))
+
+
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_an_answer_between_lets_the_run_go_on(tmp_path: Path, workers: str) -> None:
+    plan = {0: [error(401)], 1: [error(403)], 3: [error(404)], 4: [error(401)]}
+    script = Script(6, plan)
+    with OpenAIServer(script) as server:
+        run = run_pytest(tmp_path, server, "-n", workers, count=6)
+    assert run.exit_code == 1, run.output
+    outcomes = [run.by_number[example.id].outcome for example in script.examples]
+    assert outcomes == ["no_answer", "no_answer", "right", "no_answer", "no_answer", "right"]
+    assert "stopped" not in run.output
+    assert run.facts["status"] == "complete"

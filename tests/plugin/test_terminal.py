@@ -1,0 +1,295 @@
+"""What a person sees: header, plan, progress and the table at the end."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from pytest_tablebench.reports.terminal import Progress
+from tests.support.toy_bench import ADA, BO, CY, SUITE
+
+SCRIPT = (
+    {"match": "How old is Ada?", "text": "36"},
+    {"case_id": "toy/bo/html/none", "text": "41"},
+    {"case_id": "toy/bo/html/transpose", "text": "41"},
+    {"match": "How old is Bo?", "text": "?"},
+    {"case_id": "toy/cy/html/none", "text": "12"},
+    {"case_id": "toy/cy/csv/none", "error": "timeout"},
+    {"match": "How old is Cy?", "text": "?"},
+)
+"""
+            html/none  html/transpose  csv/none    csv/transpose    mean   1 - range
+    ada     1          1               1           1                1      1
+    bo      1          1               0           0                0.5    0
+    cy      1          0               no answer   0                0.333  0
+"""
+GRID = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
+
+
+def table(result: pytest.RunResult) -> dict[str, list[str]]:
+    """The final table by first column; cells by two or more blanks."""
+    lines = result.outlines
+    head = next(n for n, line in enumerate(lines) if re.match(r" +performance", line))
+    rows = {"": re.split(r"  +", lines[head].strip())}
+    for line in lines[head + 1 :]:
+        if not line or line.startswith(("run folder", "=")):
+            break
+        name, *found = re.split(r"  +", line)
+        rows[name] = found
+    return rows
+
+
+# Header and plan
+
+
+def test_the_header_says_what_is_run(bench):
+    result = bench.run("--model=echo/any", "--bench-limit=1", "--bench-data=.")
+    [line] = [line for line in result.outlines if line.startswith("tablebench: model")]
+    assert "model echo/any;" in line
+    assert "compat fixed" in line
+    assert "results run" in line
+    assert "(the default)" not in line
+
+
+def test_the_header_names_the_default_model(bench):
+    bench.suite(SUITE.replace('"toy"', '"starter"'))
+    result = bench.run("--bench-limit=1")
+    [line] = [line for line in result.outlines if line.startswith("tablebench: model")]
+    assert line.startswith("tablebench: model tablebench/lexical (the default)")
+    assert bench.record()["model"] == "tablebench/lexical"
+
+
+def test_without_any_option_the_header_follows_the_collection_once(bench):
+    bench.suite(SUITE.replace('"toy"', '"starter"'))
+    result = bench.pytester.runpytest_inprocess("-k", "fin-01-lookup-1-html-none")
+    headers = [line for line in result.outlines if line.startswith("tablebench: model")]
+    assert len(headers) == 1
+    assert "(the default)" in headers[0]
+
+
+def test_the_header_shows_where_calls_go_without_credentials(bench):
+    result = bench.run("--model=echo/any", "--bench-api-base=https://me:hunter2@host/v1?k=hunter2")
+    [line] = [line for line in result.outlines if line.startswith("tablebench: model")]
+    assert " at https://host/v1" in line
+    assert "hunter2" not in result.stdout.str()
+
+
+def test_the_plan_counts_cases_and_grid(bench):
+    result = bench.run("--model=echo/any", *GRID)
+    assert "tablebench: 12 cases; grid 2 serializers x 2 perturbations" in result.outlines
+
+
+def test_the_plan_counts_what_is_selected(bench):
+    result = bench.run("--model=echo/any", *GRID, "-k", "ada")
+    [line] = [line for line in result.outlines if re.match(r"tablebench: \d+ cases", line)]
+    assert line.startswith("tablebench: 4 cases")
+
+
+def test_names_in_the_header_are_harmless(bench):
+    result = bench.run("--model=echo/\x1b[31mred\u202e", "--bench-limit=1")
+    assert "\x1b" not in result.stdout.str()
+    assert "\u202e" not in result.stdout.str()
+
+
+# Progress
+
+
+def test_progress_is_shown_at_every_tenth_where_lines_cannot_be_rewritten(bench):
+    bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", ["36"]] for n in range(40)])
+    result = bench.run("--model=echo/any")
+    shown = re.findall(r"^(\d+)/40 right (\d+) wrong 0 no answer 0", result.stdout.str(), re.M)
+    assert shown == [(str(4 * n), str(4 * n)) for n in range(1, 11)]
+
+
+def test_progress_says_what_is_left():
+    now = [100.0]
+    progress = Progress(clock=lambda: now[0])
+    counts = {"right": 2, "wrong": 1, "no_answer": 1}
+    for elapsed, left in ((4.0, "16 s"), (40.0, "3 min"), (3600.0, "4.0 h")):
+        now[0] = 100.0 + elapsed  # 4 of 20 done: four times as long again
+        expected = f"4/20 right 2 wrong 1 no answer 1 {left} left"
+        assert progress.text(counts, 20) == expected
+    assert progress.text({"right": 20, "wrong": 0, "no_answer": 0}, 20).endswith("no answer 0")
+
+
+def test_live_progress_is_shown_ten_times_a_second_at_most():
+    now = [100.0]
+    progress = Progress(clock=lambda: now[0])
+    shown = 0
+    for done in range(1, 1001):  # over 5 seconds
+        now[0] = 100.0 + done / 200
+        shown += progress.due(done, 1000, live=True)
+    assert 40 <= shown <= 52
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
+def test_progress_on_a_real_terminal_rewrites_one_line(bench):
+    import pty
+
+    model = bench.script(*SCRIPT)
+    main, other = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    for name in ("NO_COLOR", "PY_COLORS", "CI", "GITHUB_ACTIONS"):
+        environment.pop(name, None)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", f"--model={model}", "--bench-results=run", *GRID],
+        stdout=other,
+        stderr=other,
+        stdin=subprocess.DEVNULL,
+        cwd=bench.path,
+        env=environment,
+    )
+    os.close(other)
+    pieces = []
+    while True:
+        try:
+            piece = os.read(main, 65536)
+        except OSError:  # Linux: the other side is closed
+            break
+        if not piece:
+            break
+        pieces.append(piece)
+    os.close(main)
+    assert process.wait(timeout=60) == 1
+    text = b"".join(pieces).decode()
+    assert re.search(r"\r1/12 right 1 wrong 0 no answer 0[^\n]*\x1b\[K", text)
+    assert re.search(r"\r12/12 right 7 wrong 4 no answer 1[^\n]*\x1b\[K", text)
+    # Every line but the last is gone back to: the next one is written over it.
+    lines = re.findall(r"\r\d+/12 right [^\n]*\n(?:\x1b\[1A)?", text)
+    assert all(line.endswith("\x1b[1A") for line in lines[:-1])
+    assert len(screen_lines(text, r"\d+/12 right")) == 1
+    assert "performance" in text
+
+
+def screen_lines(text: str, pattern: str) -> list[str]:
+    """The lines matching that stay on a screen: a small terminal that knows what we use."""
+    rows, row, column = [""], 0, 0
+    for token in re.findall(r"\x1b\[[0-9;]*[A-Za-z]|\r|\n|[^\x1b\r\n]+", text):
+        if token == "\n":
+            row, column = row + 1, 0
+            if row == len(rows):
+                rows.append("")
+        elif token == "\r":
+            column = 0
+        elif token == "\x1b[1A":
+            row -= 1
+        elif token == "\x1b[K":
+            rows[row] = rows[row][:column]
+        elif not token.startswith("\x1b"):
+            rows[row] = rows[row][:column].ljust(column) + token + rows[row][column + len(token) :]
+            column += len(token)
+    return [line for line in rows if re.match(pattern, line)]
+
+
+# The table
+
+
+@pytest.fixture
+def scripted(bench):
+    return bench.run(f"--model={bench.script(*SCRIPT)}", *GRID)
+
+
+def test_the_table_holds_the_measures(scripted):
+    rows = table(scripted)
+    assert rows[""] == [
+        *("performance", "95 % interval", "robustness", "pass rate", "no answer"),
+        *("examples", "cases"),
+    ]
+    performance, interval, *rest = rows["toy"]
+    assert performance == "0.611"  # (1 + 1/2 + 1/3) / 3
+    assert re.fullmatch(r"0\.\d{3} to \d\.\d{3}", interval)
+    # (1 + 0 + 0) / 3, flagged as a range over fewer cells; 61.1 %; 1 of 12
+    assert rest == ["0.333*", "61.1 %", "8.3 %", "3", "12"]
+    scripted.assert_outcomes(passed=7, failed=4, errors=1)
+
+
+def test_best_and_worst_serializer_and_perturbation(scripted):
+    # html: 1, 1, 1/2; csv: 1, 0, 0; none: 1, 1/2, 1; transpose: 1, 1/2, 0
+    assert "toy: best serializer html (0.833), worst csv (0.333)" in scripted.outlines
+    assert "toy: best perturbation none (0.833), worst transpose (0.500)" in scripted.outlines
+
+
+def test_no_answers_are_named_by_reason(scripted):
+    assert "toy: no answer by reason: timeout 1" in scripted.outlines
+
+
+def test_the_summary_file_says_the_same(bench, scripted):
+    toy = bench.summary()["benchmarks"]["toys"]["datasets"]["toy"]
+    assert toy["performance"] == pytest.approx(11 / 18)
+    assert toy["robustness"] == pytest.approx(1 / 3)
+    assert toy["pass_rate"] == pytest.approx(11 / 18)
+    assert toy["no_answer"] == pytest.approx(1 / 12)
+    assert (toy["n_examples"], toy["n_cases"]) == (3, 12)
+    assert toy["serializers"]["html"]["performance"] == pytest.approx(5 / 6)
+    assert toy["serializers"]["csv"]["performance"] == pytest.approx(1 / 3)
+
+
+def test_the_columns_are_aligned(scripted):
+    lines = scripted.outlines
+    head = next(n for n, line in enumerate(lines) if re.match(r" +performance", line))
+    rows = [line for line in lines[head : head + 4] if line and not line.startswith("run folder")]
+    assert len(rows) == 3
+    assert len({len(line) for line in rows}) == 1
+
+
+def test_one_configuration_has_no_robustness(bench):
+    result = bench.run("--model=echo/any")
+    assert table(result)["toy"][2] == "-"
+    assert not any("best serializer" in line for line in result.outlines)
+
+
+def test_one_example_has_no_interval(bench):
+    bench.data(toy=[ADA])
+    assert table(bench.run("--model=echo/any", *GRID))["toy"][:3] == ["1.000", "-", "1.000"]
+
+
+def test_a_benchmark_of_several_datasets_has_a_row_of_its_own(bench):
+    bench.data(toy=[ADA], other=[BO, CY])
+    bench.suite(SUITE + SUITE.replace("toy", "other"))
+    rows = table(bench.run("--model=echo/any"))
+    assert [rows[name][0] for name in ("toy", "other", "toys (all)")] == ["1.000", "0.000", "0.500"]
+    assert [rows[name][-1] for name in ("toy", "other", "toys (all)")] == ["1", "2", "3"]
+
+
+def test_nothing_answered_shows_no_number(bench):
+    rows = table(bench.run("--model=echo/refuses"))
+    assert rows["toy"] == ["-", "-", "-", "-", "100.0 %", "3", "3"]
+
+
+def test_the_run_folder_is_named_last(bench):
+    result = bench.run("--model=echo/any")
+    assert "run folder: run" in result.outlines
+
+
+def test_each_model_has_a_table(bench):
+    result = bench.run("--model=echo/one", "--model=echo/refuses", "--bench-limit=1")
+    titles = [
+        line.strip("= ")
+        for line in result.outlines
+        if line.startswith("=== ") or "= tablebench: " in line
+    ]
+    assert [title for title in titles if title.startswith("tablebench: ")] == [
+        "tablebench: echo/one",
+        "tablebench: echo/refuses",
+    ]
+
+
+@pytest.mark.parametrize("plugin", ["terminal", "xdist", "cacheprovider", "junitxml"])
+def test_the_run_is_kept_without_other_plugins(bench, plugin):
+    result = bench.run(f"-pno:{plugin}", "--model=echo/any")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert len(bench.records()) == 3
+    assert bench.facts()["status"] == "complete"
+
+
+@pytest.mark.parametrize("option", ["--tb=no", "--tb=native", "--no-header", "--no-summary", "-qq"])
+def test_the_run_is_kept_however_little_is_shown(bench, option):
+    result = bench.run(option, "--model=echo/any")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "Traceback" not in result.stdout.str()
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert len(bench.records()) == 3

@@ -1,0 +1,207 @@
+"""Pytest as a process of its own, over the embedded dataset and a scripted server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.datasets import Example
+from pytest_tablebench.datasets.starter import Starter
+from pytest_tablebench.results import Record, read_records, read_run
+from tests.support.openai_server import Behaviour, OpenAIServer, error, text
+
+__all__ = ["KEY", "Process", "Run", "Script", "examples", "run_pytest", "start_pytest", "until"]
+
+KEY = "sk-marked-5e1f0c77a2d94b36"
+"""The API key of every run; it must never be seen again."""
+
+SUITE = """
+import pytest
+
+from pytest_tablebench.assertions import assert_exact_match
+
+
+@pytest.mark.tablebench("starter")
+def test_starter(case, answer):
+    assert_exact_match(case, answer)
+"""
+
+
+def examples(count: int) -> list[Example]:
+    """The first examples of the embedded dataset, which a run with that limit asks about."""
+    source = Starter().open(Path())
+    found = [source.example(example_id) for example_id in source.example_ids(count)]
+    assert len({example.question for example in found}) == count, "questions repeat"
+    return found
+
+
+def right(example: Example) -> str:
+    return ", ".join(example.references)
+
+
+class Script:
+    """Treats each question as planned: one behaviour after the other, the last one for ever.
+
+    Questions without a plan get their right answer.
+    """
+
+    def __init__(self, count: int, plan: Mapping[int, Sequence[Behaviour]] | None = None) -> None:
+        self.examples = examples(count)
+        self.asked: dict[int, int] = dict.fromkeys(range(count), 0)
+        self._plan = plan or {}
+        self._numbers = {example.question: n for n, example in enumerate(self.examples)}
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        prompt = body["messages"][-1]["content"]
+        question = prompt.rsplit("Question: ", 1)[1].split("\n", 1)[0]
+        if question not in self._numbers:
+            return error(400, f"not planned: {question}")
+        number = self._numbers[question]
+        planned = self._plan.get(number) or [text(right(self.examples[number]))]
+        self.asked[number] += 1
+        return planned[min(self.asked[number], len(planned)) - 1]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of a pytest process."""
+
+    folder: Path
+    exit_code: int
+    output: str
+
+    @property
+    def records(self) -> dict[str, Record]:
+        """The kept records by case id."""
+        return {record.case_id: record for record in read_records(self.folder / "run")}
+
+    @property
+    def by_number(self) -> dict[str, Record]:
+        """The kept records by example id."""
+        return {record.example_id: record for record in self.records.values()}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return read_run(self.folder / "run")
+
+
+@dataclass
+class Process:
+    """A pytest process that is under way; leaving the block ends it and what it started."""
+
+    folder: Path
+    popen: subprocess.Popen[bytes]
+    log: Path
+    _ended: bool = field(default=False)
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.signal_group(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
+        self.popen.wait(30)
+
+    def signal_group(self, number: int) -> None:
+        """Send a signal to the process and everything it started, as a terminal does."""
+        try:
+            if os.name == "posix":
+                os.killpg(self.popen.pid, number)
+            else:
+                self.popen.kill()
+        except ProcessLookupError:
+            pass
+
+    def kill(self) -> None:
+        """End this one process without any chance to tidy up."""
+        self.popen.kill()
+        self.popen.wait(30)
+
+    def wait(self, seconds: float = 90) -> Run:
+        """Wait for its own end."""
+        code = self.popen.wait(seconds)
+        return Run(self.folder, code, self.output)
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def lines(self) -> list[bytes]:
+        """The whole lines of the record file so far."""
+        path = self.folder / "run" / "records.jsonl"
+        return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+
+
+def environment(key: str | None) -> dict[str, str]:
+    """This environment without keys, proxies and what other runs of pytest left in it."""
+    dropped = ("LITELLM_", "PYTEST_", "TABLEBENCH_", "COLUMNS")
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(dropped)
+        and not name.upper().endswith(("_PROXY", "_API_KEY", "_TOKEN", "_API_BASE"))
+    }
+    # One place says how wide a terminal is; wide, so that a reason stays on its line.
+    clean |= {"COLUMNS": "1000", "PYTHONUTF8": "1"}
+    return clean if key is None else clean | {"OPENAI_API_KEY": key}
+
+
+def start_pytest(
+    folder: Path,
+    *arguments: str,
+    api_base: str | None = None,
+    model: str = "openai/test-model",
+    count: int = 1,
+    key: str | None = KEY,
+    suite: str = SUITE,
+) -> Process:
+    """Start pytest over `count` cases: one example each, in one format."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "test_suite.py").write_text(suite, encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--model", model]
+    command += ["--bench-limit", str(count), "--bench-shots", "0", "--bench-results", "run"]
+    command += ["--bench-serializer", "csv", "--bench-perturbation", "none"]
+    command += ["--bench-api-base", api_base] if api_base is not None else []
+    log = folder / "output.txt"
+    with log.open("wb") as stream:
+        popen = subprocess.Popen(
+            [*command, *arguments],
+            cwd=folder,
+            env=environment(key),
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=os.name == "posix",
+        )
+    return Process(folder, popen, log)
+
+
+def run_pytest(
+    folder: Path, server: OpenAIServer | str | None, *arguments: str, **options: Any
+) -> Run:
+    """Run pytest to its end, and look for the key in all it wrote."""
+    api_base = server.url if isinstance(server, OpenAIServer) else server
+    with start_pytest(folder, *arguments, api_base=api_base, **options) as process:
+        run = process.wait()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            assert KEY.encode() not in path.read_bytes(), f"the API key stands in {path}"
+    return run
+
+
+def until(reached: Callable[[], bool], what: str, *, seconds: float = 60) -> None:
+    """Wait for something another process does; fails by name when it does not come."""
+    waiting = threading.Event()
+    deadline = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain for: {what}"
+        waiting.wait(0.02)

@@ -1,0 +1,218 @@
+"""Performance, robustness and pass rates, against values computed by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench.results import Cell, spread, summarize
+
+CONFIGURATIONS = [
+    ("html", "none"),
+    ("html", "transpose"),
+    ("csv", "none"),
+    ("csv", "transpose"),
+]
+
+
+def cells(example, *scores, dataset="d", benchmark="b", reason="timeout"):
+    """One example's cells over the four configurations above; None is no answer."""
+    return [
+        Cell(
+            benchmark,
+            dataset,
+            example,
+            serializer,
+            perturbation,
+            score,
+            None if score is None else score >= 1.0,
+            reason if score is None else None,
+        )
+        for (serializer, perturbation), score in zip(CONFIGURATIONS, scores, strict=False)
+    ]
+
+
+def dataset_scope(records, dataset="d", benchmark="b"):
+    return summarize(records)["benchmarks"][benchmark]["datasets"][dataset]
+
+
+GRID = [
+    *cells("e1", 1.0, 0.5, 0.5, 0.0),  # mean 0.5, range 1
+    *cells("e2", 1.0, 1.0, 1.0, 0.5),  # mean 0.875, range 0.5
+]
+
+
+def test_performance_is_the_mean_over_examples_of_the_mean_over_configurations():
+    assert dataset_scope(GRID)["performance"] == 0.6875
+
+
+def test_robustness_is_one_minus_the_range_of_each_example():
+    assert dataset_scope(GRID)["robustness"] == 0.25  # of 0 and 0.5
+
+
+def test_pass_rate_is_the_mean_share_passed():
+    assert dataset_scope(GRID)["pass_rate"] == 0.5  # of 1/4 and 3/4
+
+
+def test_counts():
+    scope = dataset_scope(GRID)
+    assert (scope["n_examples"], scope["n_cases"], scope["no_answer"]) == (2, 8, 0.0)
+    assert scope["flags"] == []
+    assert scope["reasons"] == {}
+
+
+def test_scopes_of_one_serializer_or_perturbation():
+    scope = dataset_scope(GRID)
+    found = {
+        name: (part["performance"], part["robustness"])
+        for axis in ("serializers", "perturbations")
+        for name, part in scope[axis].items()
+    }
+    assert found == {
+        "html": (0.875, 0.75),  # 0.75 and 1; ranges 0.5 and 0
+        "csv": (0.5, 0.5),  # 0.25 and 0.75; ranges 0.5 and 0.5
+        "none": (0.875, 0.75),  # 0.75 and 1; ranges 0.5 and 0
+        "transpose": (0.5, 0.5),  # 0.25 and 0.75; ranges 0.5 and 0.5
+    }
+
+
+def test_no_answer_is_left_out_counted_and_flagged():
+    scope = dataset_scope([*cells("e1", 1.0, None, 0.0, None), *cells("e2", 1.0, 1.0, 1.0, 1.0)])
+    assert scope["performance"] == 0.75  # of 1/2 and 1
+    assert scope["pass_rate"] == 0.75
+    assert scope["no_answer"] == 0.25
+    assert scope["reasons"] == {"timeout": 2}
+    assert scope["flags"] == ["incomplete"]
+    assert scope["serializers"]["csv"]["no_answer"] == 0.25
+    assert scope["perturbations"]["none"]["flags"] == []
+
+
+def test_an_example_without_any_answer_is_in_no_mean():
+    scope = dataset_scope([*cells("e1", None, None, None, None), *cells("e2", 0.5, 0.5, 0.5, 0.5)])
+    assert scope["performance"] == 0.5
+    assert scope["robustness"] == 1.0
+    assert scope["n_examples"] == 2
+    assert scope["no_answer"] == 0.5
+
+
+def test_no_answer_at_all_is_unknown_and_not_0():
+    scope = dataset_scope(cells("e1", None, None, None, None))
+    assert [scope[name] for name in ("performance", "robustness", "pass_rate")] == [None] * 3
+    assert scope["no_answer"] == 1.0
+    assert scope["ci95"] == {"performance": None, "robustness": None, "pass_rate": None}
+
+
+def test_a_missing_configuration_is_flagged():
+    records = [*cells("e1", 1.0, 1.0, 1.0, 1.0), *cells("e2", 1.0, 1.0, 1.0)]
+    assert dataset_scope(records)["flags"] == ["incomplete"]
+
+
+def test_one_configuration_is_flagged():
+    scope = dataset_scope([*cells("e1", 1.0), *cells("e2", 0.0)])
+    assert scope["flags"] == ["one configuration"]
+
+
+def test_reasons_are_counted_most_frequent_first():
+    records = [
+        *cells("e1", None, None, reason="timeout"),
+        *cells("e2", None, reason="rate_limit"),
+        *cells("e3", None, None, None, reason="content_filter"),
+    ]
+    reasons = dataset_scope(records)["reasons"]
+    assert list(reasons.items()) == [("content_filter", 3), ("timeout", 2), ("rate_limit", 1)]
+
+
+def test_a_benchmark_is_the_plain_mean_over_its_datasets():
+    # Ten examples of one dataset weigh as much as one of the other.
+    many = [cell for number in range(10) for cell in cells(f"m{number}", 1.0, 1.0)]
+    one = cells("e1", 0.0, 0.5, dataset="other")
+    benchmark = summarize([*many, *one])["benchmarks"]["b"]
+    assert benchmark["performance"] == 0.625  # of 1 and 0.25
+    assert benchmark["robustness"] == 0.75  # of 1 and 0.5
+    assert benchmark["pass_rate"] == 0.5
+    assert (benchmark["n_examples"], benchmark["n_cases"]) == (11, 22)
+    assert list(benchmark["datasets"]) == ["d", "other"]
+
+
+def test_a_benchmark_with_an_unknown_dataset_is_unknown():
+    records = [*cells("e1", 1.0, 1.0), *cells("e1", None, None, dataset="other")]
+    benchmark = summarize(records)["benchmarks"]["b"]
+    assert benchmark["performance"] is None
+    assert benchmark["no_answer"] == 0.5
+
+
+def test_examples_of_the_same_id_in_two_datasets_are_two():
+    records = [*cells("e1", 1.0), *cells("e1", 0.0, dataset="other")]
+    assert summarize(records)["benchmarks"]["b"]["n_examples"] == 2
+
+
+def test_benchmarks_are_kept_apart():
+    records = [*cells("e1", 1.0), *cells("e1", 0.0, benchmark="c", dataset="x")]
+    benchmarks = summarize(records)["benchmarks"]
+    assert {name: part["performance"] for name, part in benchmarks.items()} == {"b": 1.0, "c": 0.0}
+
+
+def test_no_records_have_no_benchmarks():
+    assert summarize([]) == {"benchmarks": {}}
+
+
+def test_spread_names_best_and_worst():
+    scope = dataset_scope(GRID)
+    assert spread(scope["serializers"]) == (("html", 0.875), ("csv", 0.5))
+    assert spread({"html": scope["serializers"]["html"]}) is None
+    unknown = {**scope["serializers"]["csv"], "performance": None}
+    assert spread({"html": scope["serializers"]["html"], "csv": unknown}) is None
+
+
+SCORES = st.one_of(st.none(), st.floats(0, 1))
+RUNS = st.lists(
+    st.builds(
+        lambda dataset, example, scores: cells(example, *scores, dataset=dataset),
+        st.sampled_from(["d", "other"]),
+        st.sampled_from(["e1", "e2", "e3", "e4", "e5"]),
+        st.lists(SCORES, min_size=4, max_size=4),
+    ),
+    min_size=1,
+    max_size=8,
+    unique_by=lambda found: (found[0].dataset, found[0].example_id),
+).map(lambda parts: [cell for part in parts for cell in part])
+
+
+@given(RUNS, st.randoms())
+def test_the_order_of_records_does_not_matter(records, random):
+    mixed = list(records)
+    random.shuffle(mixed)
+    assert summarize(mixed) == summarize(records)
+
+
+@given(RUNS)
+def test_measures_agree_with_a_second_way_to_compute_them(records):
+    benchmark = summarize(records)["benchmarks"]["b"]
+    for name, scope in benchmark["datasets"].items():
+        by_example = {}
+        for cell in records:
+            if cell.dataset == name and cell.score is not None:
+                by_example.setdefault(cell.example_id, []).append(cell.score)
+        if not by_example:
+            assert scope["performance"] is None
+            continue
+        means = [sum(scores) / len(scores) for scores in by_example.values()]
+        ranges = [max(scores) - min(scores) for scores in by_example.values()]
+        assert math.isclose(scope["performance"], sum(means) / len(means), abs_tol=1e-12)
+        assert math.isclose(scope["robustness"], 1 - sum(ranges) / len(ranges), abs_tol=1e-12)
+
+
+@given(RUNS)
+def test_measures_lie_in_0_to_1(records):
+    for benchmark in summarize(records)["benchmarks"].values():
+        for scope in (benchmark, *benchmark["datasets"].values()):
+            for name in ("performance", "robustness", "pass_rate", "no_answer"):
+                assert scope[name] is None or 0.0 <= scope[name] <= 1.0
+
+
+@pytest.mark.parametrize("reason", [None, ""])
+def test_a_missing_reason_is_named_unknown(reason):
+    assert dataset_scope(cells("e1", None, reason=reason))["reasons"] == {"unknown": 1}
