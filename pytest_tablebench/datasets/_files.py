@@ -35,7 +35,10 @@ def require_files(folder: Path, files: Sequence[str], *, get: str) -> None:
 
 def inside(folder: Path, name: str) -> Path:
     """Return `folder / name`, or raise `DataError` when that leads out of the folder."""
-    path = (folder / name).resolve()
+    try:
+        path = (folder / name).resolve()
+    except ValueError as error:  # a NUL character
+        raise DataError(f"path {printable(name, 80)!r}: {error}") from None
     if not path.is_relative_to(folder.resolve()):
         raise DataError(f"path {printable(name, 80)!r} leads out of {folder}")
     return path

@@ -186,8 +186,8 @@ def _statement(plan: Plan, view: View, rng: Random) -> str:
 
 _WORDINGS: dict[str, Callable[[Plan, View, Random], str]] = {
     "lookup": _simple(
-        "What is the {column} of {first}?",
-        "Give the {column} of {first}.",
+        "What is given as {column} for {first}?",
+        "Give the entry under {column} for {first}.",
         "What does the table state as the {column} of {first}?",
     ),
     "row": _row,

@@ -209,8 +209,8 @@ def test_a_server_that_hangs(tmp_path: Path) -> None:
         ("right", None),
     ]
     assert script.asked[0] == 1
-    line = one_line(run.output, "no answer (timeout): ")
-    assert "did not answer within 1 s" in line
+    [line] = [line for line in run.output.splitlines() if line.startswith("no answer (")]
+    assert line.startswith("no answer (timeout): openai/test-model did not answer within 1 s")
 
 
 # Faults that every case would meet
@@ -240,7 +240,7 @@ def options(fault: str) -> dict[str, Any]:
     ("fault", "workers"),
     [
         *((fault, "0") for fault in WHOLE_RUN),
-        *((fault, "2") for fault in ("down", "401", "404", "unknown-provider", "no-key")),
+        *((fault, "2") for fault in ("down", "401", "unknown-provider")),
     ],
 )
 def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: str) -> None:

@@ -16,9 +16,10 @@ from pytest_tablebench.datasets._base import (
     SourceFacts,
     render_field,
 )
-from pytest_tablebench.datasets._files import file_digest, inside, read_json, require_files
+from pytest_tablebench.datasets._files import file_digest, read_json, require_files
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, read_table
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.table import Table
 
 __all__ = ["TabFact"]
 
@@ -37,6 +38,7 @@ INSTRUCTION = (
 
 @dataclass(frozen=True)
 class _Statement:
+    number: int
     id: str
     table_id: str
     text: str
@@ -56,7 +58,7 @@ def _statements(path: Path, file: str, problems: list[Problem]) -> list[_Stateme
         for position, statement in _entry(entry, number, file, problems):
             text, label = statement
             stem = table_id.removesuffix(".csv").removesuffix(".html")
-            found.append(_Statement(f"{stem}-{position}", table_id, text, label))
+            found.append(_Statement(number, f"{stem}-{position}", table_id, text, label))
             if len(found) == SOURCE_LIMIT:
                 return found
     return found
@@ -82,15 +84,18 @@ def _entry(
     for position, (text, label) in enumerate(zip(statements, labels, strict=True), start=1):
         if not isinstance(text, str) or not text.strip():
             problems.append(Problem(file, number, f"statement {position}", "is no text"))
-        elif label not in (0, 1) or isinstance(label, bool):
+        elif type(label) is not int or label not in (0, 1):
             problems.append(Problem(file, number, f"label {position}", "is neither 0 nor 1"))
         else:
             yield position, (text, label)
 
 
+def _table(folder: Path, table_id: str) -> Table:
+    return read_table(folder, f"{TABLES}/{table_id}", "#", strip=False)
+
+
 def _example(folder: Path, statement: _Statement) -> Example:
-    name = f"{TABLES}/{statement.table_id}"
-    table = read_table(folder, name, "#", strip=False)
+    table = _table(folder, statement.table_id)
     label = LABELS[statement.label]
     return Example(
         id=statement.id,
@@ -124,21 +129,25 @@ class _TabFactSource:
         self._pool_file = TRAIN_FILE if (folder / TRAIN_FILE).is_file() else VALIDATION_FILE
         test = _statements(folder / TEST_FILE, TEST_FILE, self._problems)
         self._by_id = {statement.id: statement for statement in test}
-        self._missing = self._tables_missing(test, TEST_FILE)
+        self._ids: list[str] = []
+        self._remaining = self._usable(test, TEST_FILE)
         self._pool: _StatementPool | None = None
 
-    def _tables_missing(self, statements: Sequence[_Statement], file: str) -> set[str]:
-        missing = set()
-        for number, table_id in enumerate(dict.fromkeys(s.table_id for s in statements), start=1):
-            try:
-                exists = inside(self.folder, f"{TABLES}/{table_id}").is_file()
-                message = f"no table {TABLES}/{table_id}"
-            except DataError as error:
-                exists, message = False, str(error)
-            if not exists:
-                missing.add(table_id)
-                self._problems.append(Problem(file, number, "table id", message))
-        return missing
+    def _usable(self, statements: Sequence[_Statement], file: str) -> Iterator[_Statement]:
+        """Yield the statements whose table can be read; each table is tried once."""
+        readable: dict[str, bool] = {}
+        for statement in statements:
+            table_id = statement.table_id
+            if table_id not in readable:
+                try:
+                    _table(self.folder, table_id)
+                except DataError as error:
+                    readable[table_id] = False
+                    self._problems.append(Problem(file, statement.number, "table id", str(error)))
+                else:
+                    readable[table_id] = True
+            if readable[table_id]:
+                yield statement
 
     @property
     def facts(self) -> SourceFacts:
@@ -159,15 +168,17 @@ class _TabFactSource:
     def pool(self) -> _StatementPool:
         if self._pool is None:
             statements = _statements(self.folder / self._pool_file, self._pool_file, self._problems)
-            missing = self._tables_missing(statements, self._pool_file)
-            self._pool = _StatementPool(
-                self.folder, [s for s in statements if s.table_id not in missing]
-            )
+            usable = list(self._usable(statements, self._pool_file))
+            self._pool = _StatementPool(self.folder, usable)
         return self._pool
 
     def example_ids(self, limit: int | None) -> Sequence[str]:
-        usable = [s.id for s in self._by_id.values() if s.table_id not in self._missing]
-        return usable[:limit]
+        while limit is None or len(self._ids) < limit:
+            statement = next(self._remaining, None)
+            if statement is None:
+                break
+            self._ids.append(statement.id)
+        return self._ids[:limit]
 
     def example(self, example_id: str) -> Example:
         return _example(self.folder, self._by_id[example_id])

@@ -1,0 +1,90 @@
+"""Small datasets in the layout of their upstream repositories; the content is made up here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["WIKITQ_HEADER", "tabfact", "wikitq"]
+
+WIKITQ_HEADER = "id\tutterance\tcontext\ttargetValue"
+WIKITQ_TABLES = {
+    "csv/1-csv/1.tsv": "Ship\tYear\nGull\t1901\nTern\t1907\n",
+    "csv/1-csv/2.tsv": "Mill\tWheels\nUpper\t2\nLower\t3\n",
+    "csv/1-csv/3.tsv": "Kiln\tFired\nOld\t12\nNew\t40\n",
+}
+WIKITQ_TEST = [
+    "q-1\tWhich ship came first?\tcsv/1-csv/1.csv\tGull",
+    "q-2\tHow many wheels has the lower mill?\tcsv/1-csv/2.csv\t3",
+]
+WIKITQ_TRAIN = [
+    "t-1\tWhich kiln was fired more often?\tcsv/1-csv/3.csv\tNew",
+    "t-2\tHow often was the old kiln fired?\tcsv/1-csv/3.csv\t12",
+]
+
+
+def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def wikitq(
+    folder: Path,
+    *,
+    test: Sequence[str] = WIKITQ_TEST,
+    train: Sequence[str] = WIKITQ_TRAIN,
+    tables: Mapping[str, str | bytes] | None = None,
+    header: str = WIKITQ_HEADER,
+) -> Path:
+    """Write a WikiTableQuestions checkout: lines of the two files, tables beside the usual."""
+    files: dict[str, str | bytes] = {**WIKITQ_TABLES, **(tables or {})}
+    files["data/pristine-unseen-tables.tsv"] = "\n".join([header, *test]) + "\n"
+    files["data/random-split-1-train.tsv"] = "\n".join([WIKITQ_HEADER, *train]) + "\n"
+    _write(folder, files)
+    return folder
+
+
+TABFACT_TABLES = {
+    "1-1.html.csv": "ship#year\ngull#1901\ntern#1907\n",
+    "1-2.html.csv": "mill#wheels\nupper#2\nlower#3\n",
+    "1-3.html.csv": "kiln#fired\nold#12\nnew#40\n",
+}
+TABFACT_TEST: dict[str, Any] = {
+    "1-1.html.csv": [["gull is older than tern", "tern is from 1901"], [1, 0], "ships"],
+    "1-2.html.csv": [["the lower mill has 3 wheels"], [1], "mills"],
+}
+TABFACT_TRAIN: dict[str, Any] = {
+    "1-3.html.csv": [
+        [f"the {age} kiln was fired {times} times" for age in ("old", "new") for times in (12, 40)]
+        + ["there are 2 kilns", "there are 3 kilns"],
+        [1, 0, 0, 1, 1, 0],
+        "kilns",
+    ]
+}
+
+
+def tabfact(
+    folder: Path,
+    *,
+    test: Any = None,
+    train: Any = None,
+    pool: str = "train",
+    tables: Mapping[str, str | bytes] | None = None,
+) -> Path:
+    """Write a TabFact checkout; `test` and `train` may be text that is no JSON."""
+    files: dict[str, str | bytes] = {
+        f"data/all_csv/{name}": content
+        for name, content in {**TABFACT_TABLES, **(tables or {})}.items()
+    }
+    for name, content in (
+        ("test", TABFACT_TEST if test is None else test),
+        (pool, TABFACT_TRAIN if train is None else train),
+    ):
+        written = content if isinstance(content, str | bytes) else json.dumps(content)
+        files[f"tokenized_data/{name}_examples.json"] = written
+    _write(folder, files)
+    return folder
