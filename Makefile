@@ -14,7 +14,7 @@ BIN := $(VENV)/Scripts
 else
 BIN := $(VENV)/bin
 endif
-STAMP := $(VENV)/.installed
+STAMP ?= $(VENV)/.installed
 
 .PHONY: bench test check clean
 

@@ -19,6 +19,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
 FORMATS, CHANGES = 7, 5
 STATEMENTS = 5
 
@@ -77,7 +78,7 @@ def measure(folder: Path, *arguments: str, repeat: int) -> Cost:
     for _ in range(repeat):
         started = time.perf_counter()
         process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+            [*PYTEST, *arguments],
             cwd=folder,
             stdout=subprocess.DEVNULL,
             env=os.environ | {"PYTHONHASHSEED": "0"},
@@ -117,7 +118,7 @@ def main() -> None:
             "--model=tablebench/scripted:script.jsonl",
         ]
         listed = subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--collect-only", "-q", *ours],
+            [*PYTEST, "--collect-only", "-q", *ours],
             cwd=root,
             capture_output=True,
             text=True,

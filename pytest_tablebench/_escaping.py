@@ -1,4 +1,4 @@
-"""What a model said, shown inside a traceback of pytest: escape codes must not take effect."""
+"""What a model said, shown by pytest in its own ways: escape codes must not take effect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_tablebench.names import printable
 
-__all__ = ["escape_traceback"]
+__all__ = ["escape_traceback", "escaped"]
 
 
 def escape_traceback(longrepr: Any) -> None:
@@ -19,11 +19,12 @@ def escape_traceback(longrepr: Any) -> None:
     chain = getattr(longrepr, "chain", None) or [(getattr(longrepr, "reprtraceback", None), None)]
     for traceback, crash, *_ in chain:
         if crash is not None:
-            crash.message = _escaped(crash.message)
+            crash.message = escaped(crash.message)
         for entry in getattr(traceback, "reprentries", ()):
-            entry.lines[:] = [_escaped(line) for line in entry.lines]
+            entry.lines[:] = [escaped(line) for line in entry.lines]
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Return the text with all control characters shown as escapes, but line ends and tabs."""
     parts = re.split(r"([\n\t])", text)
     return "".join(part if part in {"\n", "\t"} else printable(part) for part in parts)

@@ -31,6 +31,8 @@ class KeepingHooks:
         self._pytest_session: pytest.Session | None = None
         self._progress: Progress | None = None
         self._announced = False
+        self._problems = 0
+        self._missing: dict[str, str] = {}
         self._summaries: dict[str, dict[str, Any]] = {}
         self._hidden: Counter[str] = Counter()
 
@@ -66,19 +68,20 @@ class KeepingHooks:
 
     def pytest_report_collectionfinish(self) -> list[str]:
         """Say how many cases are ahead, and what is wrong with the data."""
-        from pytest_tablebench.reports.terminal import missing_lines
-
         state = self._state
         if state is None or state.runner is None or state.keeper is None:
             return []
+        from pytest_tablebench.reports.terminal import missing_lines
+
         if not state.planned:
-            return missing_lines(state.runner.missing)
+            return missing_lines(state.missing)
         return self._announcement(state.keeper, sum(state.planned.values()))
 
     def _announcement(self, keeper: RunKeeper, cases: int) -> list[str]:
         from pytest_tablebench.reports.terminal import data_lines, missing_lines, plan_line
 
         self._announced = True
+        self._problems = keeper.count_problems()
         lines = [] if self._settings.explicit else [self._header()]
         lines.append(plan_line(cases, keeper.facts.get("grid"), len(self._settings.models)))
         lines += data_lines(keeper.facts.get("datasets", {}))
@@ -89,6 +92,8 @@ class KeepingHooks:
         """Take the record off the report, keep it, and show how far the run is."""
         payload = report.__dict__.pop("tablebench", None)
         if payload is None:
+            if report.skipped and report.nodeid.endswith("[no-data]"):
+                self._note_missing(report)
             return
         report.tablebench_outcome = payload["outcome"]  # type: ignore[attr-defined]
         keeper = self._keeper
@@ -100,6 +105,11 @@ class KeepingHooks:
             self._stop(f"the run cannot be kept: {error}")
             return
         self._show(keeper)
+
+    def _note_missing(self, report: pytest.TestReport) -> None:
+        name = report.nodeid.rpartition("::")[2].removesuffix("[no-data]")
+        if isinstance(report.longrepr, tuple):
+            self._missing[name] = report.longrepr[2].removeprefix("Skipped: ")
 
     def _stop(self, message: str) -> None:
         # xdist's controller runs no items of its own: its session object is not asked.
@@ -178,12 +188,28 @@ class KeepingHooks:
         self._write_table(terminalreporter)
 
     def _write_table(self, terminal: Any) -> None:
+        if not self._summaries and not self._missing:
+            return
         from pytest_tablebench.names import printable
-        from pytest_tablebench.reports.terminal import hidden_line, short_path, summary_lines
+        from pytest_tablebench.reports.terminal import (
+            data_lines,
+            hidden_line,
+            missing_lines,
+            short_path,
+            summary_lines,
+        )
 
         keeper = self._keeper
-        if keeper is None:
+        if keeper is None or self._state is None:
             return
+        if self._state.role == "controller" and not self._announced:
+            # Nothing ran, so no worker ever told what was not there.
+            for line in missing_lines(self._missing):
+                terminal.write_line(line)
+        if keeper.count_problems() > self._problems:
+            # Demonstrations are read when the first case runs: their bad rows come late.
+            for line in data_lines(keeper.facts["datasets"]):
+                terminal.write_line(line)
         for model, summary in self._summaries.items():
             terminal.write_sep("=", f"tablebench: {printable(model)}")
             for line in summary_lines(summary):

@@ -92,6 +92,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     def get(key: str) -> Any:
         given = config.getoption(key, None)
+        if given == "":  # an unset variable of a shell, say: not the same as no option
+            raise SettingsError(f"--{key.replace('_', '-')} needs a value, not an empty text")
         return config.getini(key) if given is None else given
 
     worker = hasattr(config, "workerinput")
@@ -179,7 +181,7 @@ def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], 
     except DataMissing as error:
         if config.stash[_SETTINGS].datasets is not None:
             raise pytest.Collector.CollectError(f"{test}: {error}") from None
-        return [pytest.param(None, marks=pytest.mark.skip(reason=str(error)))], ["no-data"]
+        return [pytest.param(dataset, marks=pytest.mark.skip(reason=str(error)))], ["no-data"]
     except TableBenchError as error:
         raise pytest.Collector.CollectError(f"{test}: {error}") from None
     return list(cases), ids
@@ -277,7 +279,7 @@ def _never_asked(item: pytest.Function) -> CaseRun | None:
 def _annotate(
     item: pytest.Item, run: CaseRun, call: pytest.CallInfo[None], report: pytest.TestReport
 ) -> None:
-    from pytest_tablebench._escaping import escape_traceback
+    from pytest_tablebench._escaping import escape_traceback, escaped
     from pytest_tablebench.assertions import WrongAnswer
     from pytest_tablebench.runner import no_answer_text
 
@@ -292,6 +294,7 @@ def _annotate(
         report.longrepr = no_answer_text(error)
     else:
         escape_traceback(report.longrepr)
+    report.sections[:] = [(title, escaped(text)) for title, text in report.sections]
     outcome: Outcome
     if run.answer is not None and error is None:
         outcome = "right"

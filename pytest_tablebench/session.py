@@ -30,9 +30,9 @@ __all__ = ["Payload", "Role", "RunKeeper", "Session", "case_payload", "run_paths
 Role = Literal["alone", "controller", "worker"]
 
 Payload = dict[str, Any]
-"""`record`: the line for records.jsonl; `cell`: its small part; `model`, `outcome`, `calls`,
-`tokens`: [prompt, completion, cost] with None for unknown; `facts`: now and then, what the
-process knows of data and plan."""
+"""`record`: the line for records.jsonl; `cell`: its small part; `case_id`, `model`, `outcome` and
+`calls`; `tokens`: [prompt, completion, cost] with None for unknown; `facts`: now and then, what
+the process knows of data and plan."""
 
 
 def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
@@ -59,6 +59,7 @@ def case_payload(run: CaseRun, outcome: Outcome, error: BaseException | None) ->
     answer = run.answer
     return {
         "record": record.to_line(),
+        "case_id": record.case_id,
         "model": record.model,
         "outcome": outcome,
         "cell": [
@@ -85,7 +86,7 @@ class _Kept:
     model: str
     path: Path
     folder: RunFolder | None = None
-    cells: list[Cell] = field(default_factory=list)
+    cells: dict[str, Cell] = field(default_factory=dict)
     calls: int = 0
     prompt_tokens: int | None = 0
     completion_tokens: int | None = 0
@@ -127,6 +128,10 @@ class RunKeeper:
             if key != "datasets":
                 self.facts[key] = value
 
+    def count_problems(self) -> int:
+        """Return the number of unusable rows known so far."""
+        return sum(len(found["problems"]) for found in self.facts.get("datasets", {}).values())
+
     def receive(self, payload: Payload) -> None:
         """Record one finished case."""
         if "facts" in payload:
@@ -135,9 +140,14 @@ class RunKeeper:
         kept = self.kept[payload["model"]]
         if kept.folder is not None:
             kept.folder.append(payload["record"])
-        kept.cells.append(Cell(*payload["cell"]))
+        # A case that runs again (a second test over it, a rerun) counts once, as it ended last:
+        # that is also how the records are read back.
+        cell, again = Cell(*payload["cell"]), kept.cells.get(payload["case_id"])
+        kept.cells[payload["case_id"]] = cell
+        self.counts[cell.outcome] += 1
+        if again is not None:
+            self.counts[again.outcome] -= 1
         kept.calls += payload["calls"]
-        self.counts[payload["outcome"]] += 1
         if payload["tokens"] is not None:
             prompt, completion, cost = payload["tokens"]
             kept.prompt_tokens = _plus(kept.prompt_tokens, prompt)
@@ -152,7 +162,7 @@ class RunKeeper:
                 continue
             planned = self.facts.get("cases", {}).get(model)
             complete = planned is not None and len(kept.cells) >= planned
-            summaries[model] = summarize(kept.cells)
+            summaries[model] = summarize(kept.cells.values())
             kept.folder.write_summary(summaries[model])
             status = "complete" if complete else "incomplete"
             kept.folder.write_run(self._run_data(kept, status=status, exit_code=exit_code))
@@ -210,6 +220,7 @@ class Session:
         self.runner: Runner | None = None
         self.keeper = RunKeeper(settings, paths) if role != "worker" else None
         self.planned: dict[str, int] = {}
+        self.missing: dict[str, str] = {}
         self._problems_sent = -1
 
     def preflight(self) -> None:
@@ -227,7 +238,13 @@ class Session:
 
     def plan(self, selected: Iterable[object]) -> None:
         """Take note of the cases that were selected: what progress and run are measured by."""
-        self.planned = dict(Counter(case.model for case in selected if isinstance(case, Case)))
+        chosen = list(selected)
+        cases = {case.case_id: case.model for case in chosen if isinstance(case, Case)}
+        self.planned = dict(Counter(cases.values()))
+        # Without data a test stands there once, with the dataset's name for its case.
+        names = [name for name in chosen if isinstance(name, str)]
+        known = self.require_runner().missing
+        self.missing = {name: known[name] for name in names if name in known}
 
     def facts(self) -> dict[str, Any] | None:
         """Return what the keeper has not been told yet; None when nothing is new."""
@@ -245,7 +262,7 @@ class Session:
                 "perturbations": list(self.runner.perturbations),
             },
             "cases": self.planned,
-            "missing": self.runner.missing,
+            "missing": self.missing,
         }
 
     def payload(self, run: CaseRun, outcome: Outcome, error: BaseException | None) -> Payload:

@@ -206,8 +206,6 @@ def _api_base(raw: Mapping[str, Any]) -> str | None:
 
 
 def _params(raw: Mapping[str, Any]) -> dict[str, Any]:
-    from pytest_tablebench.models import RESERVED
-
     params: dict[str, Any] = {}
     for text in _texts(raw, "bench_param"):
         name, equals, value = text.partition("=")
@@ -220,6 +218,8 @@ def _params(raw: Mapping[str, Any]) -> dict[str, Any]:
                 f"--bench-param {printable(name, 40)}: keys are never taken here; "
                 f"set the provider's environment variable (OPENAI_API_KEY, ...)"
             )
+        from pytest_tablebench.models import RESERVED
+
         if name in RESERVED:
             raise SettingsError(f"--bench-param {name}: is set by the run itself")
         try:

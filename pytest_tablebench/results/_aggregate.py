@@ -8,6 +8,7 @@ from math import fsum
 from typing import Any, Protocol
 
 from pytest_tablebench.results._intervals import interval
+from pytest_tablebench.results._record import Outcome
 
 __all__ = ["Cell", "Scored", "spread", "summarize"]
 
@@ -45,6 +46,13 @@ class Cell:
     score: float | None
     passed: bool | None
     reason: str | None
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return which of the three outcomes the case had."""
+        if self.score is None:
+            return "no_answer"
+        return "right" if self.passed else "wrong"
 
 
 @dataclass

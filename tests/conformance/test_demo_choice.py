@@ -57,7 +57,7 @@ def test_the_published_demonstrations_are_drawn(record: dict[str, Any]) -> None:
     )
     fields = record["instance_input_fields"]
     asked = example(
-        fields["question"], fields["table"], question_first=list(fields)[0] == "question"
+        fields["question"], fields["table"], question_first=next(iter(fields)) == "question"
     )
     drawn = DemonstrationPool(pool, keep).draw(asked, record["num_demos"])
     assert drawn == record["expected"]

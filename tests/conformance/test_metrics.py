@@ -19,11 +19,11 @@ def approximately(expected: dict[str, float]) -> Any:
     return pytest.approx(expected, abs=1e-9, rel=0)
 
 
-def records(metric: str) -> list[Any]:
+def records(*metrics: str) -> list[Any]:
     return vectors.params(
         "metrics.json",
-        lambda record: f"{record.get('name', metric)}-{record.get('prediction', '')}",
-        keep=lambda record: record["metric"] == metric,
+        lambda record: f"{record.get('name', record['metric'])}-{record.get('prediction', '')}",
+        keep=lambda record: record["metric"] in metrics,
     )
 
 
@@ -43,7 +43,7 @@ def test_f1_strings(record: dict[str, Any]) -> None:
     assert result.value == result.parts["f1_strings"]
 
 
-@pytest.mark.parametrize("record", records("wikitq") + records("tab_fact"))
+@pytest.mark.parametrize("record", records("wikitq", "tab_fact"))
 def test_one_answer(record: dict[str, Any]) -> None:
     metric, references = record["metric"], record["references"]
     prediction = run_chain(record["postprocessors"], record["prediction"])

@@ -1,4 +1,4 @@
-"""Runs that do not end by themselves: killed, a worker killed, Ctrl-C. What was answered is kept."""
+"""Runs that are killed, lose a worker or are stopped by Ctrl-C: what was answered is kept."""
 
 from __future__ import annotations
 
@@ -24,12 +24,19 @@ posix_only = pytest.mark.skipif(
 COUNT = 12
 
 
+class Patient(threading.Event):
+    """An event waited for until the test opens it, longer than the server otherwise would."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return super().wait(120)
+
+
 class Gate:
     """Answers right until so many calls are through; then holds every call until opened."""
 
     def __init__(self, through: int) -> None:
         self.script = Script(COUNT)
-        self.opened = threading.Event()
+        self.opened = Patient()
         self.held: list[int] = []
         self._left = through
 

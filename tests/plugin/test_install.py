@@ -24,10 +24,11 @@ pytest.importorskip("hatchling", reason="builds the wheel with hatchling, withou
 
 
 def execute(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    own = {name: value for name, value in environment(None).items() if name != "PYTHONPATH"}
     return subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
-        env=environment(None),
+        env=own,
         capture_output=True,
         text=True,
         encoding="utf-8",

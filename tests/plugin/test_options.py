@@ -42,6 +42,9 @@ BAD = [
     ("limit", "-1", ["from 1", "'-1'"]),
     ("limit", "x", ["from 1", "'x'"]),
     ("limit", "1.5", ["from 1", "'1.5'"]),
+    *((option, "", ["empty"]) for option in ("limit", "shots", "seed", "compat", "timeout")),
+    *((option, "", ["empty"]) for option in ("retries", "api-base", "data", "results")),
+    *((option, "", ["empty"]) for option in ("dataset", "serializer", "param", "threshold")),
     ("shots", "-1", ["from 0", "'-1'"]),
     ("shots", "x", ["from 0"]),
     ("seed", "x", ["whole number"]),
@@ -112,6 +115,12 @@ def test_a_bad_ini_value_is_refused_too(bench, option):
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line]
     assert f"bench-{option}" in line
+
+
+def test_an_empty_ini_value_is_the_default(bench):
+    bench.pytester.makeini("[pytest]\nbench_limit =\nbench_timeout =\nbench_dataset =\n")
+    bench.run("--model=echo/any").assert_outcomes(passed=1, failed=2)
+    assert bench.facts()["limit"] is None
 
 
 def test_the_password_of_an_address_is_not_repeated(bench):

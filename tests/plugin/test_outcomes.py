@@ -267,6 +267,14 @@ def test_a_hostile_reply_in_a_plain_assert_is_harmless_too(bench, reply):
     assert_harmless(result.stdout.str())
 
 
+def test_a_hostile_reply_that_a_test_prints_is_harmless_too(bench):
+    bench.suite(plain("print(answer.text); assert 0"))
+    result = bench.run(f"--model={bench.script({'default': HOSTILE['title']})}", "--bench-limit=1")
+    result.assert_outcomes(failed=1)
+    assert r"\x1b]0;owned\x07" in result.outlines
+    assert_harmless(result.stdout.str())
+
+
 # Tests in users' own words
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from typing import Any
 import pytest
 
 from tests.support.openai_server import (
-    Behaviour,
     OpenAIServer,
     error,
     hang,
@@ -23,7 +23,7 @@ from tests.support.openai_server import (
     null_content,
     text,
 )
-from tests.support.runs import KEY, Run, Script, right, run_pytest
+from tests.support.runs import KEY, Run, Script, examples, right, run_pytest
 
 AT_ONCE = {"Retry-After": "0"}
 
@@ -93,46 +93,50 @@ WITHOUT = {
 """Case to reason, and words of the line that says so."""
 
 
-def faulty_plan() -> tuple[Script, dict[int, list[Behaviour]]]:
-    script = Script(FAULTS)
-    answers = [right(example) for example in script.examples]
-    plan: dict[int, list[Behaviour]] = {
-        1: [text("certainly not")],
-        2: [error(429, headers=AT_ONCE), text(answers[2])],
-        3: [error(429, headers=AT_ONCE)],
-        4: [error(500, headers=AT_ONCE), text(answers[4])],
-        5: [error(503, headers=AT_ONCE)],
-        6: [nonsense()],
-        7: [no_choices()],
-        8: [null_content()],
-        9: [text("", finish_reason="content_filter")],
-        10: [text(answers[10], finish_reason="length")],
-        11: [text(None, finish_reason="length")],
-        12: [error(401, f"Incorrect API key provided: {KEY}")],
-        13: [error(404, "no such model")],
-        15: [error(400, "too long", code="context_length_exceeded")],
-        16: [error(400, f"cannot read Authorization: Bearer {KEY}")],
-        17: [text("neither \x1b[31mthis\u202e\nnor that", usage=None)],
-    }
-    return Script(FAULTS, plan), plan
+def faulty_script() -> Script:
+    answers = [right(example) for example in examples(FAULTS)]
+    return Script(
+        FAULTS,
+        {
+            1: [text("certainly not")],
+            2: [error(429, headers=AT_ONCE), text(answers[2])],
+            3: [error(429, headers=AT_ONCE)],
+            4: [error(500, headers=AT_ONCE), text(answers[4])],
+            5: [error(503, headers=AT_ONCE)],
+            6: [nonsense()],
+            7: [no_choices()],
+            8: [null_content()],
+            9: [text("", finish_reason="content_filter")],
+            10: [text(answers[10], finish_reason="length")],
+            11: [text(None, finish_reason="length")],
+            12: [error(401, f"Incorrect API key provided: {KEY}")],
+            13: [error(404, "no such model")],
+            15: [error(400, "too long", code="context_length_exceeded")],
+            16: [error(400, f"cannot read Authorization: Bearer {KEY}")],
+            17: [text("neither \x1b[31mthis\u202e\nnor that", usage=None)],
+        },
+    )
+
+
+Faulty = dict[str, tuple[Run, Script]]
 
 
 @pytest.fixture(scope="module")
-def faulty_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Run, Script]]:
-    """The same cases and faults, alone and spread over two workers."""
-    runs = {}
-    for workers in ("0", "2"):
-        script, _ = faulty_plan()
+def faulty_runs(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
+    """The same cases and faults, alone and spread over two workers, both at the same time."""
+
+    def run(workers: str, folder: Path) -> tuple[Run, Script]:
+        script = faulty_script()
         with OpenAIServer(script) as server:
-            folder = tmp_path_factory.mktemp(f"faults{workers}")
-            run = run_pytest(folder, server, "-n", workers, "--bench-retries", "1", count=FAULTS)
-        runs[workers] = run, script
-    return runs
+            options = ("-n", workers, "--bench-retries", "1")
+            return run_pytest(folder, server, *options, count=FAULTS), script
+
+    folders = {workers: tmp_path_factory.mktemp(f"faults{workers}-") for workers in ("0", "2")}
+    with ThreadPoolExecutor() as threads:
+        return dict(zip(folders, threads.map(run, folders, folders.values()), strict=True))
 
 
-def test_a_fault_of_one_case_is_an_outcome_of_its_own(
-    faulty_runs: dict[str, tuple[Run, Script]],
-) -> None:
+def test_a_fault_of_one_case_is_an_outcome_of_its_own(faulty_runs: Faulty) -> None:
     run, script = faulty_runs["0"]
     assert run.exit_code == 1, run.output
     assert len(run.records) == FAULTS
@@ -154,9 +158,7 @@ def test_a_fault_of_one_case_is_an_outcome_of_its_own(
     assert set(script.asked.values()) == {1, 2}
 
 
-def test_the_terminal_says_each_reason_on_one_line(
-    faulty_runs: dict[str, tuple[Run, Script]],
-) -> None:
+def test_the_terminal_says_each_reason_on_one_line(faulty_runs: Faulty) -> None:
     run, _ = faulty_runs["0"]
     lines = [line for line in run.output.splitlines() if line.startswith("no answer (")]
     assert len(lines) == len(WITHOUT)
@@ -174,9 +176,7 @@ def test_the_terminal_says_each_reason_on_one_line(
     assert run.facts["prompt_tokens"] is None
 
 
-def test_two_workers_give_the_same_records(
-    faulty_runs: dict[str, tuple[Run, Script]],
-) -> None:
+def test_two_workers_give_the_same_records(faulty_runs: Faulty) -> None:
     alone, spread = faulty_runs["0"][0], faulty_runs["2"][0]
     assert spread.exit_code == 1, spread.output
 
@@ -216,41 +216,32 @@ def test_a_server_that_hangs(tmp_path: Path) -> None:
 # Faults that every case would meet
 
 
+AUTH = ("auth", "the API key is missing, wrong or not allowed")
+UNKNOWN = ("unknown_model", "knows no provider for the model name")
 WHOLE_RUN = {
-    "down": ("unreachable", "no connection; check that the server runs"),
-    "401": ("auth", "the API key is missing, wrong or not allowed"),
-    "403": ("auth", "the API key is missing, wrong or not allowed"),
-    "404": ("not_found", "unknown model or wrong address; check both"),
-    "quota": ("rate_limit", "quota is used up"),
-    "unknown-provider": ("unknown_model", "knows no provider for the model name"),
-    "unknown-model": ("unknown_model", "knows no provider for the model name"),
-    "no-key": ("auth", "the API key is missing, wrong or not allowed"),
+    "down": [("unreachable", "no connection; check that the server runs")],
+    "refused": [AUTH, AUTH, ("not_found", "unknown model or wrong address; check both")],
+    "unknown-provider": [UNKNOWN],
+    "unknown-model": [UNKNOWN],
+    "no-key": [AUTH],
 }
-
-
-def options(fault: str) -> dict[str, Any]:
-    return {
-        "unknown-provider": {"model": "nosuchprovider/x"},
-        "unknown-model": {"model": "certainly-no-model"},
-        "no-key": {"key": None},
-    }.get(fault, {})
+"""Fault to reason and words, one for each of the first cases or one for all."""
+OPTIONS: dict[str, dict[str, Any]] = {
+    "unknown-provider": {"model": "nosuchprovider/x"},
+    "unknown-model": {"model": "certainly-no-model"},
+    "no-key": {"key": None},
+}
 
 
 @pytest.mark.parametrize(
     ("fault", "workers"),
-    [
-        *((fault, "0") for fault in WHOLE_RUN),
-        *((fault, "2") for fault in ("down", "401", "unknown-provider")),
-    ],
+    [*((fault, "0") for fault in WHOLE_RUN), ("down", "2"), ("refused", "2"), ("no-key", "2")],
 )
 def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: str) -> None:
     count = 12
-    behaviour = text("never said")
-    if fault in {"401", "403", "404"}:
-        behaviour = error(int(fault), f"refused {KEY}")
-    if fault == "quota":
-        behaviour = error(429, "no money left", code="insufficient_quota")
-    with OpenAIServer(lambda _: behaviour) as server:
+    # Alone, the three statuses come one after the other: each counts, whichever it is.
+    statuses = iter([401, 403, 404] if workers == "0" else [401] * count)
+    with OpenAIServer(lambda _: error(next(statuses), f"refused {KEY}")) as server:
         address = closed_port() if fault == "down" else server.url
         if fault.startswith("unknown"):
             address = None  # with an address, every name is a model of that server
@@ -262,22 +253,29 @@ def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: 
             "--bench-retries",
             "0",
             count=count,
-            **options(fault),
+            **OPTIONS.get(fault, {}),
         )
-        assert server.calls == (len(run.records) if fault in {"401", "403", "404", "quota"} else 0)
+        # Without a connection, a known model or a key nothing is ever sent.
+        assert server.calls == (len(run.records) if fault == "refused" else 0)
     assert run.exit_code == 2, run.output
-    reason, words = WHOLE_RUN[fault]
-    assert {(record.outcome, record.reason) for record in run.records.values()} == {
-        ("no_answer", reason)
-    }
+    expected = WHOLE_RUN[fault] * (3 // len(WHOLE_RUN[fault]))
     if workers == "0":
-        assert len(run.records) == 3
+        assert [record.reason for record in run.records.values()] == [
+            reason for reason, _ in expected
+        ]
     else:
         # Three in one worker; the other has met up to three of its own.
         assert 3 <= len(run.records) <= 6
+        expected = WHOLE_RUN[fault][:1] * 3
+        assert {record.reason for record in run.records.values()} == {expected[0][0]}
+    assert {record.outcome for record in run.records.values()} == {"no_answer"}
     message = one_line(run.output, "stopped after 3 cases in a row without an answer: ")
-    assert words in message
-    assert f"no answer ({reason}): " in run.output
+    assert expected[-1][1] in message
+    lines = [line for line in run.output.splitlines() if line.startswith("no answer (")]
+    assert len(lines) == len(run.records)
+    for line, (reason, words) in zip(lines, expected, strict=False):
+        assert line.startswith(f"no answer ({reason}): ")
+        assert words in line
     assert "Traceback" not in run.output
     assert "INTERNALERROR" not in run.output
     facts = run.facts

@@ -18,7 +18,17 @@ from pytest_tablebench.datasets.starter import Starter
 from pytest_tablebench.results import Record, read_records, read_run
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 
-__all__ = ["KEY", "Process", "Run", "Script", "examples", "run_pytest", "start_pytest", "until"]
+__all__ = [
+    "KEY",
+    "Process",
+    "Run",
+    "Script",
+    "examples",
+    "right",
+    "run_pytest",
+    "start_pytest",
+    "until",
+]
 
 KEY = "sk-marked-5e1f0c77a2d94b36"
 """The API key of every run; it must never be seen again."""
@@ -44,6 +54,7 @@ def examples(count: int) -> list[Example]:
 
 
 def right(example: Example) -> str:
+    """A reply that answers the example."""
     return ", ".join(example.references)
 
 

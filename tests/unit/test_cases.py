@@ -62,3 +62,10 @@ def test_short_names_that_look_alike_are_numbered_inside_the_limit():
     assert len(set(short.values())) == 12
     assert max(map(len, short.values())) == 20
     assert short[texts[0]] == "m" * 20
+
+
+def test_ids_stay_short_when_every_name_is_long():
+    long = ["n" * 200, "n" * 199 + "m"]
+    _, node_ids = cross("toy", long, long, long, long)
+    assert len(set(node_ids)) == 16
+    assert max(map(len, node_ids)) < 100

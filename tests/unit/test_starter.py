@@ -284,7 +284,7 @@ def test_prompt_shows_title_table_and_question(source):
     parts = Starter().prompt(example, lambda table: f"<{table.name}>")
     assert parts.source == (
         "Title: Listed food companies of the Norvale exchange, 2023\n"
-        "Table:\n<fin-01>\n\nQuestion: What is the Founded of Lakeshore Creamery?\n"
+        "Table:\n<fin-01>\n\nQuestion: What is given as Founded for Lakeshore Creamery?\n"
     )
     assert parts.target_prefix == "Answer: "
     assert "comma and a space" in parts.instruction

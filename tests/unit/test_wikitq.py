@@ -87,7 +87,7 @@ def test_a_stray_quote_swallows_what_follows_as_the_published_reader_does(tmp_pa
 
 
 def test_a_quote_inside_a_cell_is_text(tmp_path: Path) -> None:
-    assert shown(tmp_path, 'A\n5\'11"\n') == Table(["A"], [["5'11\""]])
+    assert shown(tmp_path, "A\n5'11\"\n") == Table(["A"], [["5'11\""]])
 
 
 def test_repeated_and_empty_header_cells(tmp_path: Path) -> None:
@@ -190,9 +190,7 @@ GOOD = "q-9\tWhich ship is new?\tcsv/1-csv/1.csv\tTern"
         (f"q-2\tWhich?\t{'a' * 5000}.csv\tGull", ["field 'context'"]),
     ],
 )
-def test_a_bad_row_is_named_and_the_others_stay(
-    tmp_path: Path, row: str, words: list[str]
-) -> None:
+def test_a_bad_row_is_named_and_the_others_stay(tmp_path: Path, row: str, words: list[str]) -> None:
     tables = {"csv/9-csv/latin.tsv": b"A\n\xe4\n", "csv/9-csv/none.tsv": ""}
     upstream.wikitq(tmp_path, test=[upstream.WIKITQ_TEST[0], row, GOOD], tables=tables)
     (tmp_path / "csv/9-csv/dir.tsv").mkdir()
@@ -220,9 +218,7 @@ def test_a_bad_row_of_the_pool_is_named_too(tmp_path: Path) -> None:
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside.tsv"
     outside.write_text("secret\n1\n", encoding="utf-8")
-    folder = upstream.wikitq(
-        tmp_path / "wikitq", test=["q-1\tWhich?\tcsv/9-csv/link.csv\t1", GOOD]
-    )
+    folder = upstream.wikitq(tmp_path / "wikitq", test=["q-1\tWhich?\tcsv/9-csv/link.csv\t1", GOOD])
     (folder / "csv/9-csv").mkdir()
     try:
         (folder / "csv/9-csv/link.tsv").symlink_to(outside)

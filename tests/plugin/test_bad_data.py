@@ -1,0 +1,335 @@
+"""What a run says and does where a dataset's files are missing, foreign or damaged."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.results import Record, read_records, read_run
+from tests.support import upstream
+
+SUITE = """
+import pytest
+
+from pytest_tablebench.assertions import assert_accuracy, assert_exact_match, assert_token_f1
+
+
+@pytest.mark.tablebench("wikitq")
+def test_wikitq(case, answer):
+    assert_token_f1(case, answer)
+
+
+@pytest.mark.tablebench("tabfact")
+def test_tabfact(case, answer):
+    assert_accuracy(case, answer)
+"""
+CLONES = {
+    "wikitq": "git clone --depth 1 https://github.com/ppasupat/WikiTableQuestions",
+    "tabfact": "git clone --depth 1 https://github.com/wenhuchen/Table-Fact-Checking",
+}
+
+
+class Place:
+    """A folder with a suite over both datasets, and a model that says `Gull` to everything."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.root = pytester.path
+        self.data = self.root / "data"
+        self.data.mkdir()
+        pytester.makepyfile(SUITE)
+        (self.root / "gull.jsonl").write_text('{"default": "Gull"}\n', encoding="utf-8")
+
+    def wikitq(self, **files: object) -> Path:
+        return upstream.wikitq(self.data / "wikitq", **files)  # type: ignore[arg-type]
+
+    def tabfact(self, **files: object) -> Path:
+        return upstream.tabfact(self.data / "tabfact", **files)  # type: ignore[arg-type]
+
+    def run(self, *arguments: str, grid: str = "csv") -> pytest.RunResult:
+        return self.pytester.runpytest_inprocess(
+            "-p", "no:cacheprovider", "--model", "tablebench/scripted:gull.jsonl",
+            "--bench-data", "data", "--bench-results", "run", "--bench-serializer", grid,
+            "--bench-perturbation", "none", "--bench-shots", "1", *arguments,
+        )  # fmt: skip
+
+    @property
+    def records(self) -> list[Record]:
+        return list(read_records(self.root / "run"))
+
+    def problems(self, dataset: str) -> list[str]:
+        found: list[str] = read_run(self.root / "run")["datasets"][dataset]["problems"]
+        return found
+
+
+@pytest.fixture
+def place(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setenv("COLUMNS", "400")
+    return Place(pytester)
+
+
+def outcomes(result: pytest.RunResult) -> dict[str, int]:
+    return result.parseoutcomes()
+
+
+# Not there
+
+
+def test_a_dataset_that_is_not_there_is_skipped_with_the_command(place: Place) -> None:
+    place.wikitq()
+    result = place.run()
+    assert outcomes(result) == {"passed": 1, "failed": 1, "skipped": 1}
+    [line] = [line for line in result.outlines if line.startswith("tabfact: skipped")]
+    assert CLONES["tabfact"] in line
+    assert str(place.data / "tabfact") in line
+    assert {record.dataset for record in place.records} == {"wikitq"}
+
+
+def test_without_any_data_nothing_runs_and_nothing_is_kept(place: Place) -> None:
+    result = place.run("-rs")
+    assert outcomes(result) == {"skipped": 2}
+    for dataset, command in CLONES.items():
+        [line] = [line for line in result.outlines if line.startswith(f"{dataset}: skipped")]
+        assert command in line
+    assert result.ret == 0
+    assert not (place.root / "run").exists()
+
+
+@pytest.mark.parametrize("dataset", CLONES)
+def test_a_missing_dataset_that_was_asked_for_is_an_error(place: Place, dataset: str) -> None:
+    result = place.run("--bench-dataset", dataset)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    output = result.stdout.str()
+    assert f"test_{dataset}: no data in {place.data / dataset}" in output
+    assert CLONES[dataset] in output
+    assert "Traceback" not in output
+    assert not (place.root / "run" / "records.jsonl").exists()
+
+
+def test_a_data_folder_that_is_not_there_is_a_usage_error(place: Place) -> None:
+    result = place.run("--bench-data", "nowhere")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "--bench-data" in result.stderr.str()
+    assert "nowhere" in result.stderr.str()
+
+
+def test_a_data_folder_that_is_a_file_is_a_usage_error(place: Place) -> None:
+    result = place.run("--bench-data", "gull.jsonl")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "is no folder" in result.stderr.str()
+
+
+# There, and not the dataset
+
+
+@pytest.mark.parametrize(
+    ("gone", "dataset"),
+    [
+        ("wikitq/data/random-split-1-train.tsv", "wikitq"),
+        ("wikitq/data/pristine-unseen-tables.tsv", "wikitq"),
+        ("tabfact/tokenized_data/test_examples.json", "tabfact"),
+    ],
+)
+def test_half_a_copy_is_an_error_and_no_skip(place: Place, gone: str, dataset: str) -> None:
+    place.wikitq()
+    place.tabfact()
+    (place.data / gone).unlink()
+    result = place.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    [line] = [line for line in result.outlines if f"test_{dataset}: " in line and "lacks" in line]
+    assert gone.partition("/")[2] in line
+    assert "half copied" in line
+    assert CLONES[dataset] in line
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_the_folder_of_another_dataset_is_an_error(place: Place) -> None:
+    upstream.tabfact(place.data / "wikitq")
+    place.tabfact()
+    result = place.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*test_wikitq: * lacks *another dataset's folder*"])
+
+
+def test_another_header_is_an_error(place: Place) -> None:
+    place.wikitq(header="id\tquestion\ttable\tanswer")
+    result = place.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*pristine-unseen-tables.tsv: the first line must be id utter*"])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"1-1.html.csv": [["a"', "*test_examples.json: not valid JSON*fetch the file again*"),
+        ([1], "*test_examples.json: must hold an object*not a list*is this TabFact*"),
+    ],
+)
+def test_damaged_json_is_an_error(place: Place, content: object, words: str) -> None:
+    place.tabfact(test=content)
+    result = place.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([words])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_dataset_without_one_usable_row_is_an_error(place: Place) -> None:
+    place.wikitq(test=["q-1\tWhich?\tcsv/1-csv/1.csv"])
+    result = place.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*'wikitq': no usable example*row 2, field 'row': has 3 fields*"])
+
+
+# Bad rows
+
+
+BAD = [
+    "q-2\tWhich?\tcsv/1-csv/1.csv",
+    "\tWhich?\tcsv/1-csv/1.csv\tGull",
+    "q-1\tWhich?\tcsv/1-csv/1.csv\tGull",
+    "q-3\tWhich?\tcsv/1-csv/99.csv\tGull",
+    "q-4\tWhich?\t../../etc/passwd\tGull",
+    "q-5\tWhich?\tcsv/9-csv/latin.csv\tGull",
+    "q-6\tWhich?\tcsv/9-csv/none.csv\tGull",
+]
+
+
+def test_bad_rows_are_counted_shown_and_kept_and_the_others_run(place: Place) -> None:
+    first, last = upstream.WIKITQ_TEST
+    place.wikitq(
+        test=[first, *BAD, last],
+        tables={"csv/9-csv/latin.tsv": b"A\n\xe4\n", "csv/9-csv/none.tsv": ""},
+    )
+    result = place.run("--bench-dataset", "wikitq")
+    assert outcomes(result) == {"passed": 1, "failed": 1, "deselected": 1}
+    assert [record.example_id for record in place.records] == ["q-1", "q-2"]
+    problems = place.problems("wikitq")
+    assert len(problems) == len(BAD)
+    for number, problem in zip(
+        sorted(range(3, 3 + len(BAD))), sorted(problems, key=_row), strict=True
+    ):
+        assert problem.startswith(f"data/pristine-unseen-tables.tsv, row {number}, field '")
+    output = result.stdout.str()
+    assert f"wikitq: {len(BAD)} bad rows left out:" in output
+    assert "  ... and 2 more (all of them in run.json)" in output
+    for problem in problems[:5]:
+        assert problem in output
+
+
+def _row(problem: str) -> int:
+    return int(problem.split(", row ")[1].split(",")[0])
+
+
+def test_one_bad_entry_of_tabfact(place: Place) -> None:
+    place.tabfact(
+        test={
+            "1-1.html.csv": [["gull is older than tern"], [1], ""],
+            "1-2.html.csv": [["the lower mill has 3 wheels"], [1, 0], ""],
+        }
+    )
+    result = place.run("--bench-dataset", "tabfact")
+    assert outcomes(result) == {"failed": 1, "deselected": 1}
+    assert "tabfact: 1 bad row left out:" in result.stdout.str()
+    [problem] = place.problems("tabfact")
+    assert problem == (
+        "tokenized_data/test_examples.json, row 2, field 'labels': 2 for 1 statements"
+    )
+
+
+def test_bad_rows_of_the_pool_are_in_the_run(place: Place) -> None:
+    # The pool is opened by the first case that shows a demonstration.
+    place.wikitq(train=[*upstream.WIKITQ_TRAIN, "t-3\tWhich?\tcsv/1-csv/99.csv\tOld"])
+    place.run("--bench-dataset", "wikitq")
+    [problem] = place.problems("wikitq")
+    assert problem.startswith("data/random-split-1-train.tsv, row 4, field 'context': ")
+
+
+def test_text_of_a_dataset_takes_no_effect_on_the_terminal(place: Place) -> None:
+    place.wikitq(
+        test=[*upstream.WIKITQ_TEST, "q-3\tWhich?\tcsv/\x1b[31mred.csv\tGull"],
+    )
+    result = place.run("--bench-dataset", "wikitq")
+    assert "1 bad row left out" in result.stdout.str()
+    assert "\x1b" not in result.stdout.str()
+
+
+# Odd tables
+
+
+def test_a_table_that_a_format_cannot_hold_is_no_answer_in_that_format_alone(place: Place) -> None:
+    # spec torr.md section 5: a row longer than its header stops json (IndexError) and df
+    # (ValueError); the other five write ragged rows as they are.
+    place.wikitq(
+        test=["q-1\tWhich?\tcsv/9-csv/ragged.csv\tGull"],
+        tables={"csv/9-csv/ragged.tsv": "Ship\tYear\nGull\t1901\textra\n"},
+    )
+    formats = "html,csv,json,markdown,indexed_row_major,df,concat"
+    result = place.run("--bench-dataset", "wikitq", grid=formats)
+    found = {record.serializer: record for record in place.records}
+    assert set(found) == set(formats.split(","))
+    lost = {name for name, record in found.items() if record.outcome == "no_answer"}
+    assert lost == {"json", "df"}
+    for name, record in found.items():
+        if name in lost:
+            assert (record.reason, record.score) == ("unusable_table", None)
+        else:
+            assert (record.outcome, record.score) == ("right", 1.0)
+    assert outcomes(result) == {
+        "passed": 5,
+        "errors": 2,
+        "deselected": 1,
+    }
+    assert "no answer by reason: unusable_table 2" in result.stdout.str()
+    assert "csv/9-csv/ragged.tsv" in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    "table", ["Ship\tShip\nGull\tTern\n", "Ship\tYear\n", 'Ship\tYear\n"Gull\nand\tTern"\t1901\n']
+)
+def test_odd_tables_never_break_a_run(place: Place, table: str) -> None:
+    place.wikitq(
+        test=["q-1\tWhich?\tcsv/9-csv/odd.csv\tGull", upstream.WIKITQ_TEST[1]],
+        tables={"csv/9-csv/odd.tsv": table},
+    )
+    place.run(
+        "--bench-dataset", "wikitq",
+        "--bench-perturbation", "none,shuffle_rows,shuffle_cols,transpose,insert_empty_rows",
+        grid="html,csv,json,markdown,indexed_row_major,df,concat",
+    )  # fmt: skip
+    records = place.records
+    assert len(records) == 2 * 35
+    assert {record.reason for record in records} <= {None, "unusable_table"}
+    sound = [record for record in records if record.example_id == "q-2"]
+    assert {record.outcome for record in sound} == {"wrong"}
+    lost = Counter(record.perturbation for record in records if record.reason is not None)
+    # All but csv refuse a table without rows; two inserted rows are rows, and so are the
+    # columns that a transposition turns into rows.
+    without_rows = table.count("\n") == 1
+    assert lost == ({"none": 6, "shuffle_rows": 6, "shuffle_cols": 6} if without_rows else {})
+    assert {record.serializer for record in records if record.reason is None} == {
+        record.serializer for record in sound
+    }
+
+
+@pytest.mark.parametrize("target", ["None", "NaN", "NA"])
+def test_words_for_missing_values_are_answers(place: Place, target: str) -> None:
+    (place.root / "gull.jsonl").write_text(json.dumps({"default": target}), encoding="utf-8")
+    place.wikitq(
+        test=[f"q-1\tWhich?\tcsv/1-csv/1.csv\t{target}"],
+        train=[f"t-1\tWhat?\tcsv/1-csv/1.csv\t{target}"],
+    )
+    assert outcomes(place.run("--bench-dataset", "wikitq")) == {"passed": 1, "deselected": 1}
+    [record] = place.records
+    assert (record.references, record.prediction) == ([target], [target])
+
+
+def test_more_shots_than_examples(place: Place) -> None:
+    place.wikitq()
+    result = place.run("--bench-dataset", "wikitq", "--bench-shots", "3")
+    assert outcomes(result) == {"errors": 2, "deselected": 1}
+    line = "3 demonstrations asked for, but only 2 are there; lower --bench-shots"
+    assert line in result.stdout.str()
+    assert {record.reason for record in place.records} == {"unusable_data"}

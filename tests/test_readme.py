@@ -1,0 +1,252 @@
+"""Every command and figure of the README, run as it stands there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.cases import cross
+from pytest_tablebench.perturbations import GRID
+from pytest_tablebench.registry import builtin_registry
+from pytest_tablebench.reports.terminal import summary_lines
+from pytest_tablebench.results import Cell, read_records, summarize
+from pytest_tablebench.runner import Runner
+from pytest_tablebench.serializers import SERIALIZERS
+from pytest_tablebench.settings import Settings
+from tests.support.openai_server import OpenAIServer, text
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT.joinpath("README.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line.removeprefix("$ ")
+    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    for line in block.splitlines()
+]
+PYTHON_BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+SMALL = "--bench-limit=1 --bench-serializer=html --bench-perturbation=none"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of the project, so that what runs leave behind stays out of it."""
+    folder = tmp_path / "checkout"
+    skipped = shutil.ignore_patterns(".*", "__pycache__", "tablebench-results", "dist", "build")
+    shutil.copytree(ROOT, folder, ignore=skipped)
+    # The suites as an installed package has them.
+    installed = tmp_path / "site/pytest_tablebench"
+    shutil.copytree(ROOT / "pytest_tablebench", installed, ignore=skipped)
+    shutil.copytree(ROOT / "suites", installed / "suites", ignore=skipped)
+    return folder
+
+
+def run(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    bin_folder = Path(sys.executable).parent
+    keep = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    keep = {key: value for key, value in keep.items() if key not in {"MAKEFLAGS", "MAKELEVEL"}}
+    path = f"{bin_folder}{os.pathsep}{os.environ['PATH']}"
+    arguments = shlex.split(command)
+    if "*" in command:
+        arguments = [
+            part
+            for argument in arguments
+            for part in (sorted(map(str, folder.glob(argument))) if "*" in argument else [argument])
+        ]
+    found = shutil.which(arguments[0], path=path)
+    assert found is not None, f"{arguments[0]} is not installed"
+    return subprocess.run(
+        [found, *arguments[1:]],
+        cwd=folder,
+        env=keep | {"PATH": path, "XDG_CACHE_HOME": str(folder / "cache")} | environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+
+
+def records(folder: Path) -> list[object]:
+    (found,) = (folder / "tablebench-results").iterdir()
+    return list(read_records(found))
+
+
+def test_every_command_is_known_here() -> None:
+    tested = {*MAKE, *PLAIN, *API, *OLLAMA, *SERVER, *INSTALLED, *OWN, *REPORT}
+    assert set(COMMANDS) == tested
+    assert len(COMMANDS) == len(set(COMMANDS))
+
+
+MAKE = {"make bench": ["--bench-limit=1"], "make test": ["--collect-only", "-qq"]}
+
+
+@pytest.mark.parametrize("command", MAKE)
+def test_make(command: str, checkout: Path) -> None:
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    # The environment these tests run in stands for the one that make would install.
+    stamp = checkout / "installed"
+    stamp.touch()
+    environment = {"VENV": sys.prefix, "STAMP": str(stamp), "WORKERS": "1"}
+    done = run(command, checkout, ARGS=" ".join(MAKE[command]), **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    if command == "make bench":
+        assert len(records(checkout)) == 35
+        assert "tablebench: tablebench/lexical" in done.stdout
+
+
+PLAIN = {
+    # command: exit codes, cases
+    "pytest --bench-limit 20 --bench-serializer html,csv --bench-perturbation none,transpose": 80,
+    'pytest --bench-dataset starter -k "argmax and markdown" -x': None,
+    'pytest "suites/test_starter.py::test_starter[fin-01-lookup-1-html-none]"': 1,
+    "pytest -m starter --collect-only -q": 0,
+    "tablebench list": 0,
+}
+
+
+@pytest.mark.parametrize("command", PLAIN)
+def test_command_without_a_model_of_ones_own(command: str, checkout: Path) -> None:
+    done = run(command, checkout)
+    assert done.returncode in {0, 1}, done.stdout + done.stderr
+    cases = PLAIN[command]
+    if cases == 0:
+        assert not (checkout / "tablebench-results").exists()
+        assert "starter" in done.stdout
+    elif cases is None:
+        assert 1 <= len(records(checkout)) <= 75  # 15 questions of the kind, 5 arrangements
+    else:
+        assert len(records(checkout)) == cases
+
+
+API = ["pytest --model gpt-4o -n 16"]
+SERVER = [
+    "pytest --model hosted_vllm/Qwen/Qwen2.5-7B-Instruct --bench-api-base http://localhost:8000/v1"
+]
+
+
+@pytest.mark.parametrize("command", [*API, *SERVER])
+def test_command_with_an_openai_server(command: str, checkout: Path) -> None:
+    with OpenAIServer() as server:
+        server.always(text("1969"))
+        done = run(
+            command.replace("http://localhost:8000/v1", server.url),
+            checkout,
+            PYTEST_ADDOPTS=SMALL,
+            OPENAI_API_KEY="sk-none",
+            OPENAI_BASE_URL=server.url,
+            OPENAI_API_BASE=server.url,
+        )
+        assert server.calls == 1, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    (record,) = records(checkout)
+    assert (record.outcome, record.raw) == ("right", "1969")
+
+
+OLLAMA = ["pytest --model ollama/llama3.2"]
+
+
+@contextmanager
+def ollama(reply: str) -> Iterator[str]:
+    """A server that speaks as much of Ollama's own protocol as a generation takes."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            body: dict[str, object] = {"model": "llama3.2", "response": reply, "done": True}
+            body |= {"done_reason": "stop", "prompt_eval_count": 9, "eval_count": 2}
+            body |= {"message": {"role": "assistant", "content": reply}}
+            content = json.dumps(body).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize("command", OLLAMA)
+def test_command_with_ollama(command: str, checkout: Path) -> None:
+    with ollama("1969") as url:
+        done = run(command, checkout, PYTEST_ADDOPTS=SMALL, OLLAMA_API_BASE=url)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (record,) = records(checkout)
+    assert (record.outcome, record.raw) == ("right", "1969")
+
+
+INSTALLED = ["pytest --pyargs pytest_tablebench.suites --model tablebench/lexical"]
+
+
+@pytest.mark.parametrize("command", INSTALLED)
+def test_command_with_the_installed_suites(command: str, checkout: Path) -> None:
+    elsewhere = checkout.parent / "elsewhere"
+    elsewhere.mkdir()
+    site = str(checkout.parent / "site")
+    done = run(command, elsewhere, PYTEST_ADDOPTS=SMALL, PYTHONPATH=site)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(records(elsewhere)) == 1
+
+
+OWN = ["pytest test_prices.py --model tablebench/lexical"]
+
+
+@pytest.mark.parametrize("command", OWN)
+def test_suite_of_ones_own(command: str, tmp_path: Path) -> None:
+    conftest, suite = PYTHON_BLOCKS
+    (tmp_path / "conftest.py").write_text(conftest, encoding="utf-8")
+    (tmp_path / "test_prices.py").write_text(suite, encoding="utf-8")
+    done = run(command, tmp_path)
+    assert done.returncode in {0, 1}, done.stdout + done.stderr
+    assert len(records(tmp_path)) == 2 * 35
+    assert "prices" in done.stdout
+
+
+REPORT = ["tablebench report tablebench-results/*"]
+
+
+@pytest.mark.parametrize("command", REPORT)
+def test_report(command: str, checkout: Path) -> None:
+    first = run("pytest suites/test_starter.py", checkout, PYTEST_ADDOPTS="--bench-limit=2")
+    done = run(command, checkout)
+    assert done.returncode == 0, done.stderr
+    (row,) = (line for line in first.stdout.splitlines() if line.startswith("starter   "))
+    assert row in done.stdout
+
+
+def test_the_table_shown_is_what_the_run_gives() -> None:
+    """The whole embedded run, without pytest around it."""
+    runner = Runner(Settings(), builtin_registry())
+    dataset = runner.registry.datasets["starter"]
+    ids = runner.source("starter").example_ids(dataset.limit)
+    cases, _ = cross("starter", ids, list(SERIALIZERS), GRID, ["tablebench/lexical"])
+    cells = []
+    for case in cases:
+        run_ = runner.start(case)
+        value = run_.judge(run_.ask())
+        place = case.example_id, case.serializer, case.perturbation
+        cells.append(Cell("starter", "starter", *place, value, value >= run_.threshold, None))
+    for line in summary_lines(summarize(cells)):
+        assert line.strip() in README
