@@ -20,7 +20,7 @@ STAMP ?= $(VENV)/.installed
 
 # Wrong answers are the result of a run, not an error of it: pytest's exit code 1 is fine here.
 bench: $(STAMP)
-	$(BIN)/python -m pytest --model $(MODEL) $(if $(DATA),--bench-data $(DATA)) $(ARGS) || test $$? -eq 1
+	$(BIN)/python -m pytest --model $(MODEL) $(if $(DATA),--bench-data=$(DATA)) $(ARGS) || test $$? -eq 1
 
 test: $(STAMP) check
 	$(BIN)/python -m pytest tests -n $(WORKERS) $(ARGS)

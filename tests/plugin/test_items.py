@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.support.toy_bench import ADA, BO, CY, SUITE
+from tests.support.toy_bench import ADA, BO, CY, SUITE, read_lines
 
+ROOT = Path(__file__).resolve().parents[2]
 STARTER = SUITE.replace('"toy"', '"starter"').replace("test_toy", "test_starter")
 MARKED = """
 import pytest
@@ -453,3 +457,30 @@ def test_a_name_registered_twice_is_said_before_anything_runs(bench):
 def test_all_examples_are_the_ones_of_the_data(bench):
     bench.data(toy=[CY, ADA])
     assert collected(bench) == ["cy-html-none", "ada-html-none"]
+
+
+@pytest.mark.parametrize("written", ["--bench-data {}", "--bench-data={}"])
+def test_a_data_folder_elsewhere_does_not_bring_in_other_tests(tmp_path, written):
+    """Pytest takes a value it does not know yet for a path, and so misses the configuration."""
+    root, data = tmp_path / "project", tmp_path / "elsewhere/data"
+    data.mkdir(parents=True)
+    shutil.copytree(ROOT / "suites", root / "suites")
+    for name in ("conftest.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, root)
+    (root / "tests").mkdir()
+    (root / "tests/test_own.py").write_text("def test_own(): pass")
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    command = [sys.executable, "-m", "pytest", *written.format("../elsewhere/data").split()]
+    done = subprocess.run(
+        [*command, "--bench-limit=1", "--bench-serializer=csv", "--bench-perturbation=none"],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert "test_own" not in done.stdout
+    [run] = (root / "tablebench-results").iterdir()
+    assert len(read_lines(run / "records.jsonl")) == 1
+    assert ("write paths behind an equals sign" in done.stdout) is ("=" not in written)
