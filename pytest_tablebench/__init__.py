@@ -14,6 +14,9 @@ if TYPE_CHECKING:
         WrongAnswer,
         assert_accuracy,
         assert_exact_match,
+        assert_label_f1,
+        assert_program_accuracy,
+        assert_rouge,
         assert_score,
         assert_token_f1,
     )
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     )
     from pytest_tablebench.metrics import Score, postprocess, score
     from pytest_tablebench.perturbations import perturb
+    from pytest_tablebench.results import analyse
     from pytest_tablebench.scoring import score_answer
     from pytest_tablebench.serializers import serialize
     from pytest_tablebench.table import Table
@@ -41,8 +45,12 @@ __all__ = [
     "TableBenchError",
     "TableError",
     "WrongAnswer",
+    "analyse",
     "assert_accuracy",
     "assert_exact_match",
+    "assert_label_f1",
+    "assert_program_accuracy",
+    "assert_rouge",
     "assert_score",
     "assert_token_f1",
     "perturb",
@@ -57,6 +65,9 @@ _HOMES = {
         "WrongAnswer",
         "assert_accuracy",
         "assert_exact_match",
+        "assert_label_f1",
+        "assert_program_accuracy",
+        "assert_rouge",
         "assert_score",
         "assert_token_f1",
     ),
@@ -70,6 +81,7 @@ _HOMES = {
     ),
     "metrics": ("Score", "postprocess", "score"),
     "perturbations": ("perturb",),
+    "results": ("analyse",),
     "scoring": ("score_answer",),
     "serializers": ("serialize",),
     "table": ("Table",),

@@ -13,6 +13,9 @@ __all__ = [
     "WrongAnswer",
     "assert_accuracy",
     "assert_exact_match",
+    "assert_label_f1",
+    "assert_program_accuracy",
+    "assert_rouge",
     "assert_score",
     "assert_token_f1",
 ]
@@ -48,6 +51,24 @@ def assert_token_f1(case: CaseRun, answer: Answer) -> None:
 def assert_accuracy(case: CaseRun, answer: Answer) -> None:
     """Assert that the reply is the expected label."""
     assert_score(case, answer, part="accuracy")
+
+
+def assert_label_f1(case: CaseRun, answer: Answer) -> None:
+    """Assert that micro F1 between the reply's labels and the expected ones reaches the threshold.
+
+    At the threshold 1.0: all expected labels, in any order, and (in `fixed`) no other.
+    """
+    assert_score(case, answer, part="f1_micro")
+
+
+def assert_program_accuracy(case: CaseRun, answer: Answer) -> None:
+    """Assert that the reply is a program with the same meaning as the gold program."""
+    assert_score(case, answer, part="program_accuracy")
+
+
+def assert_rouge(case: CaseRun, answer: Answer) -> None:
+    """Assert that ROUGE-L between reply and best reference reaches the threshold."""
+    assert_score(case, answer, part="rougeL")
 
 
 def failure_text(case: CaseRun, answer: Answer, value: float) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from pytest_tablebench.names import slug
+from pytest_tablebench.seeds import seeded_random
 
-__all__ = ["Case", "case_ids", "cross"]
+__all__ = ["Case", "case_ids", "cross", "draw_configurations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +34,31 @@ def cross(
     serializers: Sequence[str],
     perturbations: Sequence[str],
     models: Sequence[str],
+    *,
+    per_example: int | None = None,
+    seed: int = 0,
 ) -> tuple[list[Case], list[str]]:
     """Return the cases of a dataset and their node ids, in an order every process repeats.
 
     All configurations of an example follow each other, those of one perturbation together:
-    its table is then read and perturbed once.
+    its table is then read and perturbed once. With `per_example` each example has so many of
+    them, drawn by `draw_configurations`; all models are asked the same ones.
     """
     examples = case_ids(example_ids, 34)
     # The parts are spelled out once and shared by all cases, not built for each.
     formats = case_ids(serializers, 18)
     changes = case_ids(perturbations, 24)
     names = case_ids(models, 20, digest=False) if len(models) > 1 else {models[0]: ""}
+    grid = [(change, written) for change in perturbations for written in serializers]
+    drawn: Iterable[frozenset[tuple[str, str]] | None] = repeat(None)
+    if per_example is not None:
+        drawn = draw_configurations(dataset, len(examples), grid, per_example, seed=seed)
     cases, node_ids = [], []
-    for example_id, example in examples.items():
+    for (example_id, example), chosen in zip(examples.items(), drawn, strict=False):
         for perturbation, change in changes.items():
             for serializer, written in formats.items():
+                if chosen is not None and (perturbation, serializer) not in chosen:
+                    continue
                 for model, name in names.items():
                     tail = f"/{name}" if name else ""
                     case_id = f"{dataset}/{example}/{written}/{change}{tail}"
@@ -55,6 +67,34 @@ def cross(
                     )
                     node_ids.append(f"{example}-{written}-{change}{'-' + name if name else ''}")
     return cases, node_ids
+
+
+def draw_configurations(
+    dataset: str,
+    examples: int,
+    grid: Sequence[tuple[str, str]],
+    count: int,
+    *,
+    seed: int = 0,
+) -> Iterator[frozenset[tuple[str, str]]]:
+    """Yield, for each example in order, `count` different ones of the grid's configurations.
+
+    The grid is dealt out like a pack of cards, shuffled anew when it is used up, so that all
+    configurations are used equally often up to one. The draw is seeded by the dataset's name
+    and `seed`; fewer examples get the same ones. `count` is at most the grid's size.
+    """
+    draw = seeded_random(f"configurations/{dataset}", seed=42 + seed)
+    pack: list[tuple[str, str]] = []
+    for _ in range(examples):
+        hand, pack = pack[:count], pack[count:]
+        if len(hand) < count:
+            pack = list(grid)
+            draw.shuffle(pack)
+            # What the example holds from the old pack must not be dealt to it again.
+            pack.sort(key=lambda configuration: configuration in hand)
+            missing = count - len(hand)
+            hand, pack = hand + pack[:missing], pack[missing:]
+        yield frozenset(hand)
 
 
 def case_ids(texts: Iterable[str], limit: int, *, digest: bool = True) -> dict[str, str]:

@@ -27,9 +27,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     listing.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
     listing.set_defaults(run=lambda given: _list(given.bench_data))
 
-    report = commands.add_parser("report", help="the table of a run, finished or cut off")
-    report.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run folder")
-    report.set_defaults(run=lambda given: _report(given.runs))
+    report = commands.add_parser(
+        "report", help="tables, figures and leaderboard of runs, finished or cut off"
+    )
+    report.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="run folder, or a folder of them"
+    )
+    report.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder of the report. Default: RUN/report, tablebench-report for several runs",
+    )
+    report.add_argument("--no-plots", action="store_true", help="tables only, no figures")
+    report.set_defaults(run=lambda given: _report(given.runs, given.out, not given.no_plots))
+
+    pulling = commands.add_parser("pull", help="download datasets, or what is missing of them")
+    pulling.add_argument("names", nargs="+", metavar="NAME", help="dataset, as `list` shows it")
+    pulling.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
+    pulling.set_defaults(run=lambda given: _pull(given.names, given.bench_data))
 
     given = parser.parse_args(arguments)
     # A terminal that cannot show a character gets an escape for it instead of a traceback.
@@ -44,7 +60,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _pull(names: Sequence[str], data: Path | None) -> None:
+    from pytest_tablebench.datasets.pull import pull
+    from pytest_tablebench.settings import Settings
+
+    def say(line: str) -> None:
+        print(printable(line), flush=True)
+
+    try:
+        pull(names, Settings(data=data).data_folder(), say=say)
+    except KeyboardInterrupt:
+        raise DataError("interrupted; the same command goes on from here") from None
+
+
 def _list(data: Path | None) -> None:
+    from pytest_tablebench.datasets._files import fetch_command
     from pytest_tablebench.perturbations import GRID
     from pytest_tablebench.registry import builtin_registry
     from pytest_tablebench.settings import Settings
@@ -54,10 +84,10 @@ def _list(data: Path | None) -> None:
     print(f"datasets (data folder {folder})")
     for name, dataset in registry.datasets.items():
         try:
-            dataset.open(folder / name)
+            dataset.open(folder / dataset.folder)
             state = "there"
         except DataMissing:
-            state = f"missing; get it with: {dataset.get.format(folder=folder / name)}"
+            state = f"missing; get it with: {fetch_command(dataset.get, folder / dataset.folder)}"
         except DataError as error:
             state = f"unusable; {printable(str(error))}"
         print(f"  {name:<12} {dataset.benchmark:<8} {state}")
@@ -67,16 +97,17 @@ def _list(data: Path | None) -> None:
     print("built-in models\n  tablebench/lexical tablebench/scripted:FILE")
 
 
-def _report(runs: Sequence[Path]) -> None:
+def _report(paths: Sequence[Path], out: Path | None, plots: bool) -> None:
+    from pytest_tablebench.reports.paper import load_runs, report_lines, write_report
     from pytest_tablebench.reports.terminal import summary_lines
-    from pytest_tablebench.results import read_records, read_run, summarize
+    from pytest_tablebench.results import summarize
 
-    for folder in runs:
-        run = read_run(folder)
-        records = list(read_records(folder))
-        planned = run.get("cases_planned")
-        print(f"{printable(str(run.get('model')))}  ({printable(str(folder))})")
-        if planned is None or len(records) < planned:
-            print(f"cut off: {len(records)} of {planned or '?'} cases are recorded")
-        for line in summary_lines(summarize(records)):
+    runs = load_runs(paths)
+    for run in runs:
+        print(f"{printable(run.model)}  ({printable(str(run.path))})")
+        if run.planned is None or len(run.rows) < run.planned:
+            print(f"cut off: {len(run.rows)} of {run.planned or '?'} cases are recorded")
+        for line in summary_lines(summarize(run.rows)):
             print(line)
+    for line in report_lines(write_report(runs, out, plots=plots)):
+        print(line)

@@ -48,9 +48,13 @@ def shuffle_cols(table: Table, *, seed: int = 0) -> Table:
 
 
 def transpose(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
-    """Turn columns into rows: names go first, and the header counts the old rows from 0."""
+    """Turn columns into rows: names go first, and the header counts the old rows from 0.
+
+    What the table carries beside header and rows is dropped (spec: torr.md section 6.2).
+    """
     _require_full_rows(table, "transpose")
     return table.replace(
+        keep_extra=False,
         header=[" ", *(str(number) for number in range(len(table.rows)))],
         rows=[
             [name, *(row[column] for row in table.rows)] for column, name in enumerate(table.header)
@@ -63,7 +67,7 @@ def insert_empty_rows(table: Table, *, seed: int = 0, times: int = 2) -> Table:
 
     The reference draws from the process-wide generator and changes the table in place, so
     its positions depend on everything drawn before (spec: torr.md section 9, row 10). Here
-    the draw is seeded by the table.
+    the draw is seeded by the table. What the table carries beside header and rows is dropped.
     """
     _require_count("times", times)
     draw = seeded_random(
@@ -72,7 +76,7 @@ def insert_empty_rows(table: Table, *, seed: int = 0, times: int = 2) -> Table:
     rows = list(table.rows)
     for _ in range(times):
         rows.insert(draw.randint(0, len(rows)), ("",) * len(table.header))
-    return table.replace(rows=rows)
+    return table.replace(rows=rows, keep_extra=False)
 
 
 def duplicate_rows(

@@ -91,10 +91,26 @@ class BuiltIns:
     def pytest_tablebench_register_dataset(self, register: Callable[[Dataset], None]) -> None:
         """Register the embedded dataset and ToRR's."""
         from pytest_tablebench.datasets.starter import Starter
+        from pytest_tablebench.datasets.torr.finqa import FinQA
+        from pytest_tablebench.datasets.torr.numericnlg import NumericNLG
+        from pytest_tablebench.datasets.torr.qtsumm import QTSumm
+        from pytest_tablebench.datasets.torr.scigen import SciGen
         from pytest_tablebench.datasets.torr.tabfact import TabFact
+        from pytest_tablebench.datasets.torr.tablebench import TABLEBENCH
+        from pytest_tablebench.datasets.torr.turl_cta import TurlCTA
         from pytest_tablebench.datasets.torr.wikitq import WikiTQ
 
-        for dataset in (Starter(), WikiTQ(), TabFact()):
+        for dataset in (
+            Starter(),
+            FinQA(),
+            WikiTQ(),
+            TabFact(),
+            NumericNLG(),
+            SciGen(),
+            QTSumm(),
+            TurlCTA(),
+            *TABLEBENCH,
+        ):
             register(dataset)
 
     @hookimpl(tryfirst=True)

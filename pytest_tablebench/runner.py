@@ -183,6 +183,12 @@ class Runner:
         self.check()
         self.serializers = settings.serializers or tuple(SERIALIZERS)
         self.perturbations = settings.perturbations or GRID
+        configurations = len(self.serializers) * len(self.perturbations)
+        if (settings.configs_per_example or 1) > configurations:
+            raise SettingsError(
+                f"--bench-configs-per-example {settings.configs_per_example}: the grid has only "
+                f"{configurations} configurations"
+            )
         self.calls = 0
         self.missing: dict[str, str] = {}
         self.stopped: str | None = None
@@ -225,9 +231,10 @@ class Runner:
     def source(self, dataset: str) -> Source:
         """Open a dataset's files, once. Raises `DataMissing` or `DataError`."""
         if dataset not in self._sources:
-            folder: Path = self.settings.data_folder() / dataset
+            found = self.registry.datasets[dataset]
+            folder: Path = self.settings.data_folder() / found.folder
             try:
-                self._sources[dataset] = self.registry.datasets[dataset].open(folder)
+                self._sources[dataset] = found.open(folder, compat=self.settings.compat)
             except DataMissing as error:
                 self.missing[dataset] = str(error)
                 raise
@@ -241,7 +248,15 @@ class Runner:
         if not ids:
             first = f"; first problem: {source.problems[0]}" if source.problems else ""
             raise DataError(f"dataset {dataset!r}: no usable example{first}")
-        return cross(dataset, ids, self.serializers, self.perturbations, self.settings.models)
+        return cross(
+            dataset,
+            ids,
+            self.serializers,
+            self.perturbations,
+            self.settings.models,
+            per_example=self.settings.configs_per_example,
+            seed=self.settings.seed,
+        )
 
     def count_problems(self) -> int:
         """Return the number of unusable rows found so far."""
@@ -295,15 +310,19 @@ class Runner:
         self, dataset: str, example_id: str, perturbation: str
     ) -> tuple[Example, list[int]]:
         """Return the perturbed example and the pool indices of its demonstrations."""
-        example = self.source(dataset).example(example_id)
-        example = example.with_tables(self._change(perturbation))
+        plain = self.source(dataset).example(example_id)
+        example = plain.with_tables(self._change(perturbation))
         shots = self.settings.shots
         if shots is None:
             shots = self.registry.datasets[dataset].shots
         if not shots:
             return example, []
-        pool = self._pool(dataset, perturbation)
-        return example, pool.draw(example, shots, seed=self.settings.seed)
+        if self.settings.demos == "fixed":
+            # Drawn as for the plain table, and shown perturbed like the example.
+            pool, drawn_for = self._pool(dataset, "none"), plain
+        else:
+            pool, drawn_for = self._pool(dataset, perturbation), example
+        return example, pool.draw(drawn_for, shots, seed=self.settings.seed)
 
     def _load_demonstration(
         self, dataset: str, index: int, perturbation: str, serializer: str

@@ -187,6 +187,8 @@ class RunKeeper:
             "modality": "text",
             "compat": settings.compat,
             "seed": settings.seed,
+            "demos": settings.demos,
+            "configs_per_example": settings.configs_per_example,
             "shots": settings.shots,
             "limit": settings.limit,
             "grid": self.facts.get("grid"),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit, urlunsplit
 
 from pytest_tablebench.compat import COMPAT_MODES, Compat, check_compat
@@ -17,6 +17,9 @@ from pytest_tablebench.names import printable, split_names, unknown_name
 __all__ = ["DEFAULT_MODEL", "OPTIONS", "Option", "Settings", "read_settings", "without_credentials"]
 
 DEFAULT_MODEL = "tablebench/lexical"
+
+Demos = Literal["perturbed", "fixed"]
+DEMOS: tuple[Demos, ...] = get_args(Demos)
 
 _SECRET = re.compile(r"api_?key|secret|password|authorization|header|access_token|credential", re.I)
 
@@ -49,6 +52,17 @@ OPTIONS = (
     Option("--bench-perturbation", "A,B", "perturbations. Default: ToRR's five", repeat=True),
     Option("--bench-limit", "N", "examples per dataset, the same ones every time"),
     Option("--bench-shots", "K", "demonstrations in a prompt. Default: the dataset's"),
+    Option(
+        "--bench-demos",
+        "MODE",
+        "perturbed (drawn anew for each perturbation, as in the published code) or fixed (the "
+        "same demonstrations in all configurations of an example). Default: perturbed",
+    ),
+    Option(
+        "--bench-configs-per-example",
+        "K",
+        "draw K of the formats x perturbations for each example. Default: all",
+    ),
     Option("--bench-seed", "N", "seed of demonstrations and perturbations. Default: 0"),
     Option(
         "--bench-compat",
@@ -85,6 +99,8 @@ class Settings:
     perturbations: tuple[str, ...] | None = None
     limit: int | None = None
     shots: int | None = None
+    demos: Demos = "perturbed"
+    configs_per_example: int | None = None
     seed: int = 0
     compat: Compat = "fixed"
     api_base: str | None = None
@@ -127,6 +143,10 @@ def read_settings(get: Callable[[str], Any], base: Path) -> Settings:
         perturbations=_names(raw, "bench_perturbation"),
         limit=_number(raw, "bench_limit", int, 1, "a whole number from 1"),
         shots=_number(raw, "bench_shots", int, 0, "a whole number from 0"),
+        demos=_demos(raw),
+        configs_per_example=_number(
+            raw, "bench_configs_per_example", int, 1, "a whole number from 1"
+        ),
         seed=_or(_number(raw, "bench_seed", int, None, "a whole number"), defaults.seed),
         compat=_compat(raw),
         api_base=_api_base(raw),
@@ -184,6 +204,14 @@ def _number(
     except ValueError:
         raise SettingsError(f"{_flag(key)} takes {what}, not {printable(text, 40)!r}") from None
     return value
+
+
+def _demos(raw: Mapping[str, Any]) -> Demos:
+    text = str(raw.get("bench_demos", DEMOS[0]))
+    for mode in DEMOS:
+        if text == mode:
+            return mode
+    raise SettingsError(f"--bench-demos: {unknown_name('mode', text, DEMOS)}")
 
 
 def _compat(raw: Mapping[str, Any]) -> Compat:

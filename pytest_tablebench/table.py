@@ -29,6 +29,11 @@ class Table:
             work with them raises a `TableError` that names the row.
         title: shown only where a dataset's prompt shows it.
         name: what error messages call the table (a file, an id); not part of equality.
+        extra: further keys of the upstream mapping the table comes from, which no format
+            shows but which take part in draws seeded by the table (spec: torr.md section
+            6.2). A mapping or pairs, in the upstream order; a key `"header"` or `"rows"` in
+            it only marks its position and takes any value, and where both are missing they
+            come first. Part of equality, order included.
 
     The table never changes: sequences are copied into tuples, and every operation returns
     a new table. Cells keep their type, so 1, 1.0, "1" and True stay apart when serialized.
@@ -45,6 +50,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     title: str | None = None
     name: str | None = field(default=None, compare=False, kw_only=True)
+    extra: tuple[tuple[str, Any], ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         for label, value in (("header", self.header), ("rows", self.rows)):
@@ -61,6 +67,7 @@ class Table:
                 )
             rows.append(tuple(row))
         object.__setattr__(self, "rows", tuple(rows))
+        object.__setattr__(self, "extra", _extra_pairs(self.extra))
 
     @property
     def label(self) -> str:
@@ -77,14 +84,19 @@ class Table:
         return len(self.rows), len(self.header)
 
     def replace(
-        self, *, header: Iterable[Cell] | None = None, rows: Iterable[Sequence[Cell]] | None = None
+        self,
+        *,
+        header: Iterable[Cell] | None = None,
+        rows: Iterable[Sequence[Cell]] | None = None,
+        keep_extra: bool = True,
     ) -> Table:
-        """Return the same table with another header or other rows."""
+        """Return the same table with another header or other rows, or without `extra`."""
         return Table(
             self.header if header is None else tuple(header),
             self.rows if rows is None else tuple(tuple(row) for row in rows),
             self.title,
             name=self.name,
+            extra=self.extra if keep_extra else (),
         )
 
     def require_rectangular(self, purpose: str) -> None:
@@ -98,8 +110,12 @@ class Table:
                 )
 
     def as_mapping(self) -> dict[str, Any]:
-        """Return `{"header": [...], "rows": [[...]]}`, the form upstream code works on."""
-        return {"header": list(self.header), "rows": [list(row) for row in self.rows]}
+        """Return `{"header": [...], "rows": [[...]]}`, the form upstream code works on.
+
+        The keys of `extra` are there too, in its order.
+        """
+        own = {"header": list(self.header), "rows": [list(row) for row in self.rows]}
+        return {key: own.get(key, value) for key, value in self.extra} if self.extra else own
 
     @classmethod
     def from_csv(
@@ -172,3 +188,18 @@ class Table:
         from pytest_tablebench import _table_readers
 
         return _table_readers.to_pandas(self)
+
+
+def _extra_pairs(extra: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[Any, ...]:
+    """Return `extra` in one form: empty, or pairs of which two mark `header` and `rows`."""
+    try:
+        pairs = dict(extra)
+    except (TypeError, ValueError):
+        raise TableError(
+            f"extra must be a mapping or pairs of key and value, not {type(extra).__name__}"
+        ) from None
+    if not pairs.keys() - {"header", "rows"} and list(pairs) != ["rows", "header"]:
+        return ()
+    missing = dict.fromkeys(key for key in ("header", "rows") if key not in pairs)
+    marks = dict.fromkeys(pairs.keys() & {"header", "rows"})
+    return tuple((missing | pairs | marks).items())

@@ -25,7 +25,9 @@ from pytest_tablebench.results import Cell, read_records, summarize
 from pytest_tablebench.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS
 from pytest_tablebench.settings import Settings
+from tests.support import upstream
 from tests.support.openai_server import OpenAIServer, text
+from tests.support.upstream_server import UpstreamServer, tarball
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT.joinpath("README.md").read_text(encoding="utf-8")
@@ -83,7 +85,7 @@ def records(folder: Path) -> list[object]:
 
 
 def test_every_command_is_known_here() -> None:
-    tested = {*MAKE, *PLAIN, *API, *OLLAMA, *SERVER, *INSTALLED, *OWN, *REPORT}
+    tested = {*MAKE, *PLAIN, *PULL, *API, *OLLAMA, *SERVER, *INSTALLED, *OWN, *REPORT}
     assert set(COMMANDS) == tested
     assert len(COMMANDS) == len(set(COMMANDS))
 
@@ -128,6 +130,25 @@ def test_command_without_a_model_of_ones_own(command: str, checkout: Path) -> No
         assert 1 <= len(records(checkout)) <= 75  # 15 questions of the kind, 5 arrangements
     else:
         assert len(records(checkout)) == cases
+
+
+PULL = ["tablebench pull wikitq tabfact"]
+
+
+@pytest.mark.parametrize("command", PULL)
+def test_pull(command: str, checkout: Path) -> None:
+    wikitq = upstream.wikitq(checkout / "upstream/wikitq")
+    shutil.copy(wikitq / "data/random-split-1-train.tsv", wikitq / "data/random-split-1-dev.tsv")
+    tabfact = upstream.tabfact(checkout / "upstream/tabfact")
+    (tabfact / "tokenized_data/val_examples.json").write_text("{}")
+    with UpstreamServer() as server:
+        server.archive("ppasupat/WikiTableQuestions", "master", tarball(upstream.read(wikitq)))
+        server.archive("wenhuchen/Table-Fact-Checking", "master", tarball(upstream.read(tabfact)))
+        done = run(command, checkout, TABLEBENCH_GITHUB_ENDPOINT=server.url)
+    assert done.returncode == 0, done.stderr
+    listed = run("tablebench list", checkout).stdout.splitlines()
+    for name in ("wikitq", "tabfact"):
+        assert next(line for line in listed if line.startswith(f"  {name} ")).endswith("there")
 
 
 API = ["pytest --model gpt-4o -n 16"]

@@ -64,11 +64,16 @@ def text_key(example: Example) -> Hashable:
 
 @dataclass(frozen=True)
 class PromptParts:
-    """The pieces a prompt is assembled from (spec: torr.md section 4)."""
+    """The pieces a prompt is assembled from (spec: torr.md section 4).
+
+    `reference_instruction` takes the instruction's place in `reference` mode, where the
+    published wording has a fault that `fixed` must not repeat.
+    """
 
     instruction: str
     source: str
     target_prefix: str = ""
+    reference_instruction: str | None = None
 
 
 @dataclass(frozen=True)
@@ -147,14 +152,17 @@ class Dataset(Protocol):
 
     Attributes:
         name, benchmark: as in options and reports.
+        folder: the folder of its files inside the data folder; its name, unless several
+            datasets read the same files.
         metric: registered metric that scores a processed reply.
         shots: demonstrations shown by default. limit: examples run by default, None for all.
         threshold: a score at least this high counts as right.
-        get: one shell command line, with `{folder}` for the target, that fetches the files;
-            empty for a dataset that comes with the package.
+        get: `tablebench pull NAME`, or one shell command line with `{folder}` for the target,
+            that fetches the files; empty for a dataset that comes with the package.
     """
 
     name: str
+    folder: str
     benchmark: str
     metric: str
     shots: int
@@ -162,8 +170,12 @@ class Dataset(Protocol):
     threshold: float
     get: str
 
-    def open(self, folder: Path) -> Source:
-        """Open the files under `folder`; `DataMissing` or `DataError` say what is wrong."""
+    def open(self, folder: Path, *, compat: Compat = "fixed") -> Source:
+        """Open the files under `folder`; `DataMissing` or `DataError` say what is wrong.
+
+        `compat` is for datasets whose published reader differs from what its paper means;
+        the others accept it and pay no heed.
+        """
         ...
 
     def chain(self, compat: Compat) -> tuple[str, ...]:

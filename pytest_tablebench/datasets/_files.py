@@ -13,24 +13,65 @@ from typing import Any
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.names import printable
 
-__all__ = ["delimited_rows", "file_digest", "inside", "read_json", "read_text", "require_files"]
+__all__ = [
+    "delimited_rows",
+    "fetch_command",
+    "file_digest",
+    "inside",
+    "read_json",
+    "read_text",
+    "require_files",
+]
 
 # One cell of a stray-quote table may hold the rest of the file; the module's limit is 128 KiB.
 csv.field_size_limit(16 * 1024 * 1024)
 
 
-def require_files(folder: Path, files: Sequence[str], *, get: str) -> None:
-    """Raise `DataMissing` without the folder, and `DataError` for a folder without the files."""
+PULL_RECORD, PULL_BUSY = ".tablebench-pull.json", ".tablebench-pull.busy"
+"""What `tablebench pull` keeps in a dataset's folder: its record, and a mark from its start on."""
+
+PULL = "tablebench pull "
+"""How the command of a dataset begins that `tablebench pull` fetches: `tablebench pull NAME`."""
+
+
+def fetch_command(get: str, folder: Path) -> str:
+    """Return the command line that fetches a dataset's files into `folder`.
+
+    `get` is the dataset's attribute; to `tablebench pull NAME` the data folder is added.
+    """
     command = get.format(folder=folder)
+    if not command.startswith(PULL):
+        return command
+    data = str(folder.parent)
+    return f'{command} --bench-data "{data}"' if " " in data else f"{command} --bench-data {data}"
+
+
+def require_files(folder: Path, files: Sequence[str], *, get: str) -> None:
+    """Raise `DataMissing` without the folder, and `DataError` for a folder without the files.
+
+    A pull that has not finished has not brought the dataset: that is `DataMissing` as well.
+    """
+    command = fetch_command(get, folder)
     if not folder.is_dir():
         raise DataMissing(f"no data in {folder}; get it with: {command}")
     missing = [name for name in files if not (folder / name).is_file()]
+    if missing and _unfinished_pull(folder):
+        raise DataMissing(f"the pull into {folder} has not finished; go on with: {command}")
     if missing:
-        found = sorted(entry.name for entry in folder.iterdir())[:6]
+        names = sorted(entry.name for entry in folder.iterdir())
+        found = [name for name in names if not name.startswith(".")][:6]
         raise DataError(
             f"{folder} lacks {', '.join(missing)} (it holds {', '.join(found) or 'nothing'}): "
             f"half copied, or another dataset's folder; get it with: {command}"
         )
+
+
+def _unfinished_pull(folder: Path) -> bool:
+    if not (folder / PULL_BUSY).exists():
+        return False
+    record = folder / PULL_RECORD
+    content = read_json(record) if record.exists() else None
+    return not (isinstance(content, dict) and content.get("complete"))
 
 
 def inside(folder: Path, name: str) -> Path:

@@ -127,14 +127,19 @@ class TableQuestions:
         instruction: str = INSTRUCTION,
         threshold: float = 1.0,
     ) -> None:
-        self.name = name
+        self.name = self.folder = name
         self.shots = shots
         self.threshold = threshold
         self._examples = examples
         self._demonstrations = demonstrations
         self._instruction = instruction
 
-    def open(self, folder: Path) -> Source:  # noqa: ARG002 - nothing is read from the data folder
+    def open(
+        self,
+        folder: Path,  # noqa: ARG002 - nothing is read from the data folder
+        *,
+        compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
+    ) -> Source:
         """Return the questions."""
         examples = self._examples() if callable(self._examples) else self._examples
         return MemorySource(examples, self._demonstrations)

@@ -10,13 +10,17 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Metric, Processed, Score
 from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics._f1_strings import f1_strings, wikitq
+from pytest_tablebench.metrics._fin_qa import fin_qa
 from pytest_tablebench.metrics._postprocess import (
     POSTPROCESSORS,
     Postprocessor,
     postprocess,
     run_chain,
 )
+from pytest_tablebench.metrics._rouge import rouge
 from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
+from pytest_tablebench.metrics._tablebench import tablebench
+from pytest_tablebench.metrics._turl import turl, turl_batch
 from pytest_tablebench.names import unknown_name
 
 __all__ = [
@@ -34,7 +38,18 @@ __all__ = [
 
 METRICS: dict[str, Metric] = {
     function.__name__: function
-    for function in (exact_match, f1_strings, tab_fact, tab_fact_batch, wikitq)
+    for function in (
+        exact_match,
+        f1_strings,
+        fin_qa,
+        rouge,
+        tab_fact,
+        tab_fact_batch,
+        tablebench,
+        turl,
+        turl_batch,
+        wikitq,
+    )
 }
 
 

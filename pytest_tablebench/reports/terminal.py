@@ -145,6 +145,12 @@ def summary_lines(summary: Mapping[str, Any]) -> list[str]:
             details += _best_and_worst(dataset, scope)
         if list(datasets) != [name]:
             rows.append(_row(f"{name} (all)", benchmark))
+            unknown = [key for key, scope in datasets.items() if scope["performance"] is None]
+            if unknown:
+                details.append(
+                    f"{name} (all): no mean over datasets, because there is none for "
+                    f"{', '.join(unknown)}"
+                )
     widths = [max(len(row[i]) for row in (COLUMNS, *rows)) for i in range(len(COLUMNS))]
     lines = [_aligned(row, widths) for row in (COLUMNS, *rows)]
     return [*lines, "", *details] if details else lines
@@ -178,11 +184,32 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
         found = spread(scope[axis])
         if found:
             (best, high), (worst, low) = found
-            lines.append(f"{dataset}: best {label} {best} ({high:.3f}), worst {worst} ({low:.3f})")
+            if high == low:
+                lines.append(f"{dataset}: every {label} scores the same ({high:.3f})")
+            else:
+                lines.append(
+                    f"{dataset}: best {label} {best} ({high:.3f}), worst {worst} ({low:.3f})"
+                )
+    sampled = scope.get("sampled")
+    if sampled:
+        lines.append(f"{dataset}: {_cost(sampled)}")
     if scope["reasons"]:
         reasons = ", ".join(f"{printable(name)} {n}" for name, n in scope["reasons"].items())
         lines.append(f"{dataset}: no answer by reason: {reasons}")
     return lines
+
+
+def _cost(sampled: Mapping[str, Any]) -> str:
+    """Return what drawing some configurations per example costs."""
+    drawn, of, ratio = sampled["drawn"], sampled["of"], sampled["width_ratio"]
+    text = f"{drawn} of {of} configurations per example"
+    if ratio is None:
+        return f"{text}; too few examples to tell what that costs in interval width"
+    basis = " (assuming an intraclass correlation of .5)" if sampled["assumed"] else ""
+    return (
+        f"{text}; the interval is about {ratio:.2f} times as wide as with all of them{basis}, "
+        f"and robustness is a range over {drawn} only"
+    )
 
 
 def _number(value: float | None) -> str:

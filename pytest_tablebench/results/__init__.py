@@ -4,6 +4,7 @@ from pytest_tablebench.results._aggregate import Cell, Scored, spread, summarize
 from pytest_tablebench.results._folder import RunFolder, check_writable, read_records, read_run
 from pytest_tablebench.results._intervals import interval
 from pytest_tablebench.results._record import SCHEMA, Outcome, Record
+from pytest_tablebench.results.analyses import analyse
 
 __all__ = [
     "SCHEMA",
@@ -12,6 +13,7 @@ __all__ = [
     "Record",
     "RunFolder",
     "Scored",
+    "analyse",
     "check_writable",
     "interval",
     "read_records",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import fsum
@@ -9,6 +10,7 @@ from typing import Any, Protocol
 
 from pytest_tablebench.results._intervals import interval
 from pytest_tablebench.results._record import Outcome
+from pytest_tablebench.results._sampling import sampling_cost
 
 __all__ = ["Cell", "Scored", "spread", "summarize"]
 
@@ -94,8 +96,31 @@ def _dataset(cells: list[Scored], values: _Values) -> dict[str, Any]:
     return {
         **_measures([values], cells),
         "reasons": _reasons(cells),
+        "sampled": _sampled(cells),
         "serializers": _scopes(cells, "serializer"),
         "perturbations": _scopes(cells, "perturbation"),
+    }
+
+
+def _sampled(cells: list[Scored]) -> dict[str, Any] | None:
+    """Return what drawing configurations for each example costs; None where the grid is whole."""
+    asked: dict[str, set[tuple[str, str]]] = {}
+    scores: dict[str, list[float]] = {}
+    for cell in cells:
+        asked.setdefault(cell.example_id, set()).add((cell.serializer, cell.perturbation))
+        if cell.score is not None:
+            scores.setdefault(cell.example_id, []).append(cell.score)
+    sizes = {len(configurations) for configurations in asked.values()}
+    alike = len({frozenset(configurations) for configurations in asked.values()}) == 1
+    if len(sizes) > 1 or alike:
+        return None  # everything, a fixed part of the grid, or a run cut off
+    grid = sum(_grid_size(cells).values()) // len(asked)
+    cost = sampling_cost([scores[name] for name in sorted(scores)], grid)
+    return {
+        "drawn": min(sizes),
+        "of": grid,
+        "width_ratio": cost.width if cost else None,
+        "assumed": cost.assumed if cost else False,
     }
 
 
@@ -110,11 +135,9 @@ def _scopes(cells: list[Scored], axis: str) -> dict[str, Any]:
 
 def _measures(datasets: list[_Values], cells: list[Scored]) -> dict[str, Any]:
     """Return the measures of a scope: plain means over its datasets."""
-    examples = {(cell.dataset, cell.example_id) for cell in cells}
-    configurations = {(cell.dataset, cell.serializer, cell.perturbation) for cell in cells}
+    examples = Counter((cell.dataset, cell.example_id) for cell in cells)
     asked, unanswered = len(cells), sum(cell.score is None for cell in cells)
-    grid = len(configurations) / len(datasets)
-    flags = ["one configuration"] if grid == 1 else []
+    flags = ["one configuration"] if max(examples.values()) == 1 else []
     flags += ["incomplete"] if asked - unanswered < sum(_grid_size(cells).values()) else []
     measures: dict[str, Any] = {}
     bounds: dict[str, Any] = {}

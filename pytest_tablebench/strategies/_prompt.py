@@ -33,7 +33,10 @@ def assemble(
     of a piece, and turns a backslash and N inside data into a line end. `fixed` keeps all
     text and swallows line ends only.
     """
-    pieces = [parts.instruction]
+    instruction = parts.instruction
+    if compat == "reference" and parts.reference_instruction is not None:
+        instruction = parts.reference_instruction
+    pieces = [instruction]
     opening = ""
     for demonstration in demonstrations:
         # Only its own two line ends separate a demonstration from what follows it.

@@ -6,6 +6,8 @@ refuses to be imported twice, and classes of ours would exist twice. So all of i
 
 from __future__ import annotations
 
+import httpcore  # noqa: F401
+import httpx  # noqa: F401
 import numpy  # noqa: F401
 import pandas  # noqa: F401
 import pytest

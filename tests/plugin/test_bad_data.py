@@ -26,9 +26,9 @@ def test_wikitq(case, answer):
 def test_tabfact(case, answer):
     assert_accuracy(case, answer)
 """
-CLONES = {
-    "wikitq": "git clone --depth 1 https://github.com/ppasupat/WikiTableQuestions",
-    "tabfact": "git clone --depth 1 https://github.com/wenhuchen/Table-Fact-Checking",
+PULLS = {
+    "wikitq": "tablebench pull wikitq --bench-data",
+    "tabfact": "tablebench pull tabfact --bench-data",
 }
 
 
@@ -83,7 +83,7 @@ def test_a_dataset_that_is_not_there_is_skipped_with_the_command(place: Place) -
     result = place.run()
     assert outcomes(result) == {"passed": 1, "failed": 1, "skipped": 1}
     [line] = [line for line in result.outlines if line.startswith("tabfact: skipped")]
-    assert CLONES["tabfact"] in line
+    assert PULLS["tabfact"] in line
     assert str(place.data / "tabfact") in line
     assert {record.dataset for record in place.records} == {"wikitq"}
 
@@ -91,20 +91,20 @@ def test_a_dataset_that_is_not_there_is_skipped_with_the_command(place: Place) -
 def test_without_any_data_nothing_runs_and_nothing_is_kept(place: Place) -> None:
     result = place.run("-rs")
     assert outcomes(result) == {"skipped": 2}
-    for dataset, command in CLONES.items():
+    for dataset, command in PULLS.items():
         [line] = [line for line in result.outlines if line.startswith(f"{dataset}: skipped")]
         assert command in line
     assert result.ret == 0
     assert not (place.root / "run").exists()
 
 
-@pytest.mark.parametrize("dataset", CLONES)
+@pytest.mark.parametrize("dataset", PULLS)
 def test_a_missing_dataset_that_was_asked_for_is_an_error(place: Place, dataset: str) -> None:
     result = place.run("--bench-dataset", dataset)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     output = result.stdout.str()
     assert f"test_{dataset}: no data in {place.data / dataset}" in output
-    assert CLONES[dataset] in output
+    assert PULLS[dataset] in output
     assert "Traceback" not in output
     assert not (place.root / "run" / "records.jsonl").exists()
 
@@ -142,7 +142,7 @@ def test_half_a_copy_is_an_error_and_no_skip(place: Place, gone: str, dataset: s
     [line] = [line for line in result.outlines if f"test_{dataset}: " in line and "lacks" in line]
     assert gone.partition("/")[2] in line
     assert "half copied" in line
-    assert CLONES[dataset] in line
+    assert PULLS[dataset] in line
     assert "Traceback" not in result.stdout.str()
 
 

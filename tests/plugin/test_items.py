@@ -11,6 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from pytest_tablebench.cases import Case
+from pytest_tablebench.datasets.starter import Starter
+from pytest_tablebench.registry import builtin_registry
+from pytest_tablebench.runner import Runner
+from pytest_tablebench.settings import Settings
 from tests.support.toy_bench import ADA, BO, CY, SUITE, read_lines
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -484,3 +489,46 @@ def test_a_data_folder_elsewhere_does_not_bring_in_other_tests(tmp_path, written
     [run] = (root / "tablebench-results").iterdir()
     assert len(read_lines(run / "records.jsonl")) == 1
     assert ("write paths behind an equals sign" in done.stdout) is ("=" not in written)
+
+
+def test_configurations_can_be_drawn_for_each_example(bench):
+    grid = ("--bench-serializer=html,csv,json", "--bench-perturbation=none,transpose")
+    result = bench.run("--model=echo/any", "--bench-configs-per-example=2", *grid)
+    records = bench.records()
+    assert len(records) == 3 * 2
+    assert {record["example_id"] for record in records} == {"ada", "bo", "cy"}
+    places = {(record["serializer"], record["perturbation"]) for record in records}
+    assert len(places) == 6  # three examples use up the grid's six once
+    assert bench.facts()["configs_per_example"] == 2
+    result.stdout.fnmatch_lines(["toy: 2 of 6 configurations per example; *"])
+
+
+def test_more_configurations_than_the_grid_has_are_refused(bench):
+    result = bench.run("--model=echo/any", "--bench-configs-per-example=2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--bench-configs-per-example 2: the grid has only 1 *"])
+
+
+def _shown(demos: str, example_id: str) -> list[list[str]]:
+    """The questions of the demonstrations under each perturbation, in prompt order."""
+    settings = Settings(demos=demos, shots=3, limit=20)  # type: ignore[arg-type]
+    runner = Runner(settings, builtin_registry())
+    shown = []
+    for perturbation in ("none", "shuffle_rows", "transpose"):
+        case = Case("starter", example_id, "csv", perturbation, "m", "id")
+        _, prompt = runner.render(case)
+        shown.append(re.findall(r"Question: (.*)", prompt)[:-1])
+    return shown
+
+
+def test_demonstrations_can_be_the_same_in_all_configurations():
+    source = Starter().open(Path())
+    ids = source.example_ids(20)
+    for example_id in ids:
+        fixed = _shown("fixed", example_id)
+        assert all(len(questions) == 3 for questions in fixed)
+        assert fixed[0] == fixed[1] == fixed[2]
+        # Without perturbation both modes draw the same.
+        assert _shown("perturbed", example_id)[0] == fixed[0]
+    changing = [_shown("perturbed", example_id) for example_id in ids]
+    assert any(shown[0] != shown[2] for shown in changing)

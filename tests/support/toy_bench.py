@@ -82,9 +82,9 @@ class Toy:
     get = ""
 
     def __init__(self, name):
-        self.name = name
+        self.name = self.folder = name
 
-    def open(self, folder):
+    def open(self, folder, *, compat="fixed"):
         return Source(self.name)
 
     def chain(self, compat):

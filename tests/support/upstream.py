@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WIKITQ_HEADER", "tabfact", "wikitq"]
+__all__ = ["WIKITQ_HEADER", "read", "tabfact", "wikitq"]
 
 WIKITQ_HEADER = "id\tutterance\tcontext\ttargetValue"
 WIKITQ_TABLES = {
@@ -30,6 +30,15 @@ def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def read(folder: Path) -> dict[str, bytes]:
+    """The files of a folder by their paths in it."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def wikitq(

@@ -98,7 +98,7 @@ def test_10000_statements_are_read(tmp_path: Path) -> None:
 
 
 def test_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(DataMissing, match=r"no data in .*tabfact.*git clone .*Table-Fact-Checking"):
+    with pytest.raises(DataMissing, match=r"no data in .*tabfact.*tablebench pull tabfact "):
         opened(tmp_path / "tabfact")
 
 
@@ -120,7 +120,7 @@ def test_half_a_copy(tmp_path: Path, gone: str, words: str) -> None:
         opened(tmp_path)
     assert not isinstance(caught.value, DataMissing)
     assert words in str(caught.value)
-    assert "git clone" in str(caught.value)
+    assert "tablebench pull tabfact" in str(caught.value)
 
 
 def test_the_folder_of_another_dataset(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_10000_records_are_read_before_the_filter(tmp_path: Path) -> None:
 
 
 def test_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(DataMissing, match=r"no data in .*wikitq.*git clone .*WikiTableQuestions"):
+    with pytest.raises(DataMissing, match=r"no data in .*wikitq.*tablebench pull wikitq "):
         opened(tmp_path / "wikitq")
 
 
@@ -150,7 +150,7 @@ def test_half_a_copy(tmp_path: Path, name: str) -> None:
         opened(tmp_path)
     assert not isinstance(caught.value, DataMissing)
     assert f"lacks {name}" in str(caught.value)
-    assert "git clone" in str(caught.value)
+    assert "tablebench pull wikitq" in str(caught.value)
 
 
 def test_the_folder_of_another_dataset(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_tablebench.compat import Compat
 from pytest_tablebench.datasets._questions import MemorySource, TableQuestions
 from pytest_tablebench.datasets.starter._source import open_starter
 
@@ -21,6 +22,11 @@ class Starter(TableQuestions):
     def __init__(self) -> None:
         super().__init__("starter", (), shots=1)
 
-    def open(self, folder: Path) -> MemorySource:  # noqa: ARG002 - the files come with the package
+    def open(
+        self,
+        folder: Path,  # noqa: ARG002 - the files come with the package
+        *,
+        compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
+    ) -> MemorySource:
         """Open the package's own files, wherever the data folder is."""
         return open_starter()

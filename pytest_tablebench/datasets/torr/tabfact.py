@@ -16,7 +16,12 @@ from pytest_tablebench.datasets._base import (
     SourceFacts,
     render_field,
 )
-from pytest_tablebench.datasets._files import file_digest, read_json, require_files
+from pytest_tablebench.datasets._files import (
+    fetch_command,
+    file_digest,
+    read_json,
+    require_files,
+)
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, read_table
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.table import Table
@@ -187,23 +192,27 @@ class _TabFactSource:
 class TabFact:
     """TabFact: is a statement entailed or refuted by a table; five demonstrations."""
 
-    name = "tabfact"
+    name = folder = "tabfact"
     benchmark = "torr"
     metric = "tab_fact"
     shots = 5
     limit: int | None = 100
     threshold = 1.0
-    get = "git clone --depth 1 https://github.com/wenhuchen/Table-Fact-Checking {folder}"
+    get = "tablebench pull tabfact"
 
-    def open(self, folder: Path) -> _TabFactSource:
-        """Open the upstream checkout at `folder`."""
+    def open(
+        self,
+        folder: Path,
+        *,
+        compat: Compat = "fixed",  # noqa: ARG002 - both modes read the same
+    ) -> _TabFactSource:
+        """Open the upstream files at `folder`."""
         require_files(folder, [TEST_FILE], get=self.get)
         if not (folder / TRAIN_FILE).is_file():
             require_files(folder, [VALIDATION_FILE], get=self.get)
         if not (folder / TABLES).is_dir():
-            raise DataError(
-                f"{folder} lacks the folder {TABLES}; get it with: {self.get.format(folder=folder)}"
-            )
+            command = fetch_command(self.get, folder)
+            raise DataError(f"{folder} lacks the folder {TABLES}; get it with: {command}")
         return _TabFactSource(folder)
 
     def chain(self, compat: Compat) -> tuple[str, ...]:

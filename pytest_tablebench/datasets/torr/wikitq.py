@@ -171,16 +171,21 @@ class _WikiTQSource:
 class WikiTQ:
     """WikiTableQuestions: short answers, one demonstration, tables of at most 200 cells."""
 
-    name = "wikitq"
+    name = folder = "wikitq"
     benchmark = "torr"
     metric = "wikitq"
     shots = 1
     limit: int | None = 100
     threshold = 1.0
-    get = "git clone --depth 1 https://github.com/ppasupat/WikiTableQuestions {folder}"
+    get = "tablebench pull wikitq"
 
-    def open(self, folder: Path) -> _WikiTQSource:
-        """Open the upstream checkout at `folder`."""
+    def open(
+        self,
+        folder: Path,
+        *,
+        compat: Compat = "fixed",  # noqa: ARG002 - both modes read the same
+    ) -> _WikiTQSource:
+        """Open the upstream files at `folder`."""
         require_files(folder, [TEST_FILE, TRAIN_FILE], get=self.get)
         return _WikiTQSource(folder)
 

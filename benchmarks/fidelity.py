@@ -1,0 +1,92 @@
+"""How much the two compat modes differ, dataset by dataset, on the same replies.
+
+    python benchmarks/fidelity.py DATA_FOLDER [--limit 100]
+
+Four replies to every example are scored in both modes: the demonstration's own answer (`gold`),
+the answer of the next example (`other`), the built-in lexical model's, and nothing (`empty`).
+`prompts` is the share of prompts over all 35 configurations whose text differs between the modes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from math import fsum
+from pathlib import Path
+
+from pytest_tablebench.cases import Case
+from pytest_tablebench.compat import COMPAT_MODES, Compat
+from pytest_tablebench.datasets import Example
+from pytest_tablebench.errors import TableBenchError
+from pytest_tablebench.models import Message, Request, make_provider
+from pytest_tablebench.perturbations import GRID
+from pytest_tablebench.registry import builtin_registry
+from pytest_tablebench.runner import Runner
+from pytest_tablebench.scoring import judge_reply
+from pytest_tablebench.serializers import SERIALIZERS
+from pytest_tablebench.settings import Settings
+
+
+def performance(dataset: str, replies: Sequence[tuple[Example, str]], compat: Compat) -> float:
+    registry = builtin_registry()
+    found = registry.datasets[dataset]
+    scores = [
+        judge_reply(
+            registry, found, reply, example.references, compat=compat, **example.context
+        ).score.value
+        for example, reply in replies
+    ]
+    return fsum(scores) / len(scores)
+
+
+def lexical(prompt: str) -> str:
+    model = make_provider("tablebench/lexical")
+    return model.complete(Request("lexical", (Message("user", prompt),))).text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--limit", type=int, default=100)
+    given = parser.parse_args()
+    modes: dict[Compat, Runner] = {
+        compat: Runner(Settings(data=given.data, compat=compat, shots=2), builtin_registry())
+        for compat in COMPAT_MODES
+    }
+    kinds = ("gold", "other", "lexical", "empty")
+    print(f"{'':15}{'n':>4}" + "".join(f"{kind:>16}" for kind in kinds) + f"{'prompts':>10}")
+    print(f"{'':19}" + f"{'fixed  refer.':>16}" * len(kinds))
+    for name in builtin_registry().datasets:
+        try:
+            source = modes["fixed"].source(name)
+        except TableBenchError as error:
+            print(f"{name:15}{error}")
+            continue
+        examples = [source.example(key) for key in source.example_ids(given.limit)]
+        replies: dict[str, list[tuple[Example, str]]] = {kind: [] for kind in kinds}
+        prompts = differing = 0
+        for number, example in enumerate(examples):
+            other = examples[(number + 1) % len(examples)]
+            replies["gold"].append((example, example.target))
+            replies["other"].append((example, other.target))
+            replies["empty"].append((example, ""))
+            for perturbation in GRID:
+                for serializer in SERIALIZERS:
+                    case = Case(name, example.id, serializer, perturbation, "m", "id")
+                    try:
+                        texts = [runner.render(case)[1] for runner in modes.values()]
+                    except TableBenchError:
+                        continue
+                    prompts += 1
+                    differing += texts[0] != texts[1]
+                    if perturbation == "none" and serializer == "html":
+                        replies["lexical"].append((example, lexical(texts[0])))
+        line = f"{name:15}{len(examples):>4}"
+        for kind in kinds:
+            values = [performance(name, replies[kind], compat) for compat in COMPAT_MODES]
+            line += f"{values[0]:>8.3f}{values[1]:>8.3f}"
+        print(line + f"{differing / prompts:>9.1%}" if prompts else line)
+
+
+if __name__ == "__main__":
+    main()

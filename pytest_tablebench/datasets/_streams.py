@@ -1,0 +1,90 @@
+"""Reading upstream files item by item: a file of gigabytes costs what is used of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import DataError
+
+__all__ = ["json_items"]
+
+_CHUNK = 1 << 18
+_LONGEST = 1 << 25
+"""Characters one item may take: a broken file is not read into memory to its end."""
+
+_OPENING = re.compile(r"[ \t\r\n]*\[")
+_BLANK = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+class _IncompleteError(Exception):
+    """The text at hand may end before the next item does."""
+
+
+def json_items(path: Path) -> Iterator[Any]:
+    """Yield the items of the JSON list a file holds, reading only as far as asked.
+
+    Raises `DataError`, naming the file and the item, where the file cannot be read, holds no
+    list, or breaks off; the items before that have been yielded by then.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            text = stream.read(_CHUNK)
+            opening = _OPENING.match(text)
+            if opening is None:
+                raise DataError(f"{path}: must hold a JSON list")
+            place, number, step = opening.end(), 0, _CHUNK
+            while True:
+                try:
+                    found = _next(text, place, first=number == 0)
+                except _IncompleteError as error:
+                    more = stream.read(step) if len(text) - place < _LONGEST else ""
+                    if not more:
+                        raise DataError(
+                            f"{path}: item {number + 1} is not valid JSON or cut off ({error}); "
+                            f"fetch the file again"
+                        ) from None
+                    text, place, step = text[place:] + more, 0, step * 2
+                    continue
+                if found is None:
+                    return
+                place, item = found
+                number, step = number + 1, _CHUNK
+                yield item
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: not UTF-8 text") from None
+    except RecursionError:
+        raise DataError(f"{path}: JSON nested too deeply to be a dataset") from None
+
+
+def _next(text: str, place: int, *, first: bool) -> tuple[int, Any] | None:
+    """Return the end of the next item and the item; None at the end of the list."""
+    place = _skip_blank(text, place)
+    if text[place] == "]":
+        return None
+    if not first:
+        # Without a comma the decoder is given what cannot be an item.
+        place = _skip_blank(text, place + 1) if text[place] == "," else len(text)
+    try:
+        item, end = _DECODER.raw_decode(text, place)
+    except json.JSONDecodeError as error:
+        raise _IncompleteError(error.msg) from None
+    except ValueError as error:  # a number too long to be one
+        raise _IncompleteError(str(error)) from None
+    if end == len(text):
+        raise _IncompleteError("no end of the list")
+    return end, item
+
+
+def _skip_blank(text: str, place: int) -> int:
+    match = _BLANK.match(text, place)
+    end = match.end() if match else place
+    if end == len(text):
+        raise _IncompleteError("no end of the list")
+    return end

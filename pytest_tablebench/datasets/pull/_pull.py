@@ -1,0 +1,357 @@
+"""`tablebench pull`: what is missing, from where, checked and put in place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pytest_tablebench.datasets._files import PULL_RECORD, file_digest, inside
+from pytest_tablebench.datasets.pull._archive import unpack
+from pytest_tablebench.datasets.pull._lock import (
+    Lock,
+    Unwritable,
+    busy,
+    os_error,
+    read_lock,
+    write_text,
+)
+from pytest_tablebench.datasets.pull._transfer import (
+    MAX_BYTES,
+    NoAccess,
+    NotThere,
+    Remote,
+    Transfer,
+    part_of,
+)
+from pytest_tablebench.datasets.pull._upstream import UPSTREAM, File, Upstream
+from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.names import printable, unknown_name
+
+__all__ = ["GITHUB_VARIABLE", "HUB_VARIABLE", "LICENCE_NAME", "pull", "sources"]
+
+GITHUB_VARIABLE = "TABLEBENCH_GITHUB_ENDPOINT"
+"""Environment variable: another server in place of https://github.com."""
+
+HUB_VARIABLE = "HF_ENDPOINT"
+"""Environment variable: another server in place of https://huggingface.co."""
+
+LICENCE_NAME = "LICENCE-upstream.txt"
+ARCHIVE_NAME = ".tablebench-pull.tar.gz"
+STAGING_NAME = ".tablebench-pull.unpacked"
+
+Say = Callable[[str], None]
+
+
+def sources(names: Iterable[str]) -> tuple[Upstream, ...]:
+    """Return the sources of datasets, each once; a dataset or its source may be named.
+
+    Raises `SettingsError` with the nearest names for one that is not known.
+    """
+    known = {name: source for source in UPSTREAM.values() for name in (source.name, *source.serves)}
+    found: dict[str, Upstream] = {}
+    for name in names:
+        if name not in known:
+            raise SettingsError(unknown_name("dataset to pull", name, known))
+        found[known[name].name] = known[name]
+    return tuple(found.values())
+
+
+def pull(
+    names: Sequence[str],
+    data: Path,
+    *,
+    say: Say,
+    github: str | None = None,
+    hub: str | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+    bar: bool | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> None:
+    """Fetch what is missing of some datasets into `data/<source>/`.
+
+    Arguments:
+        names: datasets, or sources that serve several.
+        data: the data folder; made when it is not there.
+        say: shown a line of text.
+        github: address in place of https://github.com; None takes `GITHUB_VARIABLE`.
+        hub: address in place of https://huggingface.co; None takes `HUB_VARIABLE`.
+        sleep: waits between attempts.
+        bar: whether to draw progress bars; None draws them on a terminal.
+        max_bytes: the largest file accepted.
+
+    Raises `SettingsError` for an unknown name before anything is fetched, and `DataError` for
+    what could not be fetched after everything else was.
+    """
+    wanted = sources(names)
+    github = _endpoint(github, GITHUB_VARIABLE, "https://github.com")
+    hub = _endpoint(hub, HUB_VARIABLE, "https://huggingface.co")
+    failures: list[str] = []
+    with Transfer(sleep=sleep, bar=bar, max_bytes=max_bytes) as transfer:
+        for upstream in wanted:
+            folder = data / upstream.name
+            endpoint = hub if upstream.host == "hub" else github
+            try:
+                with busy(folder):
+                    _Pull(upstream, folder, endpoint, transfer, say).run()
+            except (NoAccess, NotThere) as error:
+                hint = f"; {upstream.by_hand.format(folder=folder)}" if upstream.by_hand else ""
+                failures.append(f"{upstream.name}: {error}{hint}")
+            except DataError as error:
+                failures.append(f"{upstream.name}: {error}")
+            except OSError as error:
+                failures.append(f"{upstream.name}: {os_error(folder, error)}")
+    if failures:
+        raise DataError(" | ".join(failures))
+
+
+def _endpoint(given: str | None, variable: str, default: str) -> str:
+    address = (given or os.environ.get(variable) or default).rstrip("/")
+    if not address.startswith(("http://", "https://")):
+        raise SettingsError(
+            f"{variable} takes an address such as {default}, not {printable(address, 80)!r}"
+        )
+    return address
+
+
+@dataclass
+class _Pull:
+    """One source on its way into its folder."""
+
+    upstream: Upstream
+    folder: Path
+    endpoint: str
+    transfer: Transfer
+    say: Say
+
+    def run(self) -> None:
+        lock = read_lock(self.folder, self.upstream)
+        if lock is not None and lock.complete and self._intact(lock):
+            (self.folder / ARCHIVE_NAME).unlink(missing_ok=True)
+            self._tell(f"already there, {len(lock.files)} files as recorded ({self.folder})")
+            return
+        if lock is None:
+            lock = self._new_lock()
+        self._adopt(lock)
+        self._announce()
+        if self.upstream.host == "github_archive":
+            self._pull_archive(lock)
+        else:
+            self._pull_files(lock)
+        lock.complete = True
+        lock.write(self.folder)
+        shown = f" at commit {lock.commit}" if lock.commit else ""
+        self._tell(f"{len(lock.files)} files in {self.folder}{shown}")
+
+    def _tell(self, text: str) -> None:
+        self.say(f"{self.upstream.name}: {text}")
+
+    def _new_lock(self) -> Lock:
+        return Lock(
+            source=self.upstream.home,
+            revision=self.upstream.revision,
+            pinned=self.upstream.pinned,
+            licence=asdict(self.upstream.licence),
+            endpoint=self.endpoint,
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def _intact(self, lock: Lock) -> bool:
+        """Tell whether every recorded file is as recorded; name the ones that are not."""
+        bad = [name for name in sorted(lock.files) if not self._is_recorded(lock, name)]
+        for name in bad[:5]:
+            there = (self.folder / name).is_file()
+            self._tell(f"{name} {'is not as recorded' if there else 'is gone'}; fetched again")
+        if len(bad) > 5:
+            self._tell(f"and {len(bad) - 5} more files")
+        return not bad
+
+    def _is_recorded(self, lock: Lock, name: str) -> bool:
+        path = self.folder / name
+        return name in lock.files and path.is_file() and file_digest(path) == lock.files[name]
+
+    def _adopt(self, lock: Lock) -> None:
+        """Record files that people put there themselves, where the source may not give them."""
+        if not self.upstream.by_hand:
+            return
+        for file in self.upstream.files:
+            path = inside(self.folder, file.target)
+            if file.target not in lock.files and path.is_file():
+                lock.files[file.target] = file_digest(path)
+                lock.by_hand.append(file.target)
+                self._tell(f"{file.target} was put there by hand; recorded as it is, not fetched")
+        if lock.by_hand:
+            lock.write(self.folder)
+
+    def _announce(self) -> None:
+        """Say what comes under which terms, and keep the terms beside the data."""
+        upstream = self.upstream
+        self._tell(f"from {upstream.home} at {upstream.revision}")
+        if not upstream.home.startswith(self.endpoint):
+            self._tell(f"asked of the server {self.endpoint}")
+        self._tell(f"licence {upstream.licence.name}, {upstream.licence.address}")
+        if not upstream.pinned:
+            self._tell(
+                f"warning: {upstream.revision!r} is a branch, not a fixed revision; others may "
+                "get other files another day"
+            )
+        if not any(file.sha256 for file in upstream.files):
+            self._tell(
+                "checksums are not known beforehand: those of the first download are kept in "
+                f"{PULL_RECORD}, and later downloads must have the same"
+            )
+        self._write_licence()
+
+    def _write_licence(self) -> None:
+        upstream = self.upstream
+        write_text(
+            self.folder / LICENCE_NAME,
+            f"Source: {upstream.home}\nRevision: {upstream.revision}\n"
+            f"Licence, as stated there: {upstream.licence.name}\n"
+            f"Text of the licence: {upstream.licence.address}\n",
+        )
+
+    # Single files
+
+    def _pull_files(self, lock: Lock) -> None:
+        on_hub = self.upstream.host == "hub"
+        files = self._listed(lock) if on_hub else self.upstream.files
+        for file in files:
+            name = file.target
+            if self._is_recorded(lock, name) or self._finished_part(lock, name):
+                continue
+            target = inside(self.folder, name)
+            try:
+                remote, stated = self._on_hub(lock, file) if on_hub else (self._raw(file), None)
+                digest = self.transfer.fetch(remote, target)
+            except NotThere:
+                if not file.optional:
+                    raise
+                self._tell(f"there is no {file.path} upstream; goes without")
+                continue
+            try:
+                self._judge(lock, name, digest, [file.sha256, stated], remote.url)
+            except DataError:
+                self.transfer.discard(target)
+                raise
+            # Recorded first: whatever happens next, this digest is the one that counts.
+            lock.files[name] = digest
+            lock.write(self.folder)
+            self.transfer.settle(target)
+
+    def _raw(self, file: File) -> Remote:
+        upstream = self.upstream
+        return Remote(f"{self.endpoint}/{upstream.repository}/raw/{upstream.revision}/{file.path}")
+
+    def _listed(self, lock: Lock) -> tuple[File, ...]:
+        from pytest_tablebench.datasets.pull._hub import hub_files
+
+        revision = lock.commit or self.upstream.revision
+        return hub_files(self.upstream, revision, endpoint=self.endpoint, transfer=self.transfer)
+
+    def _on_hub(self, lock: Lock, file: File) -> tuple[Remote, str | None]:
+        from pytest_tablebench.datasets.pull._hub import hub_facts
+
+        # The commit of the first file is that of all: a branch may move in between.
+        facts = hub_facts(
+            self.upstream,
+            file.path,
+            lock.commit or self.upstream.revision,
+            endpoint=self.endpoint,
+            transfer=self.transfer,
+        )
+        lock.commit = lock.commit or facts.commit
+        return facts.remote, facts.sha256
+
+    def _finished_part(self, lock: Lock, name: str) -> bool:
+        """Put a part in place that was recorded just before an earlier pull ended."""
+        target = self.folder / name
+        part = part_of(target)
+        if name not in lock.files or not part.is_file() or file_digest(part) != lock.files[name]:
+            return False
+        self.transfer.settle(target)
+        return True
+
+    def _judge(
+        self, lock: Lock, name: str, digest: str, known: Sequence[str | None], url: str
+    ) -> None:
+        """Raise `DataError` for bytes that are not what they must be."""
+        path = self.folder / name
+        for expected in known:
+            if expected is not None and digest != expected:
+                raise DataError(
+                    f"{path}: what came from {url} has SHA-256 {digest}, not {expected}; "
+                    "it was thrown away"
+                )
+        recorded = lock.files.get(name)
+        if recorded is not None and digest != recorded:
+            raise DataError(
+                f"{path}: what came from {url} has SHA-256 {digest}, but {recorded} was recorded "
+                f"{lock.time}; it was thrown away. If upstream has changed and you want the new "
+                f"files, move {self.folder} away and pull again"
+            )
+        if recorded is None and path.is_file() and file_digest(path) != digest:
+            raise DataError(
+                f"{path} was not put there by this command and differs from {url}; nothing was "
+                f"changed. Move {self.folder} away and pull again"
+            )
+
+    # Archives
+
+    def _pull_archive(self, lock: Lock) -> None:
+        upstream = self.upstream
+        url = f"{self.endpoint}/{upstream.repository}/archive/{upstream.revision}.tar.gz"
+        archive, staging = self.folder / ARCHIVE_NAME, self.folder / STAGING_NAME
+        self._fetch_archive(lock, url, archive)
+        shutil.rmtree(staging, ignore_errors=True)
+        self._tell("unpacking")
+        try:
+            try:
+                names, commit = unpack(archive, upstream.files, staging)
+            except Unwritable:
+                raise  # the archive is not to blame, and need not be fetched again
+            except DataError:
+                archive.unlink(missing_ok=True)
+                raise
+            digests = {name: file_digest(staging / name) for name in names}
+            self._judge_archive(lock, digests, archive, url)
+            lock.files, lock.commit = digests, commit
+            lock.write(self.folder)
+            for parent in {(self.folder / name).parent for name in names}:
+                parent.mkdir(parents=True, exist_ok=True)
+            for name in names:
+                (staging / name).replace(self.folder / name)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+        # The record first: without the archive it would have to come again.
+        lock.archive, lock.complete = None, True
+        lock.write(self.folder)
+        archive.unlink(missing_ok=True)
+
+    def _fetch_archive(self, lock: Lock, url: str, archive: Path) -> None:
+        """Download the archive, unless an earlier pull ended after it had come in whole."""
+        if lock.archive and archive.is_file() and file_digest(archive) == lock.archive:
+            return
+        lock.archive = self.transfer.fetch(Remote(url), archive)
+        lock.write(self.folder)
+        self.transfer.settle(archive)
+
+    def _judge_archive(self, lock: Lock, digests: dict[str, str], archive: Path, url: str) -> None:
+        """Compare an archive's files, not its bytes: servers pack the same files differently."""
+        known = {file.path: file.sha256 for file in self.upstream.files}
+        try:
+            for name in sorted(lock.files.keys() - digests.keys()):
+                raise DataError(
+                    f"{self.folder / name}: recorded {lock.time}, but no longer in {url}; nothing "
+                    f"was changed. If you want the new files, move {self.folder} away and pull "
+                    "again"
+                )
+            for name, digest in digests.items():
+                self._judge(lock, name, digest, [known.get(name)], url)
+        except DataError:
+            archive.unlink(missing_ok=True)
+            raise

@@ -1,0 +1,296 @@
+"""One file from one address: streamed, resumed, retried, bounded."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+from pytest_tablebench.datasets._files import file_digest
+from pytest_tablebench.datasets.pull._lock import os_error
+from pytest_tablebench.errors import DataError
+
+if TYPE_CHECKING:
+    import httpx
+    from tenacity import RetryCallState
+
+__all__ = ["MAX_BYTES", "NoAccess", "NotThere", "PassingFailure", "Remote", "Transfer", "part_of"]
+
+MAX_BYTES = 2 * 1024**3
+"""No file of any source is nearly as large: a server that sends more is not the source."""
+
+STALLS = 5
+"""Attempts in a row that may bring nothing new."""
+
+ATTEMPTS = 50
+"""Attempts in all, even when each brings a little."""
+
+CONNECT_S, READ_S = 10.0, 30.0
+MAX_WAIT_S = 30.0
+PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+T = TypeVar("T")
+
+
+class NoAccess(DataError):
+    """The server wants a permission that we do not have."""
+
+
+class NotThere(DataError):
+    """The server has no such file."""
+
+
+class TooLarge(DataError):
+    """The server sends more than any file of a dataset holds."""
+
+
+class PassingFailure(Exception):
+    """An attempt failed in a way that the next one may not; `wait` is the server's wish in s."""
+
+    def __init__(self, message: str, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file on a server; `headers` may hold a token and are never shown."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def part_of(target: Path) -> Path:
+    """Return where the bytes of a file are collected until all are there."""
+    return target.with_name(target.name + ".part")
+
+
+def _tag_of(part: Path) -> Path:
+    return part.with_name(part.name + ".etag")
+
+
+class Transfer:
+    """Downloads files over one pool of connections.
+
+    Arguments:
+        sleep: waits so many seconds between attempts.
+        bar: whether to draw progress bars; None draws them on a terminal only.
+        max_bytes: the largest file accepted.
+    """
+
+    def __init__(
+        self,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        bar: bool | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        self._sleep = sleep
+        self._bar = sys.stderr.isatty() if bar is None else bar
+        self._max_bytes = max_bytes
+        self._client: httpx.Client | None = None
+
+    def __enter__(self) -> Transfer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    @property
+    def client(self) -> httpx.Client:
+        """The HTTP client, made when it is first needed."""
+        if self._client is None:
+            import httpx
+
+            self._client = httpx.Client(
+                timeout=httpx.Timeout(READ_S, connect=CONNECT_S),
+                follow_redirects=True,
+                headers={"User-Agent": "pytest-tablebench"},
+            )
+        return self._client
+
+    def retry(self, attempt: Callable[[], T], what: str, length: Callable[[], int]) -> T:
+        """Call `attempt` until it succeeds or fails for good.
+
+        Arguments:
+            attempt: raises `PassingFailure` or an httpx transport error where another one may
+                succeed.
+            what: named in the `DataError` raised when no attempt is left.
+            length: how much there is so far; an attempt that adds to it does not count as one
+                of the `STALLS`.
+        """
+        import httpx
+        from tenacity import Retrying, retry_if_exception_type, wait_random_exponential
+
+        jitter = wait_random_exponential(max=MAX_WAIT_S)
+        furthest, stalls = length(), 0
+
+        def stop(state: RetryCallState) -> bool:
+            nonlocal furthest, stalls
+            now = length()
+            stalls = 0 if now > furthest else stalls + 1
+            furthest = max(furthest, now)
+            return stalls >= STALLS or state.attempt_number >= ATTEMPTS
+
+        def wait(state: RetryCallState) -> float:
+            error = state.outcome.exception() if state.outcome is not None else None
+            if isinstance(error, PassingFailure) and error.wait is not None:
+                return min(error.wait, MAX_WAIT_S)
+            return float(jitter(state))
+
+        retrying = Retrying(
+            stop=stop,
+            wait=wait,
+            sleep=self._sleep,
+            retry=retry_if_exception_type((httpx.TransportError, PassingFailure)),
+            reraise=True,
+        )
+        try:
+            return retrying(attempt)
+        except httpx.TransportError as error:
+            kind = "no answer in time" if isinstance(error, httpx.TimeoutException) else str(error)
+            kind = kind or type(error).__name__
+            raise DataError(f"{what}: {kind}; the same command goes on from here") from None
+        except PassingFailure as error:
+            raise DataError(f"{what}: {error}; the same command goes on from here") from None
+
+    def fetch(self, remote: Remote, target: Path) -> str:
+        """Download into `part_of(target)`, going on where an earlier call was cut off.
+
+        Returns the SHA-256 of the finished part. Raises `DataError` naming file and address.
+        """
+        import httpx
+
+        part = part_of(target)
+        what = f"{target}: {remote.url}"
+
+        def length() -> int:
+            return part.stat().st_size if part.is_file() else 0
+
+        try:
+            part.parent.mkdir(parents=True, exist_ok=True)
+            self.retry(lambda: self._attempt(remote, part, what), what, length)
+            return file_digest(part)
+        except TooLarge:
+            self.discard(target)
+            raise
+        except OSError as error:
+            raise os_error(target, error) from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise DataError(f"{what}: {error}") from None
+
+    def discard(self, target: Path) -> None:
+        """Remove what was collected for a file."""
+        part = part_of(target)
+        part.unlink(missing_ok=True)
+        _tag_of(part).unlink(missing_ok=True)
+
+    def settle(self, target: Path) -> None:
+        """Move the finished part into its place."""
+        part = part_of(target)
+        try:
+            part.replace(target)
+            _tag_of(part).unlink(missing_ok=True)
+        except OSError as error:
+            raise os_error(target, error) from None
+
+    def _attempt(self, remote: Remote, part: Path, what: str) -> None:
+        tag = _tag_of(part)
+        etag = tag.read_text(encoding="ascii", errors="replace") if tag.is_file() else ""
+        have = part.stat().st_size if etag and part.is_file() else 0
+        # Lengths and ranges count the bytes that are sent, so nothing may be compressed.
+        headers = {**remote.headers, "Accept-Encoding": "identity"}
+        if have:
+            headers |= {"Range": f"bytes={have}-", "If-Range": etag}
+        with self.client.stream("GET", remote.url, headers=headers) as response:
+            there = response.headers.get("Content-Range", "")
+            if have and response.status_code == 416 and there == f"bytes */{have}":
+                return  # all of it was there already
+            if response.status_code == 416 or (
+                response.status_code == 206 and not there.startswith(f"bytes {have}-")
+            ):
+                # Not what was asked for: the next attempt starts from nothing.
+                part.unlink(missing_ok=True)
+                tag.unlink(missing_ok=True)
+                raise PassingFailure("the server could not go on from what was there")
+            page = part.stem.lower().endswith((".html", ".htm"))
+            _check(response, remote, what, page=page)
+            if response.status_code == 200:
+                have = 0
+                part.unlink(missing_ok=True)
+                _write_tag(tag, response.headers.get("ETag", ""))
+            with part.open("ab") as stream:
+                self._copy(response, stream, have, what, page=page)
+
+    def _copy(
+        self, response: httpx.Response, stream: IO[bytes], have: int, what: str, *, page: bool
+    ) -> None:
+        size = response.headers.get("Content-Length", "")
+        total = have + int(size) if size.isdecimal() else None
+        if total is not None and total > self._max_bytes:
+            raise TooLarge(f"{what}: {total} bytes are more than the {self._max_bytes} allowed")
+        with _progress(total, have, Path(stream.name).stem, show=self._bar) as bar:
+            # As they arrive: fixed chunks would lose what came of the last one before a cut.
+            for chunk in response.iter_raw():
+                if have == 0 and not page and _is_page(chunk):
+                    raise DataError(f"{what}: {_PAGE}")
+                have += len(chunk)
+                if have > self._max_bytes:
+                    raise TooLarge(f"{what}: more than the {self._max_bytes} bytes allowed")
+                stream.write(chunk)
+                # What has arrived survives the sudden end of this process.
+                stream.flush()
+                bar.update(len(chunk))
+        os.fsync(stream.fileno())
+
+
+_PAGE = (
+    "a web page came instead of the file (a log-in or proxy page?); "
+    "open the address in a browser to see it"
+)
+
+
+def _is_page(start: bytes) -> bool:
+    head = start[:256].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    return head.startswith((b"<!doctype html", b"<html"))
+
+
+def _check(response: httpx.Response, remote: Remote, what: str, *, page: bool) -> None:
+    """Raise unless the response brings the file."""
+    status = response.status_code
+    if remote.url.startswith("https:") and response.url.scheme != "https":
+        raise DataError(f"{what}: was led to an address that is not encrypted")
+    if status in PASSING:
+        after = response.headers.get("Retry-After", "")
+        raise PassingFailure(
+            f"the server answered {status}", float(after) if after.isdecimal() else None
+        )
+    if status in (401, 403):
+        raise NoAccess(f"{what}: the server answered {status}, access is denied")
+    if status in (404, 410):
+        raise NotThere(f"{what}: the server answered {status}, there is no such file (any more)")
+    if status not in (200, 206):
+        raise DataError(f"{what}: the server answered {status}")
+    if not page and response.headers.get("Content-Type", "").startswith("text/html"):
+        raise DataError(f"{what}: {_PAGE}")
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise DataError(f"{what}: the server compressed the file although asked not to")
+
+
+def _write_tag(tag: Path, etag: str) -> None:
+    # Only a strong tag may be used to go on from (RFC 9110, section 13.1.5).
+    if etag.startswith('"') and etag.isascii():
+        tag.write_text(etag, encoding="ascii")
+    else:
+        tag.unlink(missing_ok=True)
+
+
+def _progress(total: int | None, have: int, label: str, *, show: bool) -> Any:
+    from tqdm import tqdm
+
+    return tqdm(total=total, initial=have, desc=label, unit="B", unit_scale=True, disable=not show)

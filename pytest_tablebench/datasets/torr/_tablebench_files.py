@@ -1,0 +1,261 @@
+"""The versions TableBench's one file was published in, told apart by what their rows hold."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_tablebench.datasets._base import Problem
+from pytest_tablebench.datasets._files import fetch_command, read_text, require_files
+from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.names import printable
+from pytest_tablebench.table import Table
+
+__all__ = ["QTYPES", "Row", "Version", "find_version"]
+
+QTYPES = ("DataAnalysis", "FactChecking", "NumericalReasoning", "Visualization")
+
+Schema = Literal["formatter", "instruction", "plain"]
+"""What says how an answer has to look: a field of its own, a part of `instruction`, nothing."""
+
+_BEST: tuple[Schema, ...] = ("formatter", "instruction", "plain")
+
+_DESCRIPTIONS = {
+    "formatter": "the version with answer_formatter",
+    "instruction": "the version without answer_formatter: the answer's form is taken from the "
+    "field instruction",
+    "plain": "the version without answer_formatter and instruction: the answer's form is "
+    "described in our own words",
+}
+_OTHER_INSTRUCTIONS = ("TCoT", "SCoT", "PoT")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One question. `split` is `train`, `validation` or `test` once the lottery was held."""
+
+    number: int
+    id: str
+    qsubtype: str
+    question: str
+    answer: str
+    table: Table
+    formatter: str | None
+
+
+@dataclass
+class Version:
+    """One file, read for one kind of question.
+
+    `rows` has one entry per record of the kind, in file order; None for an unusable one, which
+    is among `problems`: the lottery draws for it all the same.
+    """
+
+    file: str
+    schema: Schema
+    rows: list[Row | None]
+    problems: list[Problem]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def usable(self) -> int:
+        """Number of usable rows."""
+        return sum(row is not None for row in self.rows)
+
+
+def find_version(folder: Path, qtype: str, *, get: str) -> Version:
+    """Read the best of the versions in `folder` and its subfolder `v2`.
+
+    That is the one with most usable rows of the kind, so that a part never stands for the
+    whole; of equal ones the one nearest to what the benchmark ran on. Raises `DataMissing`
+    without the folder, `DataError` where no file holds a row of the kind.
+    """
+    names = _candidates(folder)
+    if not names:
+        require_files(folder, ["TableBench_DP.jsonl"], get=get)
+    versions = [_read(folder, name, qtype) for name in names]
+    best = max(versions, key=lambda found: (found.usable, -_BEST.index(found.schema)))
+    if not best.usable:
+        problems = [problem for found in versions for problem in found.problems]
+        first = f"; first problem: {problems[0]}" if problems else ""
+        raise DataError(
+            f"{folder}: no usable row of qtype {qtype} in {', '.join(names)}{first}; "
+            f"get the files with: {fetch_command(get, folder)}"
+        )
+    others = [found for found in versions if found is not best]
+    left = ", ".join(f"{found.file} ({found.usable} rows)" for found in others)
+    best.notes.insert(
+        0,
+        f"read from {best.file} ({best.usable} rows), {_DESCRIPTIONS[best.schema]}"
+        + (f"; left aside: {left}" if left else ""),
+    )
+    return best
+
+
+def _candidates(folder: Path) -> list[str]:
+    """Return the files' names; the same questions under other instructions stand back."""
+    found = []
+    for part in ("", "v2/"):
+        names = sorted(path.name for path in (folder / part).glob("*.jsonl") if path.is_file())
+        if any(name.endswith("_DP.jsonl") for name in names):
+            names = [
+                name
+                for name in names
+                if not name.endswith(tuple(f"_{kind}.jsonl" for kind in _OTHER_INSTRUCTIONS))
+            ]
+        found += [part + name for name in names]
+    return found
+
+
+def _read(folder: Path, file: str, qtype: str) -> Version:
+    version = Version(file, "plain", [], [])
+    records: list[tuple[int, dict[str, Any]]] = []
+    # Not splitlines: cells may hold other characters that count as line ends.
+    for number, line in enumerate(read_text(folder / file).split("\n"), start=1):
+        if len(records) == SOURCE_LIMIT:
+            break
+        if not line.strip():
+            continue
+        record = _record(line)
+        if isinstance(record, dict):
+            records.append((number, record))
+        else:
+            version.problems.append(Problem(file, number, "line", record))
+    if any("answer_formatter" in record for _, record in records):
+        version.schema = "formatter"
+    elif any("instruction" in record for _, record in records):
+        version.schema = "instruction"
+    kept = _one_instruction(records, version)
+    seen: Counter[str] = Counter()
+    for number, record in kept:
+        found = record.get("qtype")
+        if found == qtype:
+            version.rows.append(_row(number, record, version, seen))
+        elif found not in QTYPES:
+            version.problems.append(
+                Problem(file, number, "qtype", f"{found!r:.60} is none of {', '.join(QTYPES)}")
+            )
+    doubled = [name for name, count in seen.items() if count > 1]
+    if doubled:
+        version.notes.append(
+            f"{len(doubled)} id{'s' if len(doubled) > 1 else ''} on more than one row, "
+            f"numbered from the second on: {printable(', '.join(doubled[:3]), 120)}"
+        )
+    return version
+
+
+def _record(line: str) -> dict[str, Any] | str:
+    """Return the object on a line, or what is wrong with it."""
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        return f"not valid JSON, cut off perhaps: {error!s:.120}"
+    except RecursionError:
+        return "JSON nested too deeply"
+    return record if isinstance(record, dict) else f"holds {type(record).__name__}, not an object"
+
+
+def _one_instruction(
+    records: Sequence[tuple[int, dict[str, Any]]], version: Version
+) -> list[tuple[int, dict[str, Any]]]:
+    """Keep the rows of instruction type DP, where rows have types; all of them elsewhere.
+
+    The types repeat the same questions, and the instruction itself is not used: in a file
+    without DP the first type there stands in, which is noted.
+    """
+    types = [record.get("instruction_type") for _, record in records]
+    present = [found for found in types if isinstance(found, str)]
+    if not present:
+        return list(records)
+    chosen = "DP" if "DP" in present else present[0]
+    if chosen != "DP":
+        version.notes.append(
+            f"{version.file} has no row of instruction type DP: {printable(chosen, 20)} stands in "
+            f"(same questions, and its instruction is not used)"
+        )
+    kept = []
+    for (number, record), found in zip(records, types, strict=True):
+        if found == chosen:
+            kept.append((number, record))
+        elif not isinstance(found, str):
+            version.problems.append(
+                Problem(version.file, number, "instruction_type", "is missing or no text")
+            )
+    return kept
+
+
+class _FieldError(Exception):
+    """A field that cannot be used: name and message."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def _row(number: int, record: dict[str, Any], version: Version, seen: Counter[str]) -> Row | None:
+    try:
+        row_id = _text(record, "id")
+        seen[row_id] += 1
+        # One id is used for two kinds of question about the same table: both are kept.
+        count = seen[row_id]
+        return Row(
+            number,
+            row_id if count == 1 else f"{row_id}-{count}",
+            _text(record, "qsubtype"),
+            _text(record, "question"),
+            _text(record, "answer"),
+            _table(record.get("table"), row_id),
+            _formatter(record, version.schema),
+        )
+    except _FieldError as error:
+        version.problems.append(Problem(version.file, number, error.field, str(error)))
+        return None
+
+
+def _text(record: dict[str, Any], name: str) -> str:
+    value = record.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise _FieldError(name, "is missing" if name not in record else "is no text or empty")
+    return value
+
+
+def _formatter(record: dict[str, Any], schema: Schema) -> str | None:
+    """Return upstream's description of the answer's form.
+
+    Inside `instruction` it is the second of the parts that two empty lines separate.
+    """
+    if schema == "formatter":
+        return _text(record, "answer_formatter")
+    if schema == "instruction":
+        parts = _text(record, "instruction").split("\n\n\n")
+        if len(parts) < 3 or not parts[1].strip():
+            raise _FieldError("instruction", "has no part on the form of the answer")
+        return parts[1]
+    return None
+
+
+def _table(value: Any, name: str) -> Table:
+    """Return the table from an object or its JSON text; cells keep their types."""
+    if isinstance(value, str):
+        found = _record(value)
+        if isinstance(found, str):
+            raise _FieldError("table", found)
+        value = found
+    if not isinstance(value, dict) or not {"columns", "data"} <= value.keys():
+        raise _FieldError("table", "is not {columns, data}")
+    columns, data = value["columns"], value["data"]
+    if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
+        raise _FieldError("table", "columns is no list of texts")
+    if not isinstance(data, list):
+        raise _FieldError("table", "data is no list of rows")
+    for number, row in enumerate(data, start=1):
+        if not isinstance(row, list):
+            raise _FieldError("table", f"row {number} is no list of cells")
+        if any(isinstance(cell, list | dict) for cell in row):
+            raise _FieldError("table", f"row {number} holds a cell that is a list or an object")
+    return Table(tuple(columns), tuple(tuple(row) for row in data), name=name)

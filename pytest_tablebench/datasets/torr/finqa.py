@@ -1,0 +1,278 @@
+"""FinQA as ToRR reads and asks it (spec: torr.md section 3.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.compat import Compat
+from pytest_tablebench.datasets._base import (
+    Example,
+    Problem,
+    PromptParts,
+    Render,
+    SourceFacts,
+    render_field,
+)
+from pytest_tablebench.datasets._files import file_digest, require_files
+from pytest_tablebench.datasets._streams import json_items
+from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT
+from pytest_tablebench.datasets.torr._rows import BadRowError, text_field
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.names import printable
+from pytest_tablebench.table import Table
+
+__all__ = ["FinQA"]
+
+TEST_FILE = "dataset/test.json"
+TRAIN_FILE = "dataset/train.json"
+
+_INDENT = "\n" + " " * 16
+"""Every line of the published prompt but the first is indented as its source code is."""
+
+_OPERATIONS = (
+    ("add", "number1, number2", "number", "the sum of the two numbers"),
+    ("subtract", "number1, number2", "number", "number1 less number2"),
+    ("multiply", "number1, number2", "number", "the product of the two numbers"),
+    ("divide", "number1, number2", "number", "number1 divided by number2"),
+    ("exp", "number1, number2", "number", "number1 to the power of number2"),
+    ("greater", "number1, number2", "yes or no", "whether number1 is greater than number2"),
+    ("table_sum", "row name, none", "number", "the sum of a table row"),
+    ("table_average", "row name, none", "number", "the mean of a table row"),
+    ("table_max", "row name, none", "number", "the greatest number of a table row"),
+    ("table_min", "row name, none", "number", "the smallest number of a table row"),
+)
+
+
+def _instruction(*, hyphens: bool) -> str:
+    """Return the instruction, with table operations spelled `table-max` or `table_max`."""
+    rows = [
+        " | ".join((name.replace("_", "-") if hyphens else name, *rest))
+        for name, *rest in _OPERATIONS
+    ]
+    table_names = ", ".join(row.split(" | ")[0] for row in rows[6:])
+    lines = [
+        "You are given a financial report, made up of text and a table, and a question about it. "
+        "Write the reasoning program that computes the answer, in the small language described "
+        "here.",
+        "A program is one or several steps, separated by a comma and a space. Each step is an "
+        "operation with two arguments in brackets: operation(argument1, argument2).",
+        f"There are six arithmetic operations (add, subtract, multiply, divide, exp, greater) and "
+        f"four table operations ({table_names}). A table operation takes the name of a table "
+        f"row as its first argument and none as its second.",
+        "The result of an earlier step is written #n, where n counts the steps from 0.",
+        "For example, the growth from 80 to 92 as a share of 80 is "
+        "subtract(92, 80), divide(#0, 80): the second step divides the result of the first, #0.",
+        "The operations are defined as follows:",
+        "Name | Arguments | Result | Meaning",
+        *rows,
+        "Output the program only, without its result or any explanation.",
+        CLOSING,
+    ]
+    return _INDENT.join(lines)
+
+
+INSTRUCTION = _instruction(hyphens=False)
+REFERENCE_INSTRUCTION = _instruction(hyphens=True)
+
+
+@dataclass(frozen=True)
+class _Row:
+    id: str
+    before: str
+    table: Table
+    after: str
+    question: str
+    program: str
+    answer: str
+    exe_ans: float | str
+
+    def example(self) -> Example:
+        return Example(
+            id=self.id,
+            inputs={
+                "pre_text": self.before,
+                "table": self.table,
+                "post_text": self.after,
+                "question": self.question,
+            },
+            question=self.question,
+            references=(self.program,),
+            target=self.program,
+            # Programs run on the table of the report, whatever arrangement the model was shown.
+            context={"table": self.table, "answer": self.answer, "exe_ans": self.exe_ans},
+        )
+
+
+def _rows(folder: Path, file: str, problems: list[Problem]) -> Iterator[_Row]:
+    """Yield the usable rows of a file with more than a header; bad ones become problems.
+
+    Reads only as far as asked: the file of demonstrations is large.
+    """
+    seen: set[str] = set()
+    for number, entry in enumerate(islice(json_items(folder / file), SOURCE_LIMIT), start=1):
+        try:
+            row = _row(entry)
+            if row is not None and row.id in seen:
+                raise BadRowError("id", f"{printable(row.id, 80)!r} occurs a second time")
+        except BadRowError as error:
+            problems.append(Problem(file, number, error.field, error.message))
+            continue
+        if row is not None:
+            seen.add(row.id)
+            yield row
+
+
+def _row(entry: Any) -> _Row | None:
+    """Return a row, or None for one whose table is only a header. Raises `BadRowError`."""
+    example_id = text_field(entry, "id")
+    lines = _table_lines(entry.get("table"))
+    if len(lines) <= 1:
+        return None
+    qa = entry.get("qa")
+    if not isinstance(qa, dict):
+        raise BadRowError("qa", "is missing" if qa is None else "must be an object")
+    return _Row(
+        id=example_id,
+        before=_first(entry, "pre_text"),
+        table=Table(tuple(lines[0]), tuple(map(tuple, lines[1:])), name=example_id),
+        after=_first(entry, "post_text"),
+        question=text_field(qa, "question"),
+        program=text_field(qa, "program"),
+        answer=text_field(qa, "answer", may_be_empty=True),
+        exe_ans=_result(qa.get("exe_ans")),
+    )
+
+
+def _first(entry: dict[str, Any], name: str) -> str:
+    """Return the first piece of a text: all that the published prompt shows of it."""
+    pieces = entry.get(name)
+    if not isinstance(pieces, list) or not pieces:
+        raise BadRowError(name, "is an empty list" if pieces == [] else "must be a list of texts")
+    if not isinstance(pieces[0], str):
+        raise BadRowError(name, "must begin with a text")
+    return pieces[0]
+
+
+def _table_lines(value: Any) -> list[list[str]]:
+    if not isinstance(value, list) or not all(isinstance(line, list) for line in value):
+        raise BadRowError("table", "must be a list of rows")
+    for number, line in enumerate(value, start=1):
+        for cell in line:
+            if not isinstance(cell, str):
+                raise BadRowError("table", f"row {number} holds a {type(cell).__name__}, no text")
+    return value
+
+
+def _result(value: Any) -> float | str:
+    if value in ("yes", "no"):
+        return str(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadRowError("exe_ans", "must be a number, yes or no")
+    if not math.isfinite(value):
+        raise BadRowError("exe_ans", f"is {value}, no finite number")
+    return value
+
+
+@dataclass
+class _TrainPool:
+    rows: list[_Row]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def key(self, index: int) -> Hashable:
+        row = self.rows[index]
+        return (row.before, row.after, row.question)
+
+    def __getitem__(self, index: int) -> Example:
+        return self.rows[index].example()
+
+
+class _FinQASource:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._problems: list[Problem] = []
+        self._read: dict[str, _Row] = {}
+        self._remaining = _rows(folder, TEST_FILE, self._problems)
+        self._pool: _TrainPool | None = None
+        self._advance()  # a file that is no list of questions says so at once
+
+    def _advance(self) -> bool:
+        """Read one more usable row; False where there is none."""
+        row = next(self._remaining, None)
+        if row is not None:
+            self._read[row.id] = row
+        return row is not None
+
+    @property
+    def facts(self) -> SourceFacts:
+        return SourceFacts(
+            {name: file_digest(self.folder / name) for name in (TEST_FILE, TRAIN_FILE)}
+        )
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        return self._problems
+
+    @property
+    def pool(self) -> _TrainPool:
+        if self._pool is None:
+            self._pool = _TrainPool(list(_rows(self.folder, TRAIN_FILE, self._problems)))
+        return self._pool
+
+    def example_ids(self, limit: int | None) -> Sequence[str]:
+        while (limit is None or len(self._read) < limit) and self._advance():
+            pass
+        return list(self._read)[:limit]
+
+    def example(self, example_id: str) -> Example:
+        while example_id not in self._read:
+            if not self._advance():
+                raise DataError(f"no usable question of {TEST_FILE} has the id {example_id!r}")
+        return self._read[example_id].example()
+
+
+class FinQA:
+    """FinQA: a program that computes the answer from a report; five demonstrations."""
+
+    name = folder = "finqa"
+    benchmark = "torr"
+    metric = "fin_qa"
+    shots = 5
+    limit: int | None = 100
+    threshold = 1.0
+    get = "tablebench pull finqa"
+
+    def open(
+        self,
+        folder: Path,
+        *,
+        compat: Compat = "fixed",  # noqa: ARG002 - both modes read the same
+    ) -> _FinQASource:
+        """Open the upstream checkout at `folder`."""
+        require_files(folder, [TEST_FILE, TRAIN_FILE], get=self.get)
+        return _FinQASource(folder)
+
+    def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - both modes read the same
+        """First line."""
+        return ("take_first_non_empty_line",)
+
+    def prompt(self, example: Example, render: Render) -> PromptParts:
+        """Return instruction and source; only `reference` asks for names like `table-max`."""
+        inputs = example.inputs
+        source = _INDENT.join(
+            (
+                f"Pre-table text: {inputs['pre_text']}",
+                f"Table: {render_field(inputs['table'], render)}",
+                f"Post-table text: {inputs['post_text']}",
+                f"Question: {inputs['question']}",
+                "Program:",
+                " " * 4,
+            )
+        )
+        return PromptParts(INSTRUCTION, source, reference_instruction=REFERENCE_INSTRUCTION)

@@ -1,0 +1,72 @@
+"""TableBench's short answers (spec: torr.md sections 7.2, 8.1 and 9, row 22)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_tablebench.compat import Compat
+from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._numbers import canonical_number
+from pytest_tablebench.metrics._postprocess import run_chain
+
+__all__ = ["TEXT_CHAIN", "tablebench"]
+
+TEXT_CHAIN = ("lower_case", "remove_punctuations", "remove_articles", "fix_whitespace")
+"""What is left of a text before ROUGE compares it."""
+
+
+def tablebench(
+    prediction: Processed, references: Sequence[Processed], *, compat: Compat = "fixed", **_: Any
+) -> Score:
+    """ROUGE-L of an answer, or whether it gives the expected numbers.
+
+    `reference`: ROUGE on the texts as they are; the dataset's chain has taken sign, point
+    and percent sign off numbers by then, so `3.5%` and `35` are equal.
+
+    `fixed`: where a reference is a number or a list of numbers (separated by comma and
+    space), the answer scores 1 when it holds equal numbers in the same order, else 0.
+    `1,234.0` equals `1234`; signs, decimals and percent signs matter, and what is no number
+    is not equal to one. Any other reference is compared by ROUGE-L after `TEXT_CHAIN`. The
+    best reference counts. `numeric` is 1 where numbers were compared; the other parts are
+    ROUGE's, for every answer.
+    """
+    # Resolved at the call, because only answers that are judged need it.
+    from pytest_tablebench.metrics._rouge import rouge
+
+    if compat == "reference":
+        return rouge(prediction, references, compat=compat)
+    answer = str(prediction)
+    wanted = [str(reference) for reference in references]
+    shown = run_chain(TEXT_CHAIN, answer)
+    texts = [run_chain(TEXT_CHAIN, text) for text in wanted]
+    overlap = rouge(shown, texts, compat=compat)
+    numbers = [_numbers(text) for text in wanted]
+    values = [float(_same_numbers(answer, items)) for items in numbers if items is not None]
+    if all(items is None for items in numbers):
+        values.append(overlap.value)
+    elif None in numbers:
+        others = [text for text, items in zip(texts, numbers, strict=True) if items is None]
+        values.append(rouge(shown, others, compat=compat).value)
+    numeric = float(any(items is not None for items in numbers))
+    return Score(max(values), {"numeric": numeric, **overlap.parts})
+
+
+def _numbers(text: str) -> list[str] | None:
+    """Return the numbers a text consists of, in canonical form, or None for other texts."""
+    items = [_number(item) for item in text.split(", ")]
+    return [item for item in items if item is not None] if None not in items else None
+
+
+def _number(text: str) -> str | None:
+    text = text.strip()
+    number = canonical_number(text.removesuffix("%").rstrip())
+    if number is None:
+        return None
+    return f"{number}%" if text.endswith("%") else number
+
+
+def _same_numbers(answer: str, wanted: list[str]) -> bool:
+    # "1952,1953" holds two numbers, "1,952" one: its comma stands for thousands.
+    given = _numbers(answer)
+    return wanted == (_numbers(answer.replace(",", ", ")) if given is None else given)

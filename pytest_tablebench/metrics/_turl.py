@@ -1,0 +1,78 @@
+"""Accuracy and label F1 of column type annotation (spec: torr.md sections 8.5 and 9, row 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_tablebench.compat import Compat
+from pytest_tablebench.metrics._base import Processed, Score
+
+__all__ = ["turl", "turl_batch"]
+
+
+def turl(
+    prediction: Processed, references: Sequence[Processed], *, compat: Compat = "fixed", **_: Any
+) -> Score:
+    """Micro F1 (the score), macro F1 and accuracy of one column's types.
+
+    `prediction` and each reference are lists of types; the first reference holds the gold
+    types. The same as `turl_batch` on this column alone.
+    """
+    return turl_batch([prediction], [references], compat=compat)
+
+
+def turl_batch(
+    predictions: Sequence[Processed],
+    references: Sequence[Sequence[Processed]],
+    *,
+    compat: Compat = "fixed",
+    **_: Any,
+) -> Score:
+    """Micro F1 (the score) and macro F1 over a batch's labels, and accuracy over its columns.
+
+    `predictions` has shape (columns,) of lists of types, `references` shape (columns,
+    accepted lists), of which the first is gold. Labels count once per column however often
+    they are named. Micro F1 is `2 TP / (2 TP + FP + FN)` over all labels and columns, macro
+    F1 the mean over labels of the same per label; 0 without a hit.
+
+    `reference`: the labels are those among the batch's gold types; a predicted type outside
+    them counts for nothing. `fixed`: every predicted type counts, so the wrong ones cost
+    precision; which other types a vocabulary holds changes nothing, they have no F1.
+
+    Accuracy is the share of columns whose list equals an accepted one, order and repetitions
+    included, in both modes.
+    """
+    given = [_labels(prediction) for prediction in predictions]
+    wanted = [[_labels(labels) for labels in accepted] for accepted in references]
+    correct = sum(labels in accepted for labels, accepted in zip(given, wanted, strict=True))
+    gold = [set(accepted[0]) if accepted else set[str]() for accepted in wanted]
+    named = [set(labels) for labels in given]
+    labels = set[str]().union(*gold)
+    if compat == "fixed":
+        # What an empty reply or two commas in a row leave behind names no type.
+        labels = labels.union(*named) - {""}
+    total, scores = (0, 0, 0), []
+    for label in sorted(labels):
+        hit = sum(label in one and label in other for one, other in zip(named, gold, strict=True))
+        counts = (
+            hit,
+            sum(label in one for one in named) - hit,
+            sum(label in other for other in gold) - hit,
+        )
+        scores.append(_f1(*counts))
+        total = (total[0] + counts[0], total[1] + counts[1], total[2] + counts[2])
+    parts = {
+        "f1_micro": _f1(*total),
+        "accuracy": correct / len(given) if given else 0.0,
+        "f1_macro": sum(scores) / len(scores) if scores else 0.0,
+    }
+    return Score(parts["f1_micro"], parts)
+
+
+def _labels(value: Processed) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
+
+
+def _f1(hit: int, alarm: int, miss: int) -> float:
+    return 2 * hit / (2 * hit + alarm + miss) if hit else 0.0

@@ -1,0 +1,414 @@
+"""The paper's analyses as figures, each as PNG and SVG (spec: torr_analyses.md).
+
+Colours are those of Okabe and Ito, told apart by marker or line style as well; maps run from
+orange to blue. The same analysis gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.reports.paper._canvas import (
+    COLOURS,
+    DASHES,
+    GREY,
+    MARKERS,
+    STYLE,
+    any_known,
+    colour,
+    failed,
+    labelled,
+    legend,
+    save,
+    size,
+    value_of,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["PLOTS", "write_plots"]
+
+Tree = Mapping[str, Any]
+
+
+def write_plots(
+    analysis: Tree, folder: Path, only: Iterable[str] | None = None
+) -> dict[str, list[Path]]:
+    """Draw the figures of one benchmark's analysis into `folder`: all of `PLOTS`, or some.
+
+    Returns the files by the figure's name; an empty list where there was nothing to draw.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    # A user's own matplotlib settings must not change a report.
+    style: Any = {**mpl.rcParamsDefault, **STYLE}
+    style.pop("backend", None)
+    files: dict[str, list[Path]] = {}
+    for name in PLOTS if only is None else only:
+        # A figure of its own, without pyplot: no state is left behind, no window is opened.
+        with mpl.rc_context(style):
+            figure = Figure(layout="constrained")
+            files[name] = save(figure, folder / name) if PLOTS[name](figure, analysis) else []
+    return files
+
+
+# Figures
+
+
+def _performance_robustness(figure: Figure, analysis: Tree) -> bool:
+    performance = analysis["performance"]["by_model"]
+    robustness = analysis["robustness"]["by_model"]
+    models = list(performance)
+    points = [(value_of(performance[m]), value_of(robustness.get(m))) for m in models]
+    if not any_known([x + y for x, y in points]):
+        return False
+    size(figure, 6.6, max(4.4, 0.2 * len(models) + 1))
+    axes = figure.subplots()
+    for i, (label, (x, y)) in enumerate(zip(labelled(models), points, strict=True)):
+        marker = MARKERS[i % len(MARKERS)]
+        if not math.isnan(x + y):
+            axes.plot(x, y, marker, color=colour(i), label=label, markersize=8, clip_on=False)
+    axes.set(xlim=_window([x for x, _ in points]), ylim=_window([y for _, y in points]))
+    axes.set(xlabel="performance", ylabel="robustness", title="Performance and robustness")
+    axes.grid(alpha=0.3)
+    legend(figure, axes, len(models), "model")
+    return True
+
+
+def _window(values: Sequence[float]) -> tuple[float, float]:
+    """Return the part of 0..1 that shows all values with some air, at least 0.3 wide."""
+    known = [value for value in values if not math.isnan(value)]
+    width = min(max(max(known) - min(known) + 0.1, 0.3), 1.0)
+    low = min(max((min(known) + max(known) - width) / 2, 0.0), 1 - width)
+    return low, low + width
+
+
+def _win_rates(kind: str, what: str) -> Callable[[Figure, Tree], bool]:
+    def draw(figure: Figure, analysis: Tree) -> bool:
+        tree = analysis["win_rates"].get(kind, {})
+        overall = {} if failed(tree) or not tree else tree["overall"].get("value") or {}
+        by_model = {} if not tree or failed(tree) else tree["by_model"]
+        rates = {model: entry.get("value") or {} for model, entry in by_model.items()}
+        names = list(dict.fromkeys(name for found in (overall, *rates.values()) for name in found))
+        if not names:
+            return False
+        size(figure, 7.5, max(0.42 * len(names) + 1.4, 0.2 * len(rates) + 1))
+        axes = figure.subplots()
+        places = range(len(names))
+        if overall:
+            axes.barh(
+                places,
+                [overall.get(name, math.nan) for name in names],
+                color="#C8C8C8",
+                height=0.75,
+                label="all models",
+            )
+        shown = [(model, found) for model, found in rates.items() if found]
+        # Each model on a line of its own inside the bar, so that equal rates do not hide.
+        for i, ((_, found), label) in enumerate(
+            zip(shown, labelled([model for model, _ in shown]), strict=True)
+        ):
+            shift = 0.6 * ((i + 0.5) / len(shown) - 0.5)
+            axes.plot(
+                [found.get(name, math.nan) for name in names],
+                [place + shift for place in places],
+                MARKERS[i % len(MARKERS)],
+                color=colour(i),
+                label=label,
+                markersize=5,
+            )
+        even = axes.axvline(1 / len(names), color=GREY, linestyle=":", linewidth=1)
+        even.set_label("all alike")
+        axes.set_yticks(places, labelled(names))
+        axes.invert_yaxis()
+        axes.set_xlim(left=0)
+        axes.set(xlabel="win rate (share of strict wins, averaged over examples)", ylabel=what)
+        axes.set_title(f"Win rates of {what}s")
+        legend(figure, axes, len(shown) + 2, "model")
+        return True
+
+    return draw
+
+
+def _impact_signed(figure: Figure, analysis: Tree) -> bool:
+    tree = analysis["perturbation_impact"]
+    if failed(tree):
+        return False
+    rows = tree["signed_by_model_perturbation"]
+    columns = list(dict.fromkeys(name for entries in rows.values() for name in entries))
+    values = [[value_of(entries.get(name)) for name in columns] for entries in rows.values()]
+    reach = max((abs(v) for row in values for v in row if not math.isnan(v)), default=0)
+    reach = max(reach, 0.1)  # noise stays pale
+    axes = _heat_map(figure, values, list(rows), columns, reach, "score - score unperturbed")
+    if axes is not None:
+        axes.set(xlabel="perturbation", ylabel="model", title="Impact of perturbations")
+    return axes is not None
+
+
+def _agreement(figure: Figure, analysis: Tree) -> bool:
+    tree = analysis["dataset_agreement"]
+    names = [] if failed(tree) else list(tree["tau_b"])
+    if len(names) < 2:
+        return False
+    values = [[value_of(tree["tau_b"][row].get(column)) for column in names] for row in names]
+    axes = _heat_map(figure, values, names, names, 1.0, "Kendall's tau-b")
+    if axes is not None:
+        title = "Agreement of datasets on the ranking of models"
+        axes.set(xlabel="dataset", ylabel="dataset", title=title)
+    return axes is not None
+
+
+def _heat_map(  # noqa: PLR0917 - a matrix is its parts
+    figure: Figure,
+    values: Sequence[Sequence[float]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    reach: float,
+    unit: str,
+) -> Axes | None:
+    """Draw numbers by row and column, coloured from `-reach` to `reach`; None without any."""
+    if not any_known([value for row in values for value in row]):
+        return None
+    import matplotlib as mpl
+    import numpy as np
+
+    labels = labelled(rows)
+    margin = 2.6 + 0.07 * max(map(len, labels))
+    size(figure, margin + 0.75 * len(columns), 2.0 + 0.42 * len(rows))
+    axes = figure.subplots()
+    colours = mpl.colormaps["PuOr"].with_extremes(bad="#DDDDDD")
+    cells = np.ma.masked_invalid(np.array(values))
+    image = axes.imshow(cells, cmap=colours, vmin=-reach, vmax=reach, aspect="auto")
+    shades = image.to_rgba(cells)
+    for i, row in enumerate(values):
+        for j, value in enumerate(row):
+            text = "-" if math.isnan(value) else f"{value:+.2f}".replace("-0.00", "+0.00")
+            ink = _ink(shades[i][j])
+            axes.text(j, i, text, ha="center", va="center", fontsize=8, color=ink)
+    axes.set_xticks(
+        range(len(columns)), labelled(columns), rotation=35, ha="right", rotation_mode="anchor"
+    )
+    axes.set_yticks(range(len(rows)), labels)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    figure.colorbar(image, ax=axes, label=unit)
+    return axes
+
+
+def _ink(background: Any) -> str:
+    """Return black or white, whichever stands out more (relative luminance as in WCAG)."""
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in background[:3]
+    )
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return "white" if luminance < 0.179 else "black"
+
+
+def _bars(
+    figure: Figure, values: Mapping[str, float], title: str, unit: str, top: float | None
+) -> bool:
+    """Draw one horizontal bar for each name, its number beside it."""
+    if not any_known(list(values.values())):
+        return False
+    size(figure, 7.0, 1.5 + 0.32 * len(values))
+    axes = figure.subplots()
+    places = range(len(values))
+    axes.barh(places, [0 if math.isnan(v) else v for v in values.values()], color=COLOURS[0])
+    for place, value in zip(places, values.values(), strict=True):
+        text = " not computed" if math.isnan(value) else f" {value:.3f}"
+        axes.text(0 if math.isnan(value) else value, place, text, va="center", fontsize=8)
+    axes.set_yticks(places, labelled(list(values)))
+    # From the top; a single bar does not fill the figure.
+    air = 0.6 if len(values) > 1 else 1.0
+    axes.set_ylim(len(values) - 1 + air, -air)
+    if top is not None:
+        axes.set_xlim(0, top * 1.1)
+        axes.set_xticks([top * i / 5 for i in range(6)])
+    else:
+        axes.margins(x=0.14)
+    axes.set(xlabel=unit, ylabel="dataset", title=title)
+    return True
+
+
+def _impact_absolute(figure: Figure, analysis: Tree) -> bool:
+    tree = analysis["perturbation_impact"]
+    if failed(tree):
+        return False
+    values = {name: value_of(entry) for name, entry in tree["absolute_by_dataset"].items()}
+    unit = "mean |score - score unperturbed|, all models"
+    return _bars(figure, values, "Mean absolute impact of perturbations", unit, None)
+
+
+def _separability(figure: Figure, analysis: Tree) -> bool:
+    tree = analysis["separability"]
+    values = {name: value_of(entry) for name, entry in tree["by_dataset"].items()}
+    values["all, pooled"] = value_of(tree["pooled"])
+    values["all, equal weights"] = value_of(tree["stratified"])
+    unit = "share of model pairs with separate 95 % intervals"
+    return _bars(figure, values, "Separability of models", unit, 1.0)
+
+
+def _lines(
+    figure: Figure,
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    title: str,
+    unit: str,
+    heading: str,
+) -> bool:
+    """Draw W against a whole number, one line for each name."""
+    drawn = {name: points for name, points in lines.items() if any_known([y for _, y in points])}
+    if not drawn:
+        return False
+    from matplotlib.ticker import MaxNLocator
+
+    size(figure, 7.5, max(4.0, 0.2 * len(drawn) + 1))
+    axes = figure.subplots()
+    for i, (label, points) in enumerate(zip(labelled(list(drawn)), drawn.values(), strict=True)):
+        axes.plot(
+            [x for x, _ in points],
+            [y for _, y in points],
+            marker=MARKERS[i % len(MARKERS)],
+            linestyle=DASHES[i // len(COLOURS) % len(DASHES)],
+            color=colour(i),
+            label=label,
+            markersize=4,
+        )
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set(ylim=(0, 1.03), xlabel=unit, ylabel="Kendall's W", title=title)
+    axes.grid(alpha=0.3)
+    legend(figure, axes, len(drawn), heading)
+    return True
+
+
+def _w_growth(figure: Figure, analysis: Tree) -> bool:
+    tree = analysis["w_growth"]
+    if failed(tree):
+        return False
+    lines = {
+        name: sorted((float(q), value_of(entry)) for q, entry in entries.items())
+        for name, entries in tree.items()
+    }
+    title = "Agreement of sets of configurations on the ranking of models"
+    return _lines(figure, lines, title, "configurations in a set (q)", "dataset")
+
+
+def _points(figure: Figure, analysis: Tree) -> bool:
+    found = analysis["configurations_vs_examples"]
+    if failed(found):
+        return False
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for point in sorted(found, key=lambda point: (int(point["q"]), int(point["e"]))):
+        line = lines.setdefault(str(point["q"]), [])
+        line.append((float(point["e"]), value_of(point["mean_over_datasets"])))
+    title = "Configurations versus examples (mean over datasets)"
+    return _lines(figure, lines, title, "examples per dataset (e)", "configurations (q)")
+
+
+def _histograms(key: str, title: str, unit: str, counted: str) -> Callable[[Figure, Tree], bool]:
+    def draw(figure: Figure, analysis: Tree) -> bool:
+        counts = {n: c for n, c in analysis["difficulty"].get(key, {}).items() if sum(c)}
+        if not counts:
+            return False
+        columns = min(4, len(counts))
+        rows = math.ceil(len(counts) / columns)
+        from matplotlib.ticker import MaxNLocator
+
+        size(figure, 2.9 * columns, 2.1 * rows + 0.7)
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for i, (label, found) in enumerate(
+            zip(labelled(list(counts)), counts.values(), strict=True)
+        ):
+            axes = grid[i // columns][i % columns]
+            width = 1 / len(found)
+            left = [j * width for j in range(len(found))]
+            axes.bar(
+                left,
+                found,
+                width=width,
+                align="edge",
+                color=COLOURS[0],
+                edgecolor="white",
+                linewidth=0.4,
+            )
+            axes.set_xlim(0, 1)
+            axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+            axes.set_title(label, fontsize=9)
+        for i in range(len(counts), rows * columns):
+            grid[i // columns][i % columns].set_visible(False)
+        figure.suptitle(title, fontsize=10)
+        figure.supxlabel(unit, fontsize=9)
+        figure.supylabel(counted, fontsize=9)
+        return True
+
+    return draw
+
+
+def _min_max(figure: Figure, analysis: Tree) -> bool:
+    ranges = analysis["min_max"]["by_model"]
+    performance = analysis["performance"]["by_model"]
+    rows = [
+        (
+            model,
+            value_of(found.get("min")),
+            value_of(performance.get(model)),
+            value_of(found.get("max")),
+        )
+        for model, found in ranges.items()
+    ]
+    rows = [row for row in rows if not math.isnan(row[1] + row[3])]
+    if not rows:
+        return False
+    rows.sort(key=lambda row: -row[2] if not math.isnan(row[2]) else 0)
+    size(figure, 7.5, 1.5 + 0.34 * len(rows))
+    axes = figure.subplots()
+    places = range(len(rows))
+    axes.hlines(
+        places, [row[1] for row in rows], [row[3] for row in rows], color=COLOURS[5], linewidth=5
+    )
+    for column, marker, label in (
+        (1, "<", "worst configuration"),
+        (2, "o", "mean (performance)"),
+        (3, ">", "best configuration"),
+    ):
+        shade = COLOURS[1] if column == 2 else COLOURS[0]
+        values = [row[column] for row in rows]
+        axes.plot(values, places, marker, color=shade, label=label, clip_on=False, zorder=3)
+    axes.set_yticks(places, labelled([row[0] for row in rows]))
+    axes.set(ylim=(len(rows) - 0.5, -0.5), xlim=(0, 1), ylabel="model")
+    axes.set(
+        xlabel="score, mean over examples", title="Range over the configurations of an example"
+    )
+    axes.grid(axis="x", alpha=0.3)
+    legend(figure, axes, 3, "of each example")
+    return True
+
+
+PLOTS: Mapping[str, Callable[[Figure, Tree], bool]] = {
+    "performance_robustness": _performance_robustness,
+    "min_max": _min_max,
+    "win_rates_serializer": _win_rates("serializer", "serializer"),
+    "win_rates_perturbation": _win_rates("perturbation", "perturbation"),
+    "impact_signed": _impact_signed,
+    "impact_absolute": _impact_absolute,
+    "separability": _separability,
+    "dataset_agreement": _agreement,
+    "w_growth": _w_growth,
+    "configurations_vs_examples": _points,
+    "score_histogram": _histograms(
+        "score_histogram", "Scores of all models and configurations", "score", "cases"
+    ),
+    "difficulty_histogram": _histograms(
+        "histogram",
+        "Difficulty of examples",
+        "mean score over all models and configurations",
+        "examples",
+    ),
+}
+"""Every figure by the stem of its files."""

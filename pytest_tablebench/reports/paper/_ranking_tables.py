@@ -1,0 +1,144 @@
+"""Tables on the ranking of models (spec: torr_analyses.md sections 6 to 9)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pytest_tablebench.reports.paper._entries import (
+    ALL,
+    Tree,
+    all_keys,
+    all_reasons,
+    matrix,
+    reason_of,
+    value_of,
+    whole_reason,
+)
+from pytest_tablebench.reports.paper._text import PaperTable, Value, row_note
+
+__all__ = [
+    "configurations_vs_examples",
+    "dataset_agreement",
+    "kendall_w",
+    "separability",
+    "w_growth",
+]
+
+
+def separability(tree: Tree) -> list[PaperTable]:
+    """Return the share of model pairs told apart, and the intervals behind it."""
+    scopes = {
+        **tree["by_dataset"],
+        "all, examples pooled": tree["pooled"],
+        "all, datasets weighted equally": tree["stratified"],
+    }
+    shares = tuple((name, value_of(entry)) for name, entry in scopes.items())
+    notes = tuple(reason_of(entry) or "" for entry in scopes.values())
+    title = "Separability (share of model pairs told apart by their 95 % bootstrap intervals)"
+    rows = tuple(
+        (name, model, float(low), float(high))
+        for name, entry in scopes.items()
+        for model, (low, high) in entry.get("intervals", {}).items()
+    )
+    why = "; ".join(dict.fromkeys(note for note in notes if note)) if not rows else None
+    return [
+        PaperTable("separability", title, ("dataset", "separability"), shares, notes),
+        PaperTable(
+            "separability_intervals",
+            "Bootstrap intervals behind separability",
+            ("dataset", "model", "low", "high"),
+            rows,
+            shown=False,
+            reason=why,
+        ),
+    ]
+
+
+def dataset_agreement(tree: Tree) -> PaperTable:
+    """Return the matrix of tau-b between datasets."""
+    taus: Tree = tree["tau_b"]
+    last = "mean of the others"
+    rows = {
+        name: {**entries, last: tree["mean_off_diagonal"].get(name, {})}
+        for name, entries in taus.items()
+    }
+    title = "Agreement of datasets on the ranking of models (Kendall's tau-b)"
+    table = matrix("dataset_agreement", title, "dataset", rows, [*taus, last])
+    # Of one dataset there is only its agreement with itself.
+    return replace(table, reason="fewer than two datasets") if len(taus) < 2 else table
+
+
+def kendall_w(tree: Tree) -> PaperTable:
+    """Return the agreement of single configurations."""
+    scopes = {**tree["by_dataset"], ALL: tree["benchmark"]}
+    rows = tuple(
+        (name, value_of(entry), entry.get("raters"), entry.get("raters_left_out"))
+        for name, entry in scopes.items()
+    )
+    notes = tuple(reason_of(entry) or "" for entry in scopes.values())
+    header = ("dataset", "W", "configurations", "left out")
+    title = "Agreement of single configurations on the ranking of models (Kendall's W)"
+    return PaperTable("kendall_w", title, header, rows, notes)
+
+
+def w_growth(tree: Tree) -> PaperTable:
+    """Return the agreement of sets of configurations, by size."""
+    title = "Kendall's W of sets of q configurations"
+    if why := whole_reason(tree):
+        return PaperTable("w_growth", title, ("q",), (), reason=why)
+    sizes = sorted({int(q) for entries in tree.values() for q in entries if str(q).isdigit()})
+    by_size = [{name: _at(entries, q) for name, entries in tree.items()} for q in sizes]
+    rows = tuple(
+        (q, *(value_of(entry) for entry in found.values()))
+        for q, found in zip(sizes, by_size, strict=True)
+    )
+    notes = tuple(
+        row_note({c: reason_of(entry) for c, entry in found.items()}) for found in by_size
+    )
+    if not rows:
+        why = "fewer than two disjoint sets of configurations can be drawn"
+    return PaperTable(
+        "w_growth",
+        title,
+        ("q", *tree),
+        rows,
+        notes,
+        reasons=all_reasons(by_size),
+        reason=why,
+    )
+
+
+def _at(entries: Tree, q: int) -> Tree:
+    found: Tree = entries.get(str(q)) or entries.get(q) or {}  # type: ignore[call-overload]
+    return found
+
+
+def configurations_vs_examples(points: Any) -> PaperTable:
+    """Return the agreement by configurations and examples."""
+    title = "Configurations versus examples (Kendall's W of q configurations on e examples)"
+    why = whole_reason(points)
+    found = [] if why else list(points)
+    columns = all_keys(point["by_dataset"] for point in found)
+    over_all = "mean over datasets"
+    rows: list[tuple[Value, ...]] = []
+    notes = []
+    by_point: list[Tree] = []
+    for point in found:
+        entries = {over_all: point["mean_over_datasets"], **point["by_dataset"]}
+        values = (value_of(entries.get(c)) for c in (over_all, *columns))
+        rows.append((int(point["q"]), int(point["e"]), *values))
+        notes.append(row_note({c: reason_of(entry) for c, entry in entries.items()}))
+        by_point.append(entries)
+    if not rows and not why:
+        why = "fewer than two disjoint sets of configurations can be drawn"
+    return PaperTable(
+        "configurations_vs_examples",
+        title,
+        ("q", "e", over_all, *columns),
+        tuple(rows),
+        tuple(notes),
+        shown=False,
+        reasons=all_reasons(by_point),
+        reason=why,
+    )

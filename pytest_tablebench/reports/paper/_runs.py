@@ -1,0 +1,247 @@
+"""Run folders of a report: found, read, and what differs between them in plain sentences."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.names import printable
+from pytest_tablebench.results import read_records, read_run
+
+__all__ = ["Row", "RunData", "differences", "load_runs", "run_remarks", "told_apart"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A record without its texts: what aggregates and analyses look at."""
+
+    case_id: str
+    model: str
+    benchmark: str
+    dataset: str
+    example_id: str
+    serializer: str
+    perturbation: str
+    score: float | None
+    passed: bool | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class RunData:
+    """One run folder: `run` is its run.json, `rows` its records."""
+
+    path: Path
+    model: str
+    run: Mapping[str, Any]
+    rows: tuple[Row, ...]
+
+    @property
+    def planned(self) -> int | None:
+        """Number of cases the run set out to do, None when it never got to know."""
+        found = self.run.get("cases_planned")
+        return found if isinstance(found, int) else None
+
+
+def load_runs(paths: Sequence[Path]) -> list[RunData]:
+    """Read run folders; a folder that holds run folders stands for all of them, by name.
+
+    Runs of one model are told apart by their folders. Raises `SettingsError` for a folder
+    that is no run and holds none.
+    """
+    found: dict[Path, Path] = {}
+    for path in paths:
+        for folder in _run_folders(path):
+            found.setdefault(folder.resolve(), folder)
+    return told_apart([_load(folder) for folder in found.values()])
+
+
+def _run_folders(path: Path) -> list[Path]:
+    if (path / "run.json").exists() or not path.is_dir():
+        return [path]
+    inside = sorted(child for child in path.iterdir() if (child / "run.json").is_file())
+    return inside or [path]
+
+
+def _load(path: Path) -> RunData:
+    run = read_run(path)
+    model = str(run.get("model"))
+    rows = tuple(
+        Row(
+            record.case_id,
+            model,
+            record.benchmark,
+            record.dataset,
+            record.example_id,
+            record.serializer,
+            record.perturbation,
+            record.score,
+            record.passed,
+            record.reason,
+        )
+        for record in read_records(path)
+    )
+    return RunData(path, model, run, rows)
+
+
+def told_apart(runs: Sequence[RunData]) -> list[RunData]:
+    """Return the runs; those of a model that has several go by the names of their folders."""
+    counts = Counter(run.model for run in runs)
+    folders = Counter(run.path.name for run in runs)
+    named = []
+    for run in runs:
+        if counts[run.model] > 1:
+            label = run.path.name if folders[run.path.name] == 1 else str(run.path)
+            rows = tuple(replace(row, model=label) for row in run.rows)
+            named.append(replace(run, model=label, rows=rows))
+        else:
+            named.append(run)
+    return named
+
+
+# What a reader must know
+
+
+def run_remarks(run: RunData) -> list[str]:
+    """Return what is wrong with a single run: cut off, cases without an answer."""
+    name = printable(run.model, 80)
+    remarks = []
+    if run.planned is None or len(run.rows) < run.planned:
+        of = "?" if run.planned is None else str(run.planned)
+        remarks.append(f"{name}: cut off, {len(run.rows)} of {of} cases are recorded")
+    unanswered = sum(row.score is None for row in run.rows)
+    if unanswered:
+        remarks.append(
+            f"{name}: {unanswered} of {len(run.rows)} cases have no answer; they are left out of "
+            f"every mean, and make robustness too high"
+        )
+    return remarks
+
+
+_SETTINGS: tuple[tuple[str, str, str], ...] = (
+    # key of run.json, its name, what a difference means
+    ("compat", "compat modes", "their scores come from different metrics and prompts"),
+    ("strategy", "strategies", "the models were asked in different ways"),
+    ("modality", "modalities", "the models were shown tables in different ways"),
+    ("shots", "demonstrations in a prompt", "more of them usually help"),
+    ("demos", "ways to draw demonstrations", "robustness holds another effect in one of them"),
+    ("configs_per_example", "numbers of configurations per example", "robustness is a range"),
+    ("seed", "seeds", "demonstrations and perturbations were drawn differently"),
+    ("limit", "example limits", "they may have asked different examples"),
+    ("params", "call parameters", "lengths and randomness of replies may differ"),
+)
+_VERSIONS = ("pytest-tablebench", "spacy")
+
+
+def differences(runs: Sequence[RunData]) -> list[str]:
+    """Return one sentence for everything that differs between the runs, none for one run."""
+    if len(runs) < 2:
+        return []
+    found: list[str | None] = []
+    for key, name, meaning in _SETTINGS:
+        default = {"shots": "the dataset's own", "limit": "the dataset's own"}.get(key, "unknown")
+        found.append(_differ(f"{name} differ", runs, _setting(key, default), meaning))
+    found += [
+        _differ(
+            f"versions of {package} differ",
+            runs,
+            _version(package),
+            "scores may differ for that reason alone",
+        )
+        for package in _VERSIONS
+    ]
+    found.append(
+        _differ(
+            "datasets differ",
+            runs,
+            lambda run: ", ".join(sorted({row.dataset for row in run.rows})) or "none",
+            "means over datasets are not comparable, and those that need all are not computed",
+        )
+    )
+    for dataset in sorted({row.dataset for run in runs for row in run.rows}):
+        found += _dataset_differences(dataset, runs)
+    return [sentence for sentence in found if sentence]
+
+
+def _dataset_differences(dataset: str, runs: Sequence[RunData]) -> list[str | None]:
+    having = [run for run in runs if any(row.dataset == dataset for row in run.rows)]
+    name = printable(dataset, 80)
+    grids = {id(run): {(r.serializer, r.perturbation) for r in _of(run, dataset)} for run in having}
+    asked = {id(run): {row.example_id for row in _of(run, dataset)} for run in having}
+    return [
+        _differ(
+            f"{name}: files differ",
+            having,
+            lambda run: _digest(run, dataset),
+            "they may not hold the same examples",
+            show=False,
+        ),
+        _differ(
+            f"{name}: configurations differ",
+            having,
+            lambda run: frozenset(grids[id(run)]),
+            "robustness, win rates and spreads depend on them; compare only equal grids",
+            label=lambda grid: str(len(grid)),
+        ),
+        _differ(
+            f"{name}: examples differ",
+            having,
+            lambda run: frozenset(asked[id(run)]),
+            f"{len(set.intersection(*asked.values()))} are common to all",
+            label=lambda examples: str(len(examples)),
+        ),
+    ]
+
+
+def _of(run: RunData, dataset: str) -> list[Row]:
+    return [row for row in run.rows if row.dataset == dataset]
+
+
+def _digest(run: RunData, dataset: str) -> str:
+    files = _mapping(_mapping(run.run, "datasets"), dataset).get("files")
+    return json.dumps(files, sort_keys=True, default=str)
+
+
+def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = data.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _setting(key: str, default: str) -> Callable[[RunData], str]:
+    def read(run: RunData) -> str:
+        value = run.run.get(key)
+        if value is None:
+            return default
+        return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+
+    return read
+
+
+def _version(package: str) -> Callable[[RunData], str]:
+    return lambda run: str(_mapping(run.run, "versions").get(package) or "none")
+
+
+def _differ(
+    what: str,
+    runs: Sequence[RunData],
+    read: Callable[[RunData], Any],
+    meaning: str,
+    *,
+    label: Callable[[Any], str] = str,
+    show: bool = True,
+) -> str | None:
+    """Return the sentence `what: value (models), value (models); meaning`, or None if equal."""
+    models: dict[Hashable, list[str]] = {}
+    for run in runs:
+        models.setdefault(read(run), []).append(printable(run.model, 60))
+    if len(models) < 2:
+        return None
+    if show:
+        groups = [f"{printable(label(v), 200)} ({', '.join(names)})" for v, names in models.items()]
+    else:
+        groups = [" and ".join(names) for names in models.values()]
+    return f"{what}: {', '.join(groups) if show else ' against '.join(groups)}; {meaning}"

@@ -1,0 +1,229 @@
+"""Tables of a report, as aligned text, CSV and Markdown; names in them are hostile text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_tablebench.names import printable
+
+__all__ = [
+    "PaperTable",
+    "Printed",
+    "Value",
+    "csv_text",
+    "markdown",
+    "markdown_text",
+    "row_note",
+    "terminal_lines",
+]
+
+Value = str | float | int | None
+
+
+class Printed(float):
+    """A published figure, shown with the two digits it was printed with."""
+
+
+NAME_LIMIT = 200
+"""Characters of a name in a file; in the terminal names are cut much earlier."""
+
+_FORMULA = tuple("=+-@＝＋－＠")
+# What Markdown gives a meaning inside a table cell; an underscore only beside a non-letter.
+_ACTIVE = re.compile(r"[\\`*\[\]<>|~&$#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^[-+=]|(?<=^[0-9])[.)]")
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """One table of a report.
+
+    `name` is the stem of its files. A cell is a text (a name), a whole number (a count), a
+    share or score shown with three digits, or None where nothing could be computed.
+    `row_notes` stands beside `rows` and says why, and what to know about a row; it may be
+    empty. `shown` tells whether the terminal shows it, or only the files.
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    row_notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    shown: bool = True
+    reasons: tuple[str, ...] | None = None
+    """Why cells are None, where the notes say more than that."""
+    reason: str | None = None
+    """Why nothing at all could be computed; such a table has no value."""
+
+    @property
+    def labels(self) -> list[str]:
+        """The text in front of each row's first number, by which its notes name it."""
+        found = []
+        for row in self.rows:
+            texts = [str(cell) for cell in row if isinstance(cell, str)]
+            found.append(", ".join(texts))
+        return found
+
+
+def row_note(reasons: Mapping[str, str | None]) -> str:
+    """Return one sentence on the columns of a row that have a reason: `d1, d2: no scores`."""
+    columns: dict[str, list[str]] = {}
+    for column, reason in reasons.items():
+        if reason:
+            columns.setdefault(reason, []).append(column)
+    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in columns.items())
+
+
+def _shown(cell: Value, name_limit: int) -> str:
+    if cell is None:
+        return "-"
+    if isinstance(cell, str):
+        return printable(cell, name_limit)
+    if isinstance(cell, int):
+        return str(cell)
+    if isinstance(cell, Printed):
+        return f"{cell:.2f}"
+    return f"{cell:.3f}".replace("-0.000", "0.000")
+
+
+# Terminal
+
+
+def terminal_lines(table: PaperTable, *, name_limit: int = 40, note_limit: int = 6) -> list[str]:
+    """Return the table as aligned lines, its title first, without a line end."""
+    if table.reason is not None:
+        return [f"{table.title}: not computed: {printable(table.reason, NAME_LIMIT)}"]
+    header = [printable(name, name_limit) for name in table.columns]
+    body = [[_shown(cell, name_limit) for cell in row] for row in table.rows]
+    widths = [max(_width(row[i]) for row in (header, *body)) for i in range(len(header))]
+    texts = _text_columns(table)
+    lines = [table.title]
+    for row in (header, *body):
+        cells = [_padded(cell, widths[i], left=i in texts) for i, cell in enumerate(row)]
+        lines.append(("  " + "  ".join(cells)).rstrip())
+    notes = [*table.notes, *_labelled_notes(table)]
+    lines += [f"  {printable(note, 1000)}" for note in notes[:note_limit]]
+    if len(notes) > note_limit:
+        lines.append(f"  ... and {len(notes) - note_limit} more notes in {table.name}.md")
+    return lines
+
+
+def _text_columns(table: PaperTable) -> set[int]:
+    """Return the columns that hold names, which are aligned on the left."""
+    return {
+        i
+        for i in range(len(table.columns))
+        if any(isinstance(row[i], str) for row in table.rows)
+        and not any(isinstance(row[i], int | float) for row in table.rows)
+    }
+
+
+def _labelled_notes(table: PaperTable) -> list[str]:
+    """Return the rows' notes, each once, with the names of the rows that have it."""
+    rows: dict[str, list[str]] = {}
+    for label, note in zip(table.labels, table.row_notes, strict=bool(table.row_notes)):
+        if note:
+            rows.setdefault(note, []).append(label)
+    notes = []
+    for note, labels in rows.items():
+        named = [label for label in labels if label]
+        if len(named) > 4:
+            named[3:] = [f"and {len(named) - 3} more"]
+        who = "; ".join(named)
+        notes.append(f"{who}: {note}" if who else note)
+    return notes
+
+
+def _width(text: str) -> int:
+    """Return the columns a terminal needs: two for East Asian wide characters."""
+    return sum(
+        0
+        if unicodedata.combining(character)
+        else 1 + (unicodedata.east_asian_width(character) in "WF")
+        for character in text
+    )
+
+
+def _padded(text: str, width: int, *, left: bool) -> str:
+    blank = " " * (width - _width(text))
+    return text + blank if left else blank + text
+
+
+# CSV
+
+
+def csv_text(table: PaperTable) -> str:
+    """Return the table as CSV with all digits; a last column `note` where a row has one.
+
+    Texts that a spreadsheet would run as a formula get an apostrophe in front.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    noted = any(table.row_notes) or table.reason is not None
+    writer.writerow([_csv_cell(name) for name in table.columns] + (["note"] if noted else []))
+    if table.reason is not None:
+        blanks = [""] * len(table.columns)
+        writer.writerow([*blanks, _csv_cell(f"not computed: {table.reason}")])
+        return out.getvalue()
+    for number, row in enumerate(table.rows):
+        cells = [_csv_cell(cell) for cell in row]
+        if noted:
+            cells.append(_csv_cell(table.row_notes[number]) if table.row_notes else "")
+        writer.writerow(cells)
+    return out.getvalue()
+
+
+def _csv_cell(cell: Value) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        text = printable(cell)
+        return "'" + text if text.lstrip().startswith(_FORMULA) else text
+    if isinstance(cell, int):
+        return str(cell)
+    return repr(round(cell, 9) + 0.0)
+
+
+# Markdown
+
+
+def markdown(text: str, limit: int | None = NAME_LIMIT) -> str:
+    """Return text that Markdown shows as it is, on one line, whatever is in it."""
+    return _ACTIVE.sub(
+        lambda found: _ENTITIES.get(found[0], "\\" + found[0]), printable(text, limit)
+    )
+
+
+# Entities where a backslash is not understood by every reader of Markdown tables.
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;"}
+
+
+def markdown_text(table: PaperTable) -> str:
+    """Return the table as a Markdown page: title, table, notes."""
+    parts = [f"# {markdown(table.title)}\n"]
+    if table.reason is not None:
+        parts.append(f"Not computed: {markdown(table.reason)}.\n")
+        return "\n".join(parts)
+    parts.append("\n".join(_markdown_rows(table)) + "\n")
+    notes = [*table.notes, *_labelled_notes(table)]
+    if notes:
+        parts.append("\n".join(f"- {markdown(note, 2000)}" for note in notes) + "\n")
+    return "\n".join(parts)
+
+
+def _markdown_rows(table: PaperTable) -> Iterable[str]:
+    texts = _text_columns(table)
+    yield _markdown_row([markdown(name) for name in table.columns])
+    yield _markdown_row([":---" if i in texts else "---:" for i in range(len(table.columns))])
+    for row in table.rows:
+        yield _markdown_row(
+            [markdown(cell) if isinstance(cell, str) else _shown(cell, NAME_LIMIT) for cell in row]
+        )
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

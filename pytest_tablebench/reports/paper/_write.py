@@ -1,0 +1,244 @@
+"""The folder of a report: tables and figures of each benchmark, leaderboard, and an index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.names import printable, slug
+from pytest_tablebench.reports.paper._leaderboard import leaderboard
+from pytest_tablebench.reports.paper._plots import write_plots
+from pytest_tablebench.reports.paper._runs import (
+    RunData,
+    differences,
+    load_runs,
+    run_remarks,
+    told_apart,
+)
+from pytest_tablebench.reports.paper._tables import paper_tables
+from pytest_tablebench.reports.paper._text import (
+    PaperTable,
+    csv_text,
+    markdown,
+    markdown_text,
+    terminal_lines,
+)
+from pytest_tablebench.results import SCHEMA, analyse
+
+__all__ = ["PaperReport", "Part", "report_folder", "report_lines", "write_report"]
+
+_INDEX, _MANIFEST = "README.md", "report.json"
+_KINDS = {".csv", ".md", ".png", ".svg"}
+_DEFAULT = Path("tablebench-report")
+
+
+@dataclass(frozen=True)
+class Part:
+    """The analyses of one benchmark: its tables, and its figures' files by name."""
+
+    benchmark: str
+    folder: str
+    tables: tuple[PaperTable, ...]
+    plots: Mapping[str, Sequence[Path]]
+
+
+@dataclass(frozen=True)
+class PaperReport:
+    """What was written, and what a reader must know about the runs."""
+
+    folder: Path
+    runs: tuple[RunData, ...]
+    parts: tuple[Part, ...]
+    board: PaperTable | None
+    remarks: tuple[str, ...]
+    differences: tuple[str, ...]
+
+
+def report_folder(runs: Sequence[RunData], out: Path | None) -> Path:
+    """Return where the report goes: as told, inside a single run, else `tablebench-report`."""
+    if out is not None:
+        return out
+    return runs[0].path / "report" if len(runs) == 1 else _DEFAULT
+
+
+def write_report(
+    runs: Sequence[Path] | Sequence[RunData], out: Path | None = None, *, plots: bool = True
+) -> PaperReport:
+    """Analyse the runs as one comparison and write the report's folder.
+
+    `runs` are run folders, folders that hold some, or runs already read. A folder that holds a
+    former report is replaced. Raises `SettingsError` for a folder that is no run, and for
+    an `out` that holds anything else or cannot be written.
+    """
+    paths = [run for run in runs if isinstance(run, Path)]
+    read = [run for run in runs if isinstance(run, RunData)]
+    loaded = told_apart(read + load_runs(paths))
+    folder = report_folder(loaded, out)
+    try:
+        former = _former_files(folder)
+        # All that can go wrong in the records goes wrong before anything is touched.
+        analyses = _analyses(loaded)
+        board = leaderboard(loaded)
+        for path in former:
+            path.unlink(missing_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        # What an interrupted report leaves behind is still known as ours.
+        _write_manifest(folder, loaded, [])
+        parts = tuple(
+            _write_part(folder, name, analysis, plots=plots) for name, analysis in analyses.items()
+        )
+        if board is not None:
+            _write_table(folder, board)
+        remarks = tuple(remark for run in loaded for remark in run_remarks(run))
+        report = PaperReport(
+            folder, tuple(loaded), parts, board, remarks, tuple(differences(loaded))
+        )
+        (folder / _INDEX).write_text("\n".join(_index(report)) + "\n", encoding="utf-8")
+        _write_manifest(folder, loaded, _files(report))
+    except OSError as error:
+        raise SettingsError(
+            f"--out: cannot write into {folder} ({error.strerror or error}); choose another folder"
+        ) from None
+    return report
+
+
+def _analyses(runs: Sequence[RunData]) -> dict[str, dict[str, Any]]:
+    names = sorted({row.benchmark for run in runs for row in run.rows})
+    return {
+        name: analyse(row for run in runs for row in run.rows if row.benchmark == name)
+        for name in names
+    }
+
+
+def _write_part(folder: Path, benchmark: str, analysis: Mapping[str, Any], *, plots: bool) -> Part:
+    name = slug(benchmark)
+    inside = folder / (f"{name}-benchmark" if name.casefold() in _reserved() else name)
+    inside.mkdir(exist_ok=True)
+    tables = tuple(paper_tables(analysis))
+    for table in tables:
+        _write_table(inside, table)
+    drawn = write_plots(analysis, inside) if plots else {}
+    return Part(benchmark, inside.name, tables, drawn)
+
+
+def _reserved() -> set[str]:
+    return {_INDEX.casefold(), _MANIFEST, "leaderboard.csv", "leaderboard.md"}
+
+
+def _write_table(folder: Path, table: PaperTable) -> None:
+    (folder / f"{table.name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
+    (folder / f"{table.name}.md").write_text(markdown_text(table), encoding="utf-8", newline="")
+
+
+# What a former report left
+
+
+def _files(report: PaperReport) -> list[str]:
+    """Return every file of the report, relative to its folder."""
+    files = [_INDEX]
+    if report.board is not None:
+        files += [f"{report.board.name}.csv", f"{report.board.name}.md"]
+    for part in report.parts:
+        for table in part.tables:
+            files += [f"{part.folder}/{table.name}.csv", f"{part.folder}/{table.name}.md"]
+        for paths in part.plots.values():
+            files += [f"{part.folder}/{path.name}" for path in paths]
+    return files
+
+
+def _write_manifest(folder: Path, runs: Sequence[RunData], files: Sequence[str]) -> None:
+    data = {
+        "schema": SCHEMA,
+        "runs": [{"model": run.model, "folder": str(run.path)} for run in runs],
+        "files": list(files),
+    }
+    (folder / _MANIFEST).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+
+
+def _former_files(folder: Path) -> list[Path]:
+    """Return the files of a former report; refuse a folder that holds anything else."""
+    if not folder.exists() or not any(folder.iterdir()):
+        return []
+    try:
+        names = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise SettingsError(
+            f"--out: {folder} holds other files; choose a new or empty folder"
+        ) from None
+    found = []
+    for name in names if isinstance(names, list) else []:
+        path, parts = folder / str(name), Path(str(name)).parts
+        # Only what a report writes, where it writes it: the list may have been tampered with.
+        inside = len(parts) <= 2 and ".." not in parts and not Path(str(name)).is_absolute()
+        if inside and path.suffix in _KINDS and not path.parent.is_symlink() and path.is_file():
+            found.append(path)
+    return found
+
+
+# The index
+
+
+def _index(report: PaperReport) -> Iterator[str]:
+    yield "# Report of tablebench\n"
+    for run in report.runs:
+        yield f"- {markdown(run.model)} ({markdown(str(run.path))})"
+    if report.remarks or report.differences:
+        yield "\n## To know before reading\n"
+        for remark in (*report.remarks, *report.differences):
+            yield f"- {markdown(remark, 2000)}"
+    if report.board is not None:
+        yield f"\n[{report.board.title}]({report.board.name}.md)"
+    for part in report.parts:
+        yield f"\n## {markdown(part.benchmark)}\n"
+        for table in part.tables:
+            why = f": not computed, {markdown(table.reason)}" if table.reason else ""
+            yield f"- [{markdown(table.title)}]({part.folder}/{table.name}.md){why}"
+        for name, paths in part.plots.items():
+            if paths:
+                yield f"\n![{name}]({part.folder}/{name}.png)"
+
+
+# The terminal
+
+
+def report_lines(report: PaperReport) -> Iterator[str]:
+    """Yield what the terminal shows below the runs' own tables."""
+    for sentence in report.differences:
+        yield f"note: {sentence}"
+    for part in report.parts:
+        yield ""
+        yield f"analyses of {printable(part.benchmark, 80)}"
+        absent: dict[str, list[str]] = {}
+        for table in part.tables:
+            if table.reason is not None:
+                absent.setdefault(table.reason, []).append(table.name)
+            elif table.shown:
+                yield ""
+                yield from terminal_lines(_condensed(table))
+        if absent:
+            yield ""
+        for reason, names in absent.items():
+            yield f"not computed: {', '.join(names)}: {printable(reason, 200)}"
+    yield ""
+    if report.board is not None:
+        yield from terminal_lines(report.board, note_limit=10)
+    else:
+        yield "leaderboard: none, no run has a dataset of ToRR"
+    yield f"report: {printable(str(report.folder))}"
+
+
+def _condensed(table: PaperTable, limit: int = 40) -> PaperTable:
+    """Return the table without the rows that would fill the screen; the files have all."""
+    if len(table.rows) <= limit:
+        return table
+    left = len(table.rows) - limit
+    return replace(
+        table,
+        rows=table.rows[:limit],
+        row_notes=table.row_notes[:limit],
+        notes=(*table.notes, f"... and {left} more rows in {table.name}.csv"),
+    )

@@ -1,0 +1,85 @@
+"""Every analysis of the ToRR paper, over records (spec: torr_analyses.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+__all__ = ["analyse", "equivalences"]
+
+
+def analyse(records: Iterable[Any], params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return all analyses of the records of one or more models.
+
+    A record is a `Record` or a mapping with `model`, `dataset`, `example_id`, `serializer`,
+    `perturbation` and `score` (0 to 1, None without an answer). A dataset's grid is every
+    serializer times every perturbation that occurs in its records; what is not answered is
+    missing, never 0. A figure is `{"value": number or None}` with the reason beside None and
+    the counts it rests on.
+
+    `params` fixes what is drawn at random; each entry left out is drawn with a seed of its
+    dataset's name, examples and configurations:
+
+    * `example_order` {dataset: ids} (sorted), `resamples` {dataset: lists of indices into that
+      order} and `resamples_pooled` (indices into all orders, datasets sorted): the bootstrap of
+      `separability`, 1,000 resamples;
+    * `growth` {dataset: {q: repeats of sets of "serializer|perturbation"}}: 100 repeats of as
+      many disjoint sets of q configurations as there are, as long as there are two;
+    * `points`: a list of `{"q", "e", "draws": {dataset: repeats of {"configurations",
+      "examples"}}}`: as growth, each set with e examples of its own; q and e run through 1, 2,
+      5, 10, 20, ... up to what every dataset has;
+    * `families` {name: models}: the models whose names begin with the same letters.
+
+    Raises `DataError` for records that cannot be used, naming the first, and `SettingsError`
+    for params that do not fit them. Memory grows with the records by some 50 bytes each.
+    """
+    # Only here: a run itself needs none of this.
+    from pytest_tablebench.results.analyses import _agreement, _contrasts, _levels
+    from pytest_tablebench.results.analyses._draws import Draws
+    from pytest_tablebench.results.analyses._grid import read_scores
+
+    scores = read_scores(records)
+    draws = Draws(scores.grids, params)
+    performance = _levels.performance(scores)
+    families = draws.params.get("families")
+    if families is None:
+        families = _levels.families_by_name(scores.models)
+    return {
+        "performance": performance,
+        "robustness": _levels.robustness(scores),
+        "min_max": _levels.min_max(scores),
+        "serializer_spread": _levels.serializer_spread(scores),
+        "win_rates": _contrasts.win_rates(scores),
+        "perturbation_impact": _contrasts.perturbation_impact(scores),
+        "separability": _agreement.separability(scores, draws),
+        "dataset_agreement": _agreement.dataset_agreement(scores),
+        "kendall_w": _agreement.kendall_w(scores),
+        "w_growth": _agreement.w_growth(draws),
+        "configurations_vs_examples": _agreement.configurations_vs_examples(draws),
+        "difficulty": _levels.difficulty(scores),
+        "families": _levels.families(performance["by_model"], families),
+    }
+
+
+def equivalences(points: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return how many examples of one configuration are worth several (section 9).
+
+    `points` is the result of `configurations_vs_examples`. For each point of two or more
+    configurations with a value: the smallest e at q = 1 that reaches it, or None.
+    """
+    known = [
+        (point["q"], point["e"], point["mean_over_datasets"]["value"])
+        for point in points
+        if point["mean_over_datasets"]["value"] is not None
+    ]
+    single = sorted((e, value) for q, e, value in known if q == 1)
+    return [
+        {
+            "q": q,
+            "e": e,
+            "value": value,
+            "e_at_one": next((few for few, at in single if at >= value - 1e-9), None),
+        }
+        for q, e, value in sorted(known)
+        if q > 1
+    ]

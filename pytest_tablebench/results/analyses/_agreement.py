@@ -1,0 +1,289 @@
+"""How much rankings of models agree (spec: torr_analyses.md sections 6 to 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.results.analyses._draws import Draws, Raters
+from pytest_tablebench.results.analyses._figures import Figure, figure, plain_mean
+from pytest_tablebench.results.analyses._grid import TOLERANCE, Grid, Scores, mean
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.analyses._grid import Floats, Integers
+
+__all__ = [
+    "configurations_vs_examples",
+    "dataset_agreement",
+    "kendall_w",
+    "separability",
+    "w_growth",
+]
+
+FEW_MODELS = "fewer than two models"
+FEW_RATERS = "fewer than two raters"
+ALL_TIED = "every rater ties all models"
+
+PRODUCT = 1 << 18
+"""Multiplications in one matrix product at most: OpenBLAS starts threads above that, which on a
+busy machine wait for each other far longer than they compute. Results of the products also
+stay in the processor's cache then."""
+
+
+def separability(scores: Scores, draws: Draws) -> dict[str, Any]:
+    """Return the share of model pairs whose bootstrap intervals do not overlap (section 6).
+
+    Examples are resampled, the same ones for all models; intervals go from the 2.5 % to the
+    97.5 % quantile (type 7). `pooled` draws from the examples of all datasets, `stratified` is
+    the mean over datasets of their own resamples.
+    """
+    import numpy as np
+
+    if len(scores.models) < 2:
+        undefined = {"value": None, "reason": FEW_MODELS}
+        by_dataset = {grid.dataset: dict(undefined) for grid in scores.grids}
+        return {"by_dataset": by_dataset, "pooled": undefined, "stratified": dict(undefined)}
+    resampled = {
+        grid.dataset: _resampled(grid.example_means, draws.resamples(grid)) for grid in scores.grids
+    }
+    pooled = np.concatenate([grid.example_means for grid in scores.grids], axis=1)
+    least = min(values.shape[1] for values in resampled.values())
+    stratified = np.mean([values[:, :least] for values in resampled.values()], axis=0)
+    return {
+        "by_dataset": {
+            dataset: _separability(scores.models, values) for dataset, values in resampled.items()
+        },
+        "pooled": _separability(scores.models, _resampled(pooled, draws.resamples_pooled())),
+        "stratified": _separability(scores.models, stratified),
+    }
+
+
+def _resampled(example_means: Floats, counts: Floats) -> Floats:
+    """Return each model's mean in each resample, NaN for one without a score."""
+    import numpy as np
+
+    known = np.isfinite(example_means)
+    total = np.where(known, example_means, 0.0) @ counts.T
+    size = known @ counts.T
+    values: Floats = np.divide(total, size, out=np.full(total.shape, np.nan), where=size > 0)
+    return values
+
+
+def _separability(models: Sequence[str], values: Floats) -> Figure:
+    import numpy as np
+
+    for model, row in zip(models, values, strict=True):
+        if np.isnan(row).any():
+            return {"value": None, "reason": f"a resample has no scores of {model}"}
+    ends = np.quantile(values, [0.025, 0.975], axis=1).T.tolist()
+    apart = [
+        max(one[0], other[0]) - min(one[1], other[1]) > TOLERANCE
+        for one, other in combinations(ends, 2)
+    ]
+    return {"value": sum(apart) / len(apart), "intervals": dict(zip(models, ends, strict=True))}
+
+
+def dataset_agreement(scores: Scores) -> dict[str, Any]:
+    """Return Kendall's tau-b between the rankings of models on two datasets (section 7).
+
+    Models with a score on both datasets count.
+    """
+    names = [grid.dataset for grid in scores.grids]
+    matrix: dict[str, dict[str, Figure]] = {name: {} for name in names}
+    for place, one in enumerate(scores.grids):
+        for other in scores.grids[place:]:
+            found = _tau_b(one.means, other.means)
+            matrix[one.dataset][other.dataset] = found
+            matrix[other.dataset][one.dataset] = dict(found)
+    overall = {}
+    for name in names:
+        others = [matrix[name][other]["value"] for other in names if other != name]
+        known = [value for value in others if value is not None]
+        value = sum(known) / len(known) if known else None
+        overall[name] = figure(value, "no other dataset with a value", n=len(known))
+    return {
+        "tau_b": {name: {other: matrix[name][other] for other in names} for name in names},
+        "mean_off_diagonal": overall,
+    }
+
+
+def _tau_b(one: Floats, other: Floats) -> Figure:
+    import numpy as np
+    from scipy.stats import kendalltau
+
+    known = np.isfinite(one) & np.isfinite(other)
+    if known.sum() < 2:
+        return {"value": None, "reason": FEW_MODELS}
+    first, second = _steps(one[known]), _steps(other[known])
+    if not first.any() or not second.any():
+        return {"value": None, "reason": "all models tied in one of the datasets"}
+    return {"value": float(kendalltau(first, second, variant="b").statistic)}
+
+
+def _steps(values: Floats) -> Integers:
+    """Return numbers in the order of the values along the last axis, equal for ties.
+
+    The lowest values get 0; a value less than the tolerance above the one before it is a tie.
+    """
+    import numpy as np
+
+    order = values.argsort(axis=-1, kind="stable")
+    rising = np.diff(np.take_along_axis(values, order, axis=-1), axis=-1) > TOLERANCE
+    steps = np.zeros(values.shape, dtype=np.intp)
+    np.put_along_axis(steps, order[..., 1:], rising.cumsum(axis=-1), axis=-1)
+    return steps
+
+
+@dataclass(frozen=True)
+class _Concordance:
+    """Kendall's W of each repeat (None where undefined, with the reason), and its raters."""
+
+    values: list[float | None]
+    reasons: list[str]
+    raters: list[int]
+
+
+def _concordance(table: Floats, repeat: Integers, repeats: int) -> _Concordance:
+    """Return Kendall's W among the raters of each repeat, corrected for ties (section 8).
+
+    `table` is (raters, models), higher is better. Raters without a score for every model are
+    left out. With average ranks, taken from their mean, d_rj of rater r for model j, the
+    formula's tie correction makes W = sum_j (sum_r d_rj)^2 / (k sum_r sum_j d_rj^2), because
+    12 sum_j d_rj^2 = n^3 - n - T_r.
+    """
+    import numpy as np
+    from scipy.stats import rankdata
+
+    complete = np.isfinite(table).all(axis=1)
+    table, repeat = table[complete], repeat[complete]
+    models = table.shape[1]
+    raters = np.bincount(repeat, minlength=repeats)
+    deviations = (
+        rankdata(_steps(table), axis=1) - (models + 1) / 2 if len(table) else np.zeros(table.shape)
+    )
+    sums = np.zeros((repeats, models))
+    np.add.at(sums, repeat, deviations)
+    between = (sums**2).sum(axis=1)
+    within = np.bincount(repeat, weights=(deviations**2).sum(axis=1), minlength=repeats)
+    values: list[float | None] = []
+    reasons = []
+    for count, above, below in zip(raters.tolist(), between, within, strict=True):
+        reason = FEW_RATERS if count < 2 else ALL_TIED if below == 0 else ""
+        reason = FEW_MODELS if models < 2 else reason
+        reasons.append(reason)
+        values.append(None if reason else float(above / (count * below)))
+    return _Concordance(values, reasons, raters.tolist())
+
+
+def kendall_w(scores: Scores) -> dict[str, Any]:
+    """Return Kendall's W with single configurations as raters (section 8a).
+
+    The benchmark's raters are the configurations that all datasets have, scoring models on the
+    mean over datasets.
+    """
+    import numpy as np
+
+    tables = {grid.dataset: mean(grid.cells, axis=1) for grid in scores.grids}
+    common: list[str] = sorted(
+        reduce(set.intersection, (set(grid.configurations) for grid in scores.grids))
+        if scores.grids
+        else ()
+    )
+    if len(common) < 2:
+        benchmark: Figure = {
+            "value": None,
+            "reason": "fewer than two configurations common to all datasets",
+            "raters": 0,
+            "raters_left_out": 0,
+        }
+    else:
+        aligned = [
+            tables[grid.dataset][:, [grid.configurations.index(name) for name in common]]
+            for grid in scores.grids
+        ]
+        benchmark = _single(np.mean(aligned, axis=0))  # NaN if one is
+    by_dataset = {dataset: _single(table) for dataset, table in tables.items()}
+    return {"by_dataset": by_dataset, "benchmark": benchmark}
+
+
+def _single(table: Floats) -> Figure:
+    """Return W of one table (models, raters)."""
+    import numpy as np
+
+    found = _concordance(table.T, np.zeros(table.shape[1], dtype=np.intp), 1)
+    return figure(
+        found.values[0],
+        found.reasons[0],
+        raters=found.raters[0],
+        raters_left_out=table.shape[1] - found.raters[0],
+    )
+
+
+def w_growth(draws: Draws) -> dict[str, Any]:
+    """Return Kendall's W among disjoint sets of q configurations, by q (section 8b)."""
+    return {
+        grid.dataset: {q: _repeated(grid, raters) for q, raters in draws.growth(grid)}
+        for grid in draws.grids
+    }
+
+
+def configurations_vs_examples(draws: Draws) -> list[dict[str, Any]]:
+    """Return Kendall's W for q configurations and e examples per rater (section 9)."""
+    found = []
+    for point in draws.points():
+        by_dataset = {grid.dataset: _repeated(grid, raters) for grid, raters in point.raters}
+        found.append(
+            {
+                "q": point.q,
+                "e": point.e,
+                "by_dataset": by_dataset,
+                "mean_over_datasets": plain_mean(by_dataset),
+            }
+        )
+    return found
+
+
+def _repeated(grid: Grid, raters: Raters) -> Figure:
+    """Return the mean of W over the repeats that have a value."""
+    models = grid.cells.shape[0]
+    if models < 2:  # nothing to rank: spare the scores
+        values: list[float | None] = [None] * raters.repeats
+        reasons = [FEW_MODELS] * raters.repeats
+    else:
+        found = _concordance(_rater_scores(grid, raters), raters.repeat, raters.repeats)
+        values, reasons = found.values, found.reasons
+    known = [value for value in values if value is not None]
+    value = sum(known) / len(known) if known else None
+    return figure(
+        value,
+        next(iter(reasons), "no repeats"),
+        per_repeat=values,
+        n_undefined=len(values) - len(known),
+    )
+
+
+def _rater_scores(grid: Grid, raters: Raters) -> Floats:
+    """Return (raters, models): means over examples of the mean over a rater's configurations."""
+    import numpy as np
+
+    models, examples, configurations = grid.cells.shape
+    known = np.isfinite(grid.cells).astype(float)
+    filled = np.nan_to_num(grid.cells)
+    scores = np.empty((len(raters.configurations), models))
+    step = max(1, PRODUCT // (examples * configurations))
+    for start in range(0, len(scores), step):
+        block = slice(start, start + step)
+        weights = raters.configurations[block].T
+        counts = known @ weights  # models, examples, raters
+        means = np.divide(filled @ weights, counts, out=np.zeros(counts.shape), where=counts > 0)
+        used: Floats = (counts > 0).astype(float)
+        if raters.examples is not None:
+            used *= raters.examples[block].T
+        size = used.sum(axis=1)
+        total = np.einsum("mer,mer->mr", means, used)
+        block_scores = np.divide(total, size, out=np.full(size.shape, np.nan), where=size > 0)
+        scores[block] = block_scores.T
+    return scores

@@ -1,0 +1,171 @@
+"""Serializers and perturbations against each other (spec: torr_analyses.md sections 4 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.results.analyses._figures import Figure, each, plain_mean
+from pytest_tablebench.results.analyses._grid import TOLERANCE, Grid, Scores, mean
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pytest_tablebench.results.analyses._grid import Floats
+
+__all__ = ["perturbation_impact", "win_rates"]
+
+BASELINE = "none"
+
+
+def win_rates(scores: Scores) -> dict[str, Any]:
+    """Return how often a serializer or perturbation beats the others (section 4).
+
+    An alternative's wins over an example are the others it scores strictly more than, as a
+    share of all wins. An example counts with a complete grid only; one where all are equal has
+    no winner and is dropped, or counts 1/K each in the variant that says so.
+    """
+    return {
+        "serializer": _win_rates(scores, "serializers"),
+        "serializer, all equal = 1/K": _win_rates(scores, "serializers", share=True),
+        "serializer, inside each perturbation": _win_rates(scores, "serializers", inside=True),
+        "perturbation": _win_rates(scores, "perturbations"),
+    }
+
+
+def _win_rates(
+    scores: Scores, axis: str, *, share: bool = False, inside: bool = False
+) -> dict[str, Any]:
+    alternatives: set[tuple[str, ...]] = {getattr(grid, axis) for grid in scores.grids}
+    if len(alternatives) > 1:
+        return {"value": None, "reason": "alternatives differ between datasets"}
+    names = next(iter(alternatives), ())
+    if len(names) < 2:
+        return {"value": None, "reason": "fewer than two alternatives"}
+    by_model: dict[str, dict[str, Figure]] = {model: {} for model in scores.models}
+    by_dataset = {}
+    for grid in scores.grids:
+        wins = _wins(grid, axis, share=share, inside=inside)
+        by_dataset[grid.dataset] = wins.figure(names, slice(None))
+        for place, model in enumerate(scores.models):
+            by_model[model][grid.dataset] = wins.figure(names, slice(place, place + 1))
+    return {
+        "by_model_dataset": by_model,
+        "by_model": {model: plain_mean(parts) for model, parts in by_model.items()},
+        "by_dataset": by_dataset,
+        "overall": plain_mean(by_dataset),
+    }
+
+
+@dataclass(frozen=True)
+class _Wins:
+    """Shares by model, example and alternative; NaN for an example without a winner.
+
+    What stands there for an incomplete example means nothing.
+    """
+
+    shares: Floats
+    complete: NDArray[np.bool_]
+
+    def figure(self, names: Sequence[str], models: slice) -> Figure:
+        """Return the mean over all examples of these models, and what was dropped."""
+        import numpy as np
+
+        complete = self.complete[models]
+        used = complete & np.isfinite(self.shares[models, :, 0])
+        counts = {
+            "n_used": int(used.sum()),
+            "n_dropped_equal": int((complete & ~used).sum()),
+            "n_dropped_incomplete": int((~complete).sum()),
+        }
+        if not counts["n_used"]:
+            return {"value": None, "reason": "no example with a winner", **counts}
+        means = self.shares[models][used].mean(axis=0).tolist()
+        return {"value": dict(zip(names, means, strict=True)), **counts}
+
+
+def _wins(grid: Grid, axis: str, *, share: bool, inside: bool) -> _Wins:
+    """Return the shares of wins: of the means over the other axis, or inside each of its parts."""
+    import numpy as np
+
+    # Alternatives last, the axis they are averaged over (or compared inside of) before them.
+    values = np.moveaxis(grid.scores, 2, 3) if axis == "serializers" else grid.scores
+    if not inside:
+        values = values.mean(axis=2, keepdims=True)
+    wins = (values[..., :, None] - values[..., None, :] > TOLERANCE).sum(axis=-1)
+    total = wins.sum(axis=-1, keepdims=True)
+    empty = 1 / wins.shape[-1] if share else np.nan
+    shares = np.divide(wins, total, out=np.full(wins.shape, empty), where=total > 0)
+    return _Wins(mean(shares, axis=2), grid.complete)
+
+
+def perturbation_impact(scores: Scores) -> dict[str, Any]:
+    """Return what perturbations change against no perturbation (section 5).
+
+    Each (example, serializer) with both cells counts once; the absolute value is taken of
+    each such difference, before any mean.
+    """
+    if not any(set(grid.perturbations) > {BASELINE} for grid in scores.grids):
+        return {"value": None, "reason": "no perturbation beside an unperturbed baseline"}
+    signed: dict[str, dict[str, dict[str, Figure]]] = {model: {} for model in scores.models}
+    absolute: dict[str, dict[str, dict[str, Figure]]] = {model: {} for model in scores.models}
+    whole: dict[str, dict[str, Figure]] = {model: {} for model in scores.models}
+    for grid in scores.grids:
+        names, changes = _changes(grid)
+        pooled = _impacts(scores.models, abs(changes).reshape(len(scores.models), -1))
+        for model, change in zip(scores.models, changes, strict=True):
+            signed[model][grid.dataset] = _impacts(names, change)
+            absolute[model][grid.dataset] = _impacts(names, abs(change))
+            whole[model][grid.dataset] = pooled[model]
+    return {
+        "signed_by_model_dataset_perturbation": signed,
+        "signed_by_model_perturbation": {
+            model: _over_datasets(datasets) for model, datasets in signed.items()
+        },
+        "absolute_by_model_dataset_perturbation": absolute,
+        "absolute_by_model_dataset": whole,
+        "absolute_by_dataset": {
+            grid.dataset: plain_mean({model: whole[model][grid.dataset] for model in whole})
+            for grid in scores.grids
+        },
+        "absolute_by_model": {model: plain_mean(parts) for model, parts in whole.items()},
+    }
+
+
+def _changes(grid: Grid) -> tuple[list[str], Floats]:
+    """Return the perturbations and the differences: models, perturbations, (example, serializer).
+
+    NaN where one of the two cells is missing; in a dataset without baseline that is everywhere.
+    """
+    import numpy as np
+
+    places = [place for place, name in enumerate(grid.perturbations) if name != BASELINE]
+    if BASELINE in grid.perturbations:
+        place = grid.perturbations.index(BASELINE)
+        changes = grid.scores[..., places] - grid.scores[..., place : place + 1]
+    else:
+        changes = np.full((*grid.scores.shape[:3], len(places)), np.nan)
+    by_perturbation = np.moveaxis(changes, 3, 1)
+    shape = (changes.shape[0], len(places), changes.shape[1] * changes.shape[2])
+    return [grid.perturbations[place] for place in places], by_perturbation.reshape(shape)
+
+
+def _impacts(names: Sequence[str], changes: Floats) -> dict[str, Figure]:
+    """Return one figure for each row."""
+    import numpy as np
+
+    counts = np.isfinite(changes).sum(axis=1)
+    return each(names, mean(changes, axis=1), "no pair with its baseline", n=counts)
+
+
+def _over_datasets(datasets: Mapping[str, Mapping[str, Figure]]) -> dict[str, Figure]:
+    """Return, for each perturbation, the mean over the datasets whose grid has it."""
+    names = sorted({name for figures in datasets.values() for name in figures})
+    return {
+        name: plain_mean(
+            {dataset: figures[name] for dataset, figures in datasets.items() if name in figures}
+        )
+        for name in names
+    }

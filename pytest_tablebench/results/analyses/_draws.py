@@ -1,0 +1,212 @@
+"""What is drawn at random: given by `params`, or drawn here, seeded by content.
+
+The draws of a dataset depend on nothing but its name, its examples and its configurations: not
+on the models, the order of records or the other datasets. They come from numpy's legacy
+generator, whose stream is frozen, so they are the same under every numpy version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.names import printable, unknown_name
+from pytest_tablebench.results.analyses._grid import Grid
+from pytest_tablebench.seeds import seeded_random
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pytest_tablebench.results.analyses._grid import Floats, Integers
+
+__all__ = ["PARAMS", "REPEATS", "RESAMPLES", "Draws", "Point", "Raters"]
+
+RESAMPLES = 1000
+"""Bootstrap resamples where `params` gives none."""
+
+REPEATS = 100
+"""Repeats of the disjoint sets of configurations where `params` gives none."""
+
+PARAMS = ("example_order", "resamples", "resamples_pooled", "growth", "points", "families")
+
+
+@dataclass(frozen=True)
+class Raters:
+    """Raters of one dataset, in repeats: what each scores the models on.
+
+    `configurations` (raters, configurations) and `examples` (raters, examples) count how often
+    a rater uses each; without `examples` every rater uses all. `repeat` is the number of the
+    repeat each rater belongs to, of `repeats`.
+    """
+
+    configurations: Floats
+    examples: Floats | None
+    repeat: Integers
+    repeats: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """A number of configurations and of examples, with the raters of each dataset."""
+
+    q: int
+    e: int
+    raters: Iterator[tuple[Grid, Raters]]
+
+
+class Draws:
+    """The draws for some grids.
+
+    `params` is the mapping `analyse` takes; what it lacks is drawn here. Raises
+    `SettingsError` for a name or index that is not there.
+    """
+
+    def __init__(self, grids: Sequence[Grid], params: Mapping[str, Any] | None = None) -> None:
+        self.grids = grids
+        self.params = {} if params is None else params
+        for name in self.params:
+            if name not in PARAMS:
+                raise SettingsError(f"params: {unknown_name('entry', name, PARAMS)}")
+
+    def resamples(self, grid: Grid) -> Floats:
+        """Return how often each resample holds each example: (resamples, examples)."""
+        rows = self.params.get("resamples", {}).get(grid.dataset)
+        return self._resamples(f"resamples[{grid.dataset}]", rows, [grid])
+
+    def resamples_pooled(self) -> Floats:
+        """Return the same over the examples of all datasets, in the order of the grids."""
+        return self._resamples("resamples_pooled", self.params.get("resamples_pooled"), self.grids)
+
+    def _resamples(self, where: str, rows: Any, grids: Sequence[Grid]) -> Floats:
+        import numpy as np
+
+        places, start = [], 0
+        for grid in grids:
+            order = self.params.get("example_order", {}).get(grid.dataset, grid.examples)
+            known = {name: start + place for place, name in enumerate(grid.examples)}
+            places += _places(f"example_order[{grid.dataset}]", order, known)
+            start += len(grid.examples)
+        if rows is None:
+            generator = _generator("resamples", *_content(grids))
+            rows = generator.randint(0, len(places), size=(RESAMPLES, len(places)))
+        counts = np.zeros((len(rows), start))
+        for row, drawn in zip(counts, rows, strict=True):
+            chosen = np.asarray(drawn, dtype=np.intp)
+            if not chosen.size or chosen.min() < 0 or chosen.max() >= len(places):
+                raise SettingsError(
+                    f"params: {where} needs indices from 0 to {len(places) - 1}, at least one in "
+                    f"each resample"
+                )
+            np.add.at(row, np.asarray(places)[chosen], 1.0)
+        if not len(counts):
+            raise SettingsError(f"params: {where} is empty; leave it out for {RESAMPLES} of ours")
+        return counts
+
+    def growth(self, grid: Grid) -> Iterator[tuple[str, Raters]]:
+        """Yield the raters for 1, 2, ... configurations at a time, as long as there are two."""
+        given = self.params.get("growth", {}).get(grid.dataset)
+        if given is None:
+            for q in range(1, len(grid.configurations) // 2 + 1):
+                yield str(q), _disjoint(grid, q, None)
+            return
+        for q, repeats in given.items():
+            where = f"growth[{grid.dataset}][{q}]"
+            sets = [[{"configurations": chosen} for chosen in repeat] for repeat in repeats]
+            yield str(q), _given(where, grid, sets)
+
+    def points(self) -> Iterator[Point]:
+        """Yield the points (q configurations, e examples), raters drawn when they are asked for."""
+        given = self.params.get("points")
+        if given is not None:
+            for number, point in enumerate(given):
+                yield Point(point["q"], point["e"], self._given_raters(number, point["draws"]))
+            return
+        most_q = min((len(grid.configurations) // 2 for grid in self.grids), default=0)
+        most_e = min((len(grid.examples) for grid in self.grids), default=0)
+        for q in _series(most_q):
+            for e in _series(most_e):
+                yield Point(q, e, ((grid, _disjoint(grid, q, e)) for grid in self.grids))
+
+    def _given_raters(self, number: int, draws: Mapping[str, Any]) -> Iterator[tuple[Grid, Raters]]:
+        for grid in self.grids:
+            if grid.dataset in draws:
+                where = f"points[{number}].draws[{grid.dataset}]"
+                yield grid, _given(where, grid, draws[grid.dataset])
+
+
+def _places(where: str, names: Sequence[str], known: Mapping[str, int]) -> list[int]:
+    try:
+        return [known[name] for name in names]
+    except KeyError as error:
+        raise SettingsError(
+            f"params: {where} has {printable(repr(error.args[0]), 80)}, which no record has"
+        ) from None
+
+
+def _given(where: str, grid: Grid, repeats: Sequence[Sequence[Mapping[str, Any]]]) -> Raters:
+    """Return raters given as repeats of `{"configurations": names, "examples": names}`."""
+    import numpy as np
+
+    drawn = [rater for repeat in repeats for rater in repeat]
+    owners = [number for number, repeat in enumerate(repeats) for _ in repeat]
+    configurations = _counts(
+        where, [rater["configurations"] for rater in drawn], grid.configurations
+    )
+    examples = None
+    if any("examples" in rater for rater in drawn):
+        examples = _counts(where, [rater["examples"] for rater in drawn], grid.examples)
+    return Raters(configurations, examples, np.array(owners, dtype=np.intp), len(repeats))
+
+
+def _counts(where: str, drawn: Sequence[Sequence[str]], names: Sequence[str]) -> Floats:
+    """Return how often each list holds each name."""
+    import numpy as np
+
+    known = {name: place for place, name in enumerate(names)}
+    counts = np.zeros((len(drawn), len(names)))
+    for row, chosen in zip(counts, drawn, strict=True):
+        np.add.at(row, _places(where, chosen, known), 1.0)
+    return counts
+
+
+def _disjoint(grid: Grid, q: int, e: int | None) -> Raters:
+    """Return repeats of as many disjoint sets of q configurations as there are.
+
+    With `e` each set has its own e examples, drawn without replacement.
+    """
+    import numpy as np
+
+    many = len(grid.configurations)
+    sets = many // q
+    generator = _generator("sets", q, e, *_content([grid]))
+    order = generator.random_sample((REPEATS, many)).argsort(axis=1)
+    chosen = order[:, : sets * q].reshape(REPEATS * sets, q)
+    configurations = np.zeros((REPEATS * sets, many))
+    np.put_along_axis(configurations, chosen, 1.0, axis=1)
+    examples = None
+    if e is not None and e < len(grid.examples):
+        keys = generator.random_sample((REPEATS * sets, len(grid.examples)))
+        examples = np.zeros(keys.shape)
+        drawn = keys.argsort(axis=1)[:, :e]
+        np.put_along_axis(examples, drawn, 1.0, axis=1)
+    return Raters(configurations, examples, np.repeat(np.arange(REPEATS), sets), REPEATS)
+
+
+def _series(most: int) -> list[int]:
+    """Return 1, 2, 5, 10, 20, 50, ... below `most`, and `most` itself."""
+    steps = [step * 10**power for power in range(len(str(most))) for step in (1, 2, 5)]
+    return [step for step in steps if step < most] + ([most] if most > 0 else [])
+
+
+def _content(grids: Sequence[Grid]) -> list[Any]:
+    return [(grid.dataset, grid.examples, grid.configurations) for grid in grids]
+
+
+def _generator(*content: object) -> np.random.RandomState:
+    """Return the generator for some content (any values with a stable repr)."""
+    import numpy as np
+
+    source = seeded_random(f"analyses/{content!r}")
+    return np.random.RandomState([source.getrandbits(32) for _ in range(8)])

@@ -1,0 +1,51 @@
+"""Figures as they stand in the result: a value, or None with the reason for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+__all__ = ["Figure", "each", "figure", "plain_mean"]
+
+Figure = dict[str, Any]
+"""`{"value": number or None, "reason": only beside None, and counts}`."""
+
+
+def figure(value: float | None, reason: str, **facts: Any) -> Figure:
+    """Return a figure; None and NaN become None with the reason."""
+    if value is None or math.isnan(value):
+        return {"value": None, "reason": reason, **facts}
+    return {"value": float(value), **facts}
+
+
+def plain_mean(figures: Mapping[str, Figure]) -> Figure:
+    """Return the plain mean of figures, undefined if one of them is.
+
+    Values that are mappings, such as win rates, are averaged name by name.
+    """
+    missing = [name for name, found in figures.items() if found["value"] is None]
+    if missing:
+        return {"value": None, "reason": f"no value in: {', '.join(missing)}"}
+    values = [found["value"] for found in figures.values()]
+    if not values:
+        return {"value": None, "reason": "no figure to average"}
+    if isinstance(values[0], Mapping):
+        return {"value": {name: _mean(value[name] for value in values) for name in values[0]}}
+    return {"value": _mean(values)}
+
+
+def _mean(values: Iterable[float]) -> float:
+    known = list(values)
+    return math.fsum(known) / len(known)
+
+
+def each(
+    names: Iterable[str], values: Iterable[float], reason: str, **facts: Iterable[Any]
+) -> dict[str, Figure]:
+    """Return one figure per name; `facts` hold one entry per name too, numbers as integers."""
+    columns = {fact: [int(entry) for entry in column] for fact, column in facts.items()}
+    return {
+        name: figure(value, reason, **{fact: column[place] for fact, column in columns.items()})
+        for place, (name, value) in enumerate(zip(names, values, strict=True))
+    }

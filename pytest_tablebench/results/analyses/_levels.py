@@ -1,0 +1,219 @@
+"""Levels and ranges of scores (spec: torr_analyses.md sections 1 to 3, 10 and 11)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.results.analyses._figures import Figure, each, figure, plain_mean
+from pytest_tablebench.results.analyses._grid import (
+    TOLERANCE,
+    Grid,
+    Scores,
+    examples_mean,
+    mean,
+)
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.analyses._grid import Floats
+
+__all__ = [
+    "difficulty",
+    "families",
+    "families_by_name",
+    "min_max",
+    "performance",
+    "robustness",
+    "serializer_spread",
+]
+
+BINS = 20
+"""Bins of a histogram of scores from 0 to 1."""
+
+ByDataset = dict[str, dict[str, Figure]]
+
+
+def _by_model(scores: Scores, columns: Mapping[str, Mapping[str, Figure]]) -> ByDataset:
+    """Turn {dataset: {model: figure}} into {model: {dataset: figure}}."""
+    return {
+        model: {dataset: column[model] for dataset, column in columns.items()}
+        for model in scores.models
+    }
+
+
+def performance(scores: Scores) -> dict[str, Any]:
+    """Return mean scores (section 1): over configurations, then examples, then datasets."""
+    columns = {
+        grid.dataset: each(
+            scores.models,
+            grid.means,
+            "no scores",
+            n_examples=(grid.answered > 0).sum(axis=1),
+            n_missing_cells=(grid.cells.shape[2] - grid.answered).sum(axis=1),
+        )
+        for grid in scores.grids
+    }
+    found = _by_model(scores, columns)
+    return {
+        "by_model_dataset": found,
+        "by_model": {model: plain_mean(parts) for model, parts in found.items()},
+    }
+
+
+def _extremes(grid: Grid) -> tuple[Floats, Floats]:
+    """Return the lowest and highest score by model and example, NaN without an answer."""
+    import numpy as np
+
+    # fmin and fmax pass over NaN without a warning where there is nothing else.
+    low: Floats = np.fmin.reduce(grid.cells, axis=2)
+    high: Floats = np.fmax.reduce(grid.cells, axis=2)
+    return low, high
+
+
+def robustness(scores: Scores) -> dict[str, Any]:
+    """Return 1 minus the range of an example's scores, averaged (section 2).
+
+    The range is taken over what was answered, which flatters where cells are missing: those
+    figures are flagged `incomplete`, and `complete_examples_only` leaves such examples out.
+    """
+    columns = {grid.dataset: _robustness(scores.models, grid) for grid in scores.grids}
+    found = _by_model(scores, columns)
+    overall = {}
+    for model, parts in found.items():
+        flags = sorted({flag for part in parts.values() for flag in part["flags"]})
+        overall[model] = {**plain_mean(parts), "flags": flags}
+    return {"by_model_dataset": found, "by_model": overall}
+
+
+def _robustness(models: Sequence[str], grid: Grid) -> dict[str, Figure]:
+    import numpy as np
+
+    low, high = _extremes(grid)
+    values = 1 - (high - low)
+    of_complete = mean(np.where(grid.complete, values, np.nan), axis=1)
+    figures = each(
+        models,
+        mean(values, axis=1),
+        "no scores",
+        n_examples=(grid.answered > 0).sum(axis=1),
+        n_incomplete=(~grid.complete).sum(axis=1),
+    )
+    for found, complete in zip(figures.values(), of_complete, strict=True):
+        flags = ["incomplete"] if found["n_incomplete"] else []
+        flags += ["one configuration"] if grid.cells.shape[2] == 1 else []
+        found["flags"] = flags
+        found["complete_examples_only"] = figure(complete, "")["value"]
+    return figures
+
+
+def min_max(scores: Scores) -> dict[str, Any]:
+    """Return the means of each example's best and worst score (section 11)."""
+    columns = {}
+    for grid in scores.grids:
+        low, high = (mean(values, axis=1) for values in _extremes(grid))
+        columns[grid.dataset] = {
+            model: {"max": figure(best, "no scores"), "min": figure(worst, "no scores")}
+            for model, best, worst in zip(scores.models, high, low, strict=True)
+        }
+    found = _by_model(scores, columns)
+    return {
+        "by_model_dataset": found,
+        "by_model": {
+            model: {
+                end: plain_mean({dataset: part[end] for dataset, part in parts.items()})
+                for end in ("max", "min")
+            }
+            for model, parts in found.items()
+        },
+    }
+
+
+def serializer_spread(scores: Scores) -> dict[str, Any]:
+    """Return best minus worst serializer (section 3), over all perturbations and over none."""
+    return {
+        f"perturbations={which}": _by_model(
+            scores, {grid.dataset: _spread(scores.models, grid, which) for grid in scores.grids}
+        )
+        for which in ("all", "none")
+    }
+
+
+def _spread(models: Sequence[str], grid: Grid, which: str) -> dict[str, Figure]:
+    import numpy as np
+
+    kept = [which in ("all", perturbation) for perturbation in grid.perturbations]
+    if any(kept):
+        parts = grid.scores[..., np.array(kept)]
+        means = [examples_mean(parts[:, :, place]) for place in range(len(grid.serializers))]
+        table = np.stack(means, axis=1)
+    else:
+        table = np.full((len(models), len(grid.serializers)), np.nan)
+    figures = {}
+    for model, row in zip(models, table.tolist(), strict=True):
+        known = {
+            name: value
+            for name, value in zip(grid.serializers, row, strict=True)
+            if not math.isnan(value)
+        }
+        value = max(known.values()) - min(known.values()) if len(known) > 1 else None
+        figures[model] = figure(value, "fewer than two serializers with a score", serializers=known)
+    return figures
+
+
+def difficulty(scores: Scores) -> dict[str, Any]:
+    """Return each example's mean over models and configurations, and histograms (section 10)."""
+    examples, histogram, score_histogram = {}, {}, {}
+    for grid in scores.grids:
+        values = mean(grid.cells, axis=(0, 2))
+        counts = grid.answered.sum(axis=0)
+        examples[grid.dataset] = each(grid.examples, values, "no scores", n=counts)
+        histogram[grid.dataset] = _histogram(values)
+        score_histogram[grid.dataset] = _histogram(grid.cells)
+    return {
+        "by_example": examples,
+        "histogram": histogram,
+        "score_histogram": score_histogram,
+    }
+
+
+def _histogram(values: Floats) -> list[int]:
+    """Count values by twentieths; a value that only rounding keeps below an edge is above it."""
+    import numpy as np
+
+    known = values[np.isfinite(values)]
+    bins = np.clip(np.floor(BINS * known + TOLERANCE).astype(np.intp), 0, BINS - 1)
+    counts: list[int] = np.bincount(bins, minlength=BINS).tolist()
+    return counts
+
+
+def families(
+    performances: Mapping[str, Figure], members: Mapping[str, Sequence[str]]
+) -> dict[str, Figure]:
+    """Return the mean difference in performance over the model pairs of a family (section 11).
+
+    `performances` is by model. A family is undefined if one of its models has no value.
+    """
+    found = {}
+    for name, models in members.items():
+        values = [performances.get(model, {"value": None})["value"] for model in models]
+        pairs = [] if None in values else [abs(a - b) for a, b in combinations(values, 2)]
+        value = sum(pairs) / len(pairs) if pairs else None
+        found[name] = figure(value, "fewer than two models with a value")
+    return found
+
+
+def families_by_name(models: Sequence[str]) -> dict[str, list[str]]:
+    """Return the families of two or more models that share the letters their names begin with.
+
+    What stands before the last `/` is the provider's: `openai/gpt-4o` and `gpt-4o-mini` are
+    both of the family `gpt`.
+    """
+    found: dict[str, list[str]] = {}
+    for model in models:
+        start = re.match(r"[A-Za-z]+", model.rpartition("/")[2])
+        if start:
+            found.setdefault(start[0].lower(), []).append(model)
+    return {name: found[name] for name in sorted(found) if len(found[name]) > 1}

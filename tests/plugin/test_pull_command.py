@@ -1,0 +1,243 @@
+"""`tablebench pull` as people use it, and pytest on what it fetched."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.cli import main
+from pytest_tablebench.datasets.pull import UPSTREAM, File
+from pytest_tablebench.datasets.pull._upstream import matches
+from pytest_tablebench.registry import builtin_registry
+from pytest_tablebench.results import read_records, read_run
+from tests.support import upstream
+from tests.support.runs import environment, until
+from tests.support.upstream_server import Fault, UpstreamServer, tarball
+
+FINQA = {
+    f"dataset/{split}.json": b"[" + b"1" * 300_000 + b"]" for split in ("train", "dev", "test")
+}
+COMMAND = "import sys; from pytest_tablebench.cli import main; sys.exit(main())"
+SUITE = """
+import pytest
+
+from pytest_tablebench.assertions import assert_accuracy, assert_token_f1
+
+
+@pytest.mark.tablebench("wikitq")
+def test_wikitq(case, answer):
+    assert_token_f1(case, answer)
+
+
+@pytest.mark.tablebench("tabfact")
+def test_tabfact(case, answer):
+    assert_accuracy(case, answer)
+"""
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[UpstreamServer]:
+    """A server that the command asks in place of GitHub, with two small datasets."""
+    for name in list(os.environ):
+        if name.upper().endswith("_PROXY") or name.startswith(("HF_", "TABLEBENCH_")):
+            monkeypatch.delenv(name)
+    wikitq = upstream.read(upstream.wikitq(tmp_path / "upstream/wikitq"))
+    wikitq["data/random-split-1-dev.tsv"] = wikitq["data/random-split-1-train.tsv"]
+    tabfact = upstream.read(upstream.tabfact(tmp_path / "upstream/tabfact"))
+    tabfact["tokenized_data/val_examples.json"] = b"{}"
+    with UpstreamServer() as running:
+        running.archive("ppasupat/WikiTableQuestions", "master", tarball(wikitq))
+        running.archive("wenhuchen/Table-Fact-Checking", "master", tarball(tabfact))
+        running.github("czyssrs/FinQA", UPSTREAM["finqa"].revision, FINQA)
+        monkeypatch.setenv("TABLEBENCH_GITHUB_ENDPOINT", running.url)
+        monkeypatch.setenv("HF_ENDPOINT", running.url)
+        yield running
+
+
+def start(*arguments: str, server: UpstreamServer) -> subprocess.Popen[str]:
+    addresses = {"TABLEBENCH_GITHUB_ENDPOINT": server.url, "HF_ENDPOINT": server.url}
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "pull", *arguments],
+        env=environment(None) | addresses,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_pulled_files_are_what_pytest_runs_on(
+    server: UpstreamServer, pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = pytester.path / "data"
+    assert main(["pull", "wikitq", "tabfact", "--bench-data", str(data)]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert "wikitq: licence CC BY-SA 4.0, https://creativecommons.org/licenses/by-sa/4.0/" in (
+        printed.out
+    )
+    pytester.makepyfile(SUITE)
+    (pytester.path / "gull.jsonl").write_text('{"default": "Gull"}\n', encoding="utf-8")
+    result = pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "--model", "tablebench/scripted:gull.jsonl", "--bench-data",
+        "data", "--bench-results", "run", "--bench-serializer", "csv", "--bench-perturbation",
+        "none", "--bench-shots", "1", "--bench-dataset", "wikitq",
+    )  # fmt: skip
+    # The model says Gull to both questions, and is right once.
+    assert result.parseoutcomes() == {"passed": 1, "failed": 1, "deselected": 1}
+    assert {record.dataset for record in read_records(pytester.path / "run")} == {"wikitq"}
+    assert read_run(pytester.path / "run")["datasets"]["wikitq"]["problems"] == []
+
+
+def test_list_names_the_command_until_the_files_are_there(
+    server: UpstreamServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data"
+
+    def line(name: str) -> str:
+        assert main(["list", "--bench-data", str(data)]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        [found] = [text for text in lines if text.startswith(f"  {name} ")]
+        return found
+
+    command = line("wikitq").partition("get it with: ")[2]
+    assert command == f"tablebench pull wikitq --bench-data {data}"
+    assert main(command.split()[1:]) == 0
+    capsys.readouterr()
+    assert line("wikitq").endswith("there")
+    assert "tablebench pull tabfact" in line("tabfact")
+
+
+def test_a_second_pull_asks_nothing(
+    server: UpstreamServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        assert main(["pull", "tabfact", "--bench-data", str(tmp_path)]) == 0
+    assert "tabfact: already there" in capsys.readouterr().out
+    assert len(server.downloads("master")) == 1
+
+
+def test_an_unknown_name(
+    server: UpstreamServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pull", "wikitq", "tabfct", "--bench-data", str(tmp_path / "data")]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    [line] = printed.err.splitlines()
+    assert "'tabfct'; did you mean 'tabfact'" in line
+    assert server.asked == []
+
+
+def test_a_failure_is_one_line(
+    server: UpstreamServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.always("test.json", Fault(status=404, headers={"X-Note": "none"}))
+    assert main(["pull", "finqa", "--bench-data", str(tmp_path)]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("tablebench: finqa: ")
+    assert str(tmp_path / "finqa/dataset/test.json") in line
+    assert f"{server.url}/czyssrs/FinQA/raw/" in line
+
+
+def test_a_killed_pull_goes_on_where_it_was(server: UpstreamServer, tmp_path: Path) -> None:
+    server.fault("dev.json", Fault(hold=200_000))
+    part = tmp_path / "finqa/dataset/dev.json.part"
+    with start("finqa", "--bench-data", str(tmp_path), server=server) as process:
+        try:
+            until(lambda: part.is_file() and part.stat().st_size == 200_000, "the second file")
+        finally:
+            process.kill()
+    assert not (tmp_path / "finqa/dataset/dev.json").exists()
+    assert server.downloads("test.json") == []
+    server.forget()
+    assert main(["pull", "finqa", "--bench-data", str(tmp_path)]) == 0
+    assert server.downloads("train.json") == []
+    [rest] = server.downloads("dev.json")
+    assert rest.headers["Range"] == "bytes=200000-"
+    assert rest.sent == 300_002 - 200_000
+    for name, content in FINQA.items():
+        assert (tmp_path / "finqa" / name).read_bytes() == content
+    assert not list(tmp_path.rglob("*.part*"))
+
+
+def test_a_killed_pull_of_an_archive_can_be_repeated(
+    server: UpstreamServer, tmp_path: Path
+) -> None:
+    server.fault("master", Fault(hold=100))
+    part = tmp_path / "wikitq/.tablebench-pull.tar.gz.part"
+    with start("wikitq", "--bench-data", str(tmp_path), server=server) as process:
+        try:
+            until(lambda: part.is_file() and part.stat().st_size == 100, "part of the archive")
+        finally:
+            process.kill()
+    server.forget()
+    assert main(["pull", "wikitq", "--bench-data", str(tmp_path)]) == 0
+    [rest] = server.downloads("master")
+    assert rest.headers["Range"] == "bytes=100-"
+    assert (tmp_path / "wikitq/data/pristine-unseen-tables.tsv").is_file()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends the signal of Ctrl-C")
+def test_ctrl_c_is_one_line_as_well(server: UpstreamServer, tmp_path: Path) -> None:
+    server.fault("train.json", Fault(hold=1000))
+    part = tmp_path / "finqa/dataset/train.json.part"
+    with start("finqa", "--bench-data", str(tmp_path), server=server) as process:
+        try:
+            until(lambda: part.is_file() and part.stat().st_size == 1000, "part of the file")
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 2
+    assert err == "tablebench: interrupted; the same command goes on from here\n"
+    assert "licence MIT" in out
+
+
+SLICES = Path(os.environ.get("TABLEBENCH_DATA_SLICES") or Path(__file__).parents[3] / "shared/data")
+
+
+@pytest.mark.skipif(not SLICES.is_dir(), reason=f"real slices are not there: {SLICES}")
+@pytest.mark.parametrize("name", UPSTREAM)
+def test_every_dataset_opens_on_what_is_pulled(
+    server: UpstreamServer, tmp_path: Path, name: str
+) -> None:
+    """The table of sources names the files that the readers need, where they need them."""
+    source = UPSTREAM[name]
+    there = upstream.read(SLICES / name)
+    files: dict[str, bytes] = {}
+    for file in source.files:
+        found = {path: text for path, text in there.items() if matches(path, file.target)}
+        if not found and not file.optional:
+            # The slices lack some training files; those of another split stand in for them.
+            other = next(
+                split for split in ("dev", "val", "test") if stand_in(file, split) in there
+            )
+            found = {file.target: there[stand_in(file, other)]}
+        files |= {f"{file.path.removesuffix(file.target)}{path}" if file.local else path: text
+                  for path, text in found.items()}  # fmt: skip
+    if source.host == "github_archive":
+        server.archive(source.repository, source.revision, tarball(files))
+    elif source.host == "github":
+        server.github(source.repository, source.revision, files)
+    else:
+        server.hub(source.repository, files)
+    assert main(["pull", name, "--bench-data", str(tmp_path)]) == 0
+    datasets = [
+        dataset
+        for dataset in builtin_registry().datasets.values()
+        if dataset.folder == name and dataset.get
+    ]
+    for dataset in datasets:
+        opened = dataset.open(tmp_path / name)
+        assert len(opened.example_ids(1)) == 1
+    assert datasets or name == "finqa"
+
+
+def stand_in(file: File, split: str) -> str:
+    return re.sub("train|dev", split, file.target)

@@ -1,0 +1,342 @@
+"""`tablebench report` over real runs: one, several, different, torn, none, with hostile names."""
+
+from __future__ import annotations
+
+import csv
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+# Pytester takes out of `sys.modules` what a test imports; matplotlib cannot be imported twice.
+import matplotlib.backends.backend_agg
+import matplotlib.backends.backend_svg
+import matplotlib.figure
+import matplotlib.image
+import pytest
+
+import pytest_tablebench.reports.paper
+import pytest_tablebench.results.analyses._agreement
+import pytest_tablebench.results.analyses._contrasts
+import pytest_tablebench.results.analyses._draws
+import pytest_tablebench.results.analyses._levels  # noqa: F401
+from pytest_tablebench.cli import main
+from tests.support.toy_bench import ADA, BO, Bench
+
+GRID = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
+
+
+def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and error of the command."""
+    capsys.readouterr()
+    code = main(["report", *arguments])
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def table(path: Path) -> list[list[str]]:
+    return list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def runs(folder: Path) -> list[Path]:
+    return sorted(path.parent for path in folder.glob("*/run.json"))
+
+
+@pytest.fixture
+def two(bench: Bench) -> Path:
+    """A folder with the runs of two models: `echo/any` says 36, the other is always right."""
+    answers = {"ada": "36", "bo": "41", "cy": "12"}
+    script = bench.script(
+        *(
+            {"match": f"Question: How old is {name.title()}?", "text": text}
+            for name, text in answers.items()
+        ),
+        name="s.jsonl",
+    )
+    bench.run("--model=echo/any", f"--model={script}", "--bench-shots=0", *GRID, results="both")
+    folder = bench.path / "both"
+    assert len(runs(folder)) == 2
+    return folder
+
+
+def test_report_of_one_run(bench, capsys):
+    bench.run("--model=echo/any", *GRID)
+    code, out, err = report(capsys, "run", "--no-plots")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "echo/any  (run)"
+    assert lines[1].split() == [
+        *("performance", "95", "%", "interval", "robustness", "pass", "rate"),
+        *("no", "answer", "examples", "cases"),
+    ]
+    # One of three questions is about Ada, who is 36.
+    assert "  echo/any         0.333  0.333" in out
+    assert "not computed: separability, separability_intervals, kendall_w, w_growth" in out
+    assert "fewer than two models" in out
+    assert "leaderboard: none, no run has a dataset of ToRR" in out
+    assert lines[-1] == f"report: {Path('run/report')}"
+    folder = bench.path / "run/report"
+    assert table(folder / "toys/performance.csv") == [
+        ["model", "all datasets", "toy"],
+        ["echo/any", "0.333333333", "0.333333333"],
+    ]
+    assert "| echo/any | 0.333 | 0.333 |" in (folder / "toys/performance.md").read_text("utf-8")
+    assert not (folder / "toys/separability.png").exists()
+
+
+def test_figures_of_a_run(bench, capsys):
+    bench.run("--model=echo/any", *GRID)
+    report(capsys, "run")
+    folder = bench.path / "run/report/toys"
+    drawn = {path.stem for path in folder.glob("*.png")}
+    assert drawn == {path.stem for path in folder.glob("*.svg")}
+    assert {"performance_robustness", "min_max", "score_histogram"} <= drawn
+    for name in drawn:
+        assert matplotlib.image.imread(folder / f"{name}.png").size > 0
+        ET.parse(folder / f"{name}.svg")
+
+
+def test_every_file_of_a_report_is_listed(bench, capsys):
+    bench.run("--model=echo/any", *GRID)
+    report(capsys, "run")
+    folder = bench.path / "run/report"
+    listed = json.loads((folder / "report.json").read_text("utf-8"))
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert set(listed["files"]) == there - {"report.json"}
+    assert listed["runs"] == [{"model": "echo/any", "folder": "run"}]
+    index = (folder / "README.md").read_text("utf-8")
+    for name in listed["files"]:
+        if name.endswith((".md", ".png")) and name != "README.md":
+            assert f"({name})" in index
+
+
+def test_report_of_two_models(two, capsys):
+    code, out, err = report(capsys, "both")
+    assert (code, err) == (0, "")
+    assert out.count("performance   95 % interval") == 2
+    assert "note:" not in out
+    folder = two.parent / "tablebench-report/toys"
+    assert table(folder / "performance.csv")[1:] == [
+        ["echo/any", "0.333333333", "0.333333333"],
+        ["tablebench/scripted:s.jsonl", "1.0", "1.0"],
+    ]
+    assert (folder / "separability.png").exists()
+    assert table(folder / "kendall_w.csv")[1][:3] == ["toy", "1.0", "4"]
+
+
+def test_run_folders_can_be_named_one_by_one(two, capsys):
+    code, _, _ = report(capsys, *map(str, runs(two)), "--out", "together", "--no-plots")
+    assert code == 0
+    assert len(table(two.parent / "together/toys/performance.csv")) == 3
+    assert not (two.parent / "tablebench-report").exists()
+
+
+def test_the_same_folder_twice_is_one_run(bench, capsys):
+    bench.run("--model=echo/any")
+    code, out, _ = report(capsys, "run", "./run/", "--no-plots")
+    assert code == 0
+    assert out.count("echo/any  (run)") == 1
+
+
+def test_two_runs_of_a_model_are_told_apart_by_their_folders(bench, capsys):
+    bench.run("--model=echo/any", results="one")
+    bench.run("--model=echo/any", results="two")
+    code, _, _ = report(capsys, "one", "two", "--no-plots")
+    assert code == 0
+    rows = table(bench.path / "tablebench-report/toys/performance.csv")
+    assert [row[0] for row in rows[1:]] == ["one", "two"]
+
+
+def test_runs_that_differ_are_compared_aloud(bench, capsys):
+    bench.run("--model=echo/any", *GRID, results="wide")
+    bench.run("--model=echo/other", "--bench-compat=reference", "--bench-limit=2", results="small")
+    code, out, _ = report(capsys, "wide", "small", "--no-plots")
+    assert code == 0
+    for sentence in (
+        "note: compat modes differ: fixed (echo/any), reference (echo/other); ",
+        "note: example limits differ: the dataset's own (echo/any), 2 (echo/other); ",
+        "note: toy: configurations differ: 4 (echo/any), 1 (echo/other); ",
+        "note: toy: examples differ: 3 (echo/any), 2 (echo/other); 2 are common to all",
+    ):
+        assert sentence in out
+        index = (bench.path / "tablebench-report/README.md").read_text("utf-8")
+        assert sentence.removeprefix("note: ") in index.replace("\\", "")
+    assert "echo/other: toy: too high, examples not fully answered" in out.replace(
+        "all datasets, ", ""
+    )
+
+
+def test_report_of_datasets_that_differ(bench, capsys):
+    bench.run("--model=echo/any", results="one")
+    bench.data(toy=[ADA, BO], more=[ADA])
+    bench.suite(
+        "import pytest\n"
+        "from pytest_tablebench import assert_exact_match\n"
+        "@pytest.mark.tablebench('more')\n"
+        "def test_more(case, answer):\n    assert_exact_match(case, answer)\n"
+    )
+    bench.run("--model=echo/other", results="two")
+    code, out, _ = report(capsys, "one", "two", "--no-plots")
+    assert code == 0
+    assert "note: datasets differ: toy (echo/any), more (echo/other); " in out
+    # No mean over datasets where one of them is missing.
+    performance = table(bench.path / "tablebench-report/toys/performance.csv")
+    assert [row[1] for row in performance[1:]] == ["", ""]
+
+
+def test_report_of_a_torn_run(bench, capsys):
+    bench.run("--model=echo/any", *GRID)
+    records = bench.path / "run/records.jsonl"
+    records.write_bytes(records.read_bytes()[:-40])
+    code, out, err = report(capsys, "run", "--no-plots")
+    assert (code, err) == (0, "")
+    assert "cut off: 11 of 12 cases are recorded" in out
+    index = (bench.path / "run/report/README.md").read_text("utf-8")
+    assert "echo/any: cut off, 11 of 12 cases are recorded" in index
+
+
+def test_report_of_a_run_without_a_record(bench, capsys):
+    bench.run("--model=echo/any")
+    (bench.path / "run/records.jsonl").unlink()
+    code, out, _ = report(capsys, "run", "--no-plots")
+    assert code == 0
+    assert "cut off: 0 of 3 cases are recorded" in out
+    assert (bench.path / "run/report/README.md").exists()
+
+
+def test_report_of_a_run_without_an_answer(bench, capsys):
+    bench.run("--model=echo/refuses", *GRID)
+    code, out, err = report(capsys, "run")
+    assert (code, err) == (0, "")
+    assert "not computed: performance, robustness, min_max" in out
+    assert ": no scores\n" in out
+    assert not list((bench.path / "run/report").rglob("*.png"))
+
+
+@pytest.mark.parametrize("name", ["nowhere", "empty", "file"])
+def test_what_is_no_run_is_said_in_one_line(bench, capsys, name):
+    (bench.path / "empty").mkdir()
+    (bench.path / "file").write_text("", encoding="utf-8")
+    code, out, err = report(capsys, name)
+    assert (code, out) == (2, "")
+    assert err == err.splitlines()[0] + "\n"
+    assert err.startswith(f"tablebench: {name}")
+
+
+def test_a_newer_run_is_refused(bench, capsys):
+    bench.run("--model=echo/any")
+    facts = bench.facts() | {"schema": 99}
+    (bench.path / "run/run.json").write_text(json.dumps(facts), encoding="utf-8")
+    code, _, err = report(capsys, "run")
+    assert code == 2
+    assert "schema 99" in err
+
+
+def test_hostile_model_names(bench, capsys):
+    names = ["echo/=cmd|'/C calc'!A0", "echo/$\\frac{1$<b>|**x**", "=1+1", "echo/\x1b[31m\u202eabc"]
+    for number, name in enumerate(names):
+        bench.run("--model=echo/any", results=f"run{number}")
+        facts = bench.facts(f"run{number}") | {"model": name}
+        path = bench.path / f"run{number}/run.json"
+        path.write_text(json.dumps(facts), encoding="utf-8")
+    code, out, err = report(capsys, *(f"run{number}" for number in range(len(names))))
+    assert (code, err) == (0, "")
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    folder = bench.path / "tablebench-report"
+    for path in folder.rglob("*.csv"):
+        for row in table(path):
+            assert not [cell for cell in row if cell.startswith(("=", "+", "@"))], path
+    for path in folder.rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        assert "<b>" not in text
+        assert "**x**" not in text
+        assert "\x1b" not in text
+    assert len(table(folder / "toys/performance.csv")) == len(names) + 1
+    for path in folder.rglob("*.svg"):
+        ET.parse(path)
+
+
+def test_a_hostile_benchmark_stays_in_the_folder(bench, capsys):
+    conftest = bench.path / "conftest.py"
+    source = conftest.read_text(encoding="utf-8")
+    conftest.write_text(source.replace('benchmark = "toys"', 'benchmark = "../../up"'), "utf-8")
+    bench.run("--model=echo/any")
+    code, _, _ = report(capsys, "run", "--no-plots")
+    assert code == 0
+    (folder,) = (path for path in (bench.path / "run/report").iterdir() if path.is_dir())
+    assert folder.name.startswith("up-")
+    assert (folder / "performance.csv").exists()
+
+
+# The folder of a report
+
+
+def test_a_report_is_made_again_in_place(bench, capsys):
+    bench.run("--model=echo/any", *GRID)
+    report(capsys, "run")
+    folder = bench.path / "run/report"
+    assert list(folder.rglob("*.png"))
+    (folder / "toys/mine.txt").write_text("kept", encoding="utf-8")
+    code, _, _ = report(capsys, "run", "--no-plots")
+    assert code == 0
+    assert not list(folder.rglob("*.png"))
+    assert (folder / "toys/performance.csv").exists()
+    assert (folder / "toys/mine.txt").read_text(encoding="utf-8") == "kept"
+
+
+def test_a_folder_with_other_files_is_left_alone(bench, capsys):
+    bench.run("--model=echo/any")
+    (bench.path / "mine").mkdir()
+    (bench.path / "mine/README.md").write_text("mine", encoding="utf-8")
+    code, _, err = report(capsys, "run", "--out", "mine")
+    assert code == 2
+    assert err == "tablebench: --out: mine holds other files; choose a new or empty folder\n"
+    assert [path.name for path in (bench.path / "mine").iterdir()] == ["README.md"]
+    assert (bench.path / "mine/README.md").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_list_of_files_that_was_tampered_with_deletes_nothing_else(bench, capsys):
+    bench.run("--model=echo/any")
+    outside = bench.path / "precious.md"
+    outside.write_text("mine", encoding="utf-8")
+    folder = bench.path / "out"
+    folder.mkdir()
+    (folder / "data.txt").write_text("mine", encoding="utf-8")
+    files: list[Any] = ["../precious.md", str(outside), "data.txt", "a/../../precious.md", 7, None]
+    (folder / "report.json").write_text(json.dumps({"files": files}), encoding="utf-8")
+    code, _, _ = report(capsys, "run", "--out", "out", "--no-plots")
+    assert code == 0
+    assert outside.exists()
+    assert (folder / "data.txt").exists()
+
+
+def test_an_out_that_cannot_be_written_is_said_in_one_line(bench, capsys):
+    bench.run("--model=echo/any")
+    (bench.path / "file").write_text("", encoding="utf-8")
+    code, _, err = report(capsys, "run", "--out", "file/inside")
+    assert code == 2
+    assert err.startswith("tablebench: --out: ")
+    assert err.count("\n") == 1
+
+
+def test_the_leaderboard_stands_beside_runs_of_torr(bench, capsys):
+    conftest = bench.path / "conftest.py"
+    source = conftest.read_text(encoding="utf-8")
+    conftest.write_text(source.replace('benchmark = "toys"', 'benchmark = "torr"'), "utf-8")
+    bench.run("--model=echo/any", *GRID)
+    records = bench.path / "run/records.jsonl"
+    text = records.read_text(encoding="utf-8").replace('"dataset": "toy"', '"dataset": "wikitq"')
+    records.write_text(text, encoding="utf-8")
+    code, out, _ = report(capsys, "run", "--no-plots")
+    assert code == 0
+    assert "ToRR leaderboard" in out
+    board = table(bench.path / "run/report/leaderboard.csv")
+    first = dict(zip(board[0], board[1], strict=True))
+    assert first["model"] == "echo/any"
+    assert first["source"] == "this run"
+    assert first["performance"] == ""
+    assert first["WikiTQ"] == "0.333333333"
+    assert "4 configurations (paper 35): wikitq" in first["note"]
+    assert "3 examples (paper 100): wikitq" in first["note"]
+    assert [row[1] for row in board[2:]] == ["published"] * 14

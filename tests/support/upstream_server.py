@@ -1,0 +1,332 @@
+"""A scripted HTTP server on 127.0.0.1 in place of GitHub and the Hugging Face hub.
+
+It serves files at the addresses of both: GitHub's raw files (by way of a redirect, as there) and
+tarballs of a revision, the hub's metadata, listing and files. Every file has a strong tag and can
+be asked for in parts, until a `Fault` says otherwise::
+
+    with UpstreamServer() as server:
+        server.hub("yale-nlp/QTSumm", {"qtsumm_test.json": b"[]"})
+        server.fault("qtsumm_test.json", Fault(cut=10), Fault(status=500))
+        ...                                     # ask server.url
+        assert server.bytes_sent("qtsumm_test.json") == 10
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import tarfile
+import threading
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+__all__ = ["COMMIT", "Asked", "Fault", "UpstreamServer", "tarball"]
+
+COMMIT = "c0ffee" + "0" * 34
+"""The commit that the server says it serves."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What goes wrong with one request.
+
+    Arguments:
+        status: answered instead of the file.
+        cut: bytes of the body after which the connection ends.
+        hold: bytes of the body after which the server says nothing more until it closes.
+        corrupt: whether one byte in the middle is changed.
+        page: whether a web page comes with status 200.
+        headers: sent besides; a value of None takes a header away.
+        ignore_range: whether a wish for a part is answered with the whole.
+        wrong_range: whether it is answered with another part.
+        body: sent instead of the file.
+    """
+
+    status: int = 200
+    cut: int | None = None
+    hold: int | None = None
+    corrupt: bool = False
+    page: bool = False
+    headers: Mapping[str, str | None] = field(default_factory=dict)
+    ignore_range: bool = False
+    wrong_range: bool = False
+    body: bytes | None = None
+
+
+@dataclass
+class Asked:
+    """One request as it arrived, and how many bytes of a body were sent."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    sent: int = 0
+
+
+def tarball(
+    files: Mapping[str, bytes], top: str = "repository-master", extra: Iterable[Any] = ()
+) -> bytes:
+    """A gzipped tarball as GitHub makes them; `extra` are (TarInfo, bytes) put in as they are."""
+    buffer = io.BytesIO()
+    with tarfile.open(
+        fileobj=buffer, mode="w:gz", format=tarfile.PAX_FORMAT, pax_headers={"comment": COMMIT}
+    ) as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"{top}/{name}")
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+        for member, content in extra:
+            tar.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+class UpstreamServer:
+    """The server; knows no file until told."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self.closing = threading.Event()
+        self.holding = threading.Event()
+        """Set once a request is held."""
+        self._files: dict[str, bytes] = {}
+        self._redirects: dict[str, str] = {}
+        self._hub: dict[str, tuple[str | None, dict[str, bytes]]] = {}
+        self._faults: dict[str, deque[Fault]] = defaultdict(deque)
+        self._always: dict[str, Fault] = {}
+        self._lock = threading.Lock()
+        self._http = _HTTPServer(self)
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, name="upstream"
+        )
+
+    # What is there
+
+    def github(self, repository: str, revision: str, files: Mapping[str, bytes]) -> None:
+        """Serve raw files, led to by a redirect."""
+        for name, content in files.items():
+            self._redirects[f"/{repository}/raw/{revision}/{name}"] = (
+                f"/raw.host/{repository}/{revision}/{name}"
+            )
+            self._files[f"/raw.host/{repository}/{revision}/{name}"] = content
+
+    def archive(self, repository: str, revision: str, content: bytes) -> None:
+        """Serve a tarball, led to by a redirect."""
+        target = f"/codeload.host/{repository}/tar.gz/{revision}"
+        self._redirects[f"/{repository}/archive/{revision}.tar.gz"] = target
+        self._files[target] = content
+
+    def hub(
+        self, repository: str, files: Mapping[str, bytes], *, revision: str | None = None
+    ) -> None:
+        """Serve a dataset of the hub; None stands for any revision."""
+        self._hub[repository] = (revision, dict(files))
+
+    # What goes wrong
+
+    def fault(self, ending: str, *faults: Fault) -> None:
+        """Let the next downloads of paths with this ending go wrong, one after the other."""
+        self._faults[ending].extend(faults)
+
+    def always(self, ending: str, fault: Fault | None) -> None:
+        """Let every request of paths with this ending go wrong, or none any more."""
+        if fault is None:
+            self._always.pop(ending, None)
+        else:
+            self._always[ending] = fault
+
+    # What happened
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def downloads(self, ending: str) -> list[Asked]:
+        """The requests for bytes of paths with this ending, redirects aside."""
+        return [
+            asked
+            for asked in self.asked
+            if asked.method == "GET"
+            and asked.path.endswith(ending)
+            and asked.path not in self._redirects
+        ]
+
+    def bytes_sent(self, ending: str) -> int:
+        """The bytes of bodies sent for paths with this ending."""
+        return sum(asked.sent for asked in self.downloads(ending))
+
+    def forget(self) -> None:
+        """Count from nothing again."""
+        self.asked.clear()
+
+    # Running
+
+    def __enter__(self) -> UpstreamServer:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.closing.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    # For the handler
+
+    def note(self, asked: Asked) -> None:
+        with self._lock:
+            self.asked.append(asked)
+
+    def fault_of(self, path: str, *, whole_body: bool) -> Fault:
+        with self._lock:
+            for ending, fault in self._always.items():
+                if path.endswith(ending):
+                    return fault
+            for ending, waiting in self._faults.items():
+                if path.endswith(ending) and waiting and whole_body:
+                    return waiting.popleft()
+        return Fault()
+
+
+class _HTTPServer(ThreadingHTTPServer):
+    daemon_threads = False
+    request_queue_size = 64
+
+    def __init__(self, owner: UpstreamServer) -> None:
+        self.owner = owner
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = 10
+    server: _HTTPServer
+
+    def log_message(self, *_: object) -> None:
+        """Stay quiet."""
+
+    def do_HEAD(self) -> None:
+        self._serve()
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def _serve(self) -> None:
+        self.close_connection = True
+        owner = self.server.owner
+        path = unquote(urlsplit(self.path).path)
+        # Noted before it is answered: who has the answer may look at once.
+        self.noted = Asked(self.command, path, dict(self.headers.items()))
+        owner.note(self.noted)
+        with suppress(BrokenPipeError, ConnectionResetError):  # the client has gone
+            self._route(path)
+
+    def _route(self, path: str) -> None:
+        owner = self.server.owner
+        if path in owner._redirects:
+            return self._reply(302, b"", {"Location": owner._redirects[path]})
+        fault = owner.fault_of(path, whole_body=self.command == "GET")
+        if path in owner._files:
+            return self._file(owner._files[path], fault, {})
+        for pattern, answer in (
+            (r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", self._hub_file),
+            (r"/api/datasets/([^/]+/[^/]+)/tree/([^/]+)/?", self._hub_tree),
+        ):
+            match = re.fullmatch(pattern, path)
+            if match is not None:
+                return answer(fault, *match.groups())
+        if fault != Fault():
+            return self._file(b"", fault, {})
+        return self._reply(404, b"not found", {})
+
+    def _known(self, repository: str, revision: str) -> dict[str, bytes] | None:
+        """The files of a dataset; None where the reply has said that there are none."""
+        wanted, files = self.server.owner._hub.get(repository, (None, None))
+        if files is None:
+            self._reply(404, b"{}", {"X-Error-Code": "RepoNotFound"})
+            return None
+        if wanted is not None and revision != wanted:
+            self._reply(404, b"{}", {"X-Error-Code": "RevisionNotFound"})
+            return None
+        return files
+
+    def _hub_file(self, fault: Fault, repository: str, revision: str, name: str) -> None:
+        files = self._known(repository, revision)
+        if files is None:
+            return None
+        if name not in files:
+            return self._reply(404, b"", {"X-Error-Code": "EntryNotFound"})
+        commit = revision if re.fullmatch(r"[0-9a-f]{40}", revision) else COMMIT
+        return self._file(files[name], fault, {"X-Repo-Commit": commit})
+
+    def _hub_tree(self, fault: Fault, repository: str, revision: str) -> None:
+        files = self._known(repository, revision)
+        if files is None:
+            return None
+        listing = [
+            {"type": "file", "path": name, "size": len(content), "oid": "0" * 40}
+            for name, content in files.items()
+        ]
+        folders = {name.rpartition("/")[0] for name in files} - {""}
+        listing += [{"type": "directory", "path": name, "oid": "0" * 40} for name in folders]
+        body = json.dumps(listing).encode()
+        return self._file(body, fault, {"Content-Type": "application/json"})
+
+    def _file(self, content: bytes, fault: Fault, headers: Mapping[str, str]) -> None:
+        if fault.page:
+            page = b"<!DOCTYPE html><html><body>Please log in</body></html>"
+            return self._reply(200, page, {"Content-Type": "text/html; charset=utf-8"})
+        if fault.status != 200:
+            return self._reply(fault.status, b"no", _merged(headers, fault.headers))
+        content = content if fault.body is None else fault.body
+        etag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
+        base = {"ETag": etag, "Accept-Ranges": "bytes", **headers}
+        if fault.corrupt:
+            middle = len(content) // 2
+            content = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+        status, start = 200, 0
+        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        unchanged = self.headers.get("If-Range", etag) == etag
+        if asked and unchanged and not fault.ignore_range:
+            status, start = 206, int(asked[1])
+            if start >= len(content):
+                return self._reply(416, b"", {"Content-Range": f"bytes */{len(content)}"})
+            start = 0 if fault.wrong_range else start
+            base["Content-Range"] = f"bytes {start}-{len(content) - 1}/{len(content)}"
+        return self._reply(status, content[start:], _merged(base, fault.headers), fault)
+
+    def _reply(
+        self, status: int, body: bytes, headers: Mapping[str, str], fault: Fault | None = None
+    ) -> None:
+        self.send_response(status)
+        self.send_header("Connection", "close")
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "HEAD":
+            return
+        fault = fault or Fault()
+        end = next((n for n in (fault.cut, fault.hold) if n is not None), len(body))
+        self.noted.sent = len(body[:end])
+        self.wfile.write(body[:end])
+        self.wfile.flush()
+        if fault.hold is not None:
+            self.server.owner.holding.set()
+            self.server.owner.closing.wait(60)
+
+
+def _merged(base: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+    merged: dict[str, str | None] = {**base, **changes}
+    return {name: value for name, value in merged.items() if value is not None}

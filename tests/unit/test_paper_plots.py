@@ -1,0 +1,127 @@
+"""Figures of a report: valid files, the same bytes every time, nothing drawn from nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.image
+import pytest
+
+from pytest_tablebench.reports.paper._canvas import labelled
+from pytest_tablebench.reports.paper._plots import PLOTS, write_plots
+from tests.support.paper_analysis import analysis, nothing, value
+
+SVG = "{http://www.w3.org/2000/svg}svg"
+EMPTY = {"win_rates_perturbation"}  # what the analysis written by hand could not tell
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    return write_plots(analysis(), tmp_path_factory.mktemp("plots"))
+
+
+def test_every_figure_that_has_values_is_drawn(drawn):
+    assert set(drawn) == set(PLOTS)
+    assert {name for name, files in drawn.items() if not files} == EMPTY
+    for name, files in drawn.items():
+        assert [path.name for path in files] in ([], [f"{name}.png", f"{name}.svg"])
+
+
+@pytest.mark.parametrize("name", sorted(set(PLOTS) - EMPTY))
+def test_files_are_valid_and_not_blank(drawn, name):
+    png, svg = drawn[name]
+    pixels = matplotlib.image.imread(png)
+    assert min(pixels.shape[:2]) > 200
+    assert (pixels[..., :3] < 0.5).any()
+    assert ET.parse(svg).getroot().tag == SVG
+
+
+def test_the_same_analysis_gives_the_same_bytes(drawn, tmp_path):
+    again = write_plots(analysis(), tmp_path)
+    for name, files in drawn.items():
+        for one, two in zip(files, again[name], strict=True):
+            assert one.read_bytes() == two.read_bytes(), one.name
+
+
+def test_other_values_give_other_bytes(drawn, tmp_path):
+    other = analysis()
+    other["performance"]["by_model"]["alpha"] = value(0.9)
+    again = write_plots(other, tmp_path, ["min_max"])
+    for one, two in zip(drawn["min_max"], again["min_max"], strict=True):
+        assert one.read_bytes() != two.read_bytes()
+
+
+def test_no_date_in_an_svg(drawn):
+    for files in drawn.values():
+        for path in files[1:]:
+            assert "<dc:date>" not in path.read_text(encoding="utf-8")
+
+
+def test_settings_of_the_user_neither_count_nor_change(drawn, tmp_path):
+    with mpl.rc_context({"font.size": 30, "axes.facecolor": "red"}):
+        before = dict(mpl.rcParams)
+        again = write_plots(analysis(), tmp_path, ["min_max"])
+        assert dict(mpl.rcParams) == before
+    assert again["min_max"][1].read_bytes() == drawn["min_max"][1].read_bytes()
+
+
+def test_names_are_shown_as_they_are_and_break_nothing(tmp_path):
+    """No mathematics in dollar signs, no missing glyphs (a warning is an error), no markup."""
+    first, second = r"$\frac{1$ -- ]]> <script>", "模型 \x1b[31m\u202e " + "z" * 300
+    files = write_plots(analysis(first, second), tmp_path)
+    assert {name for name, found in files.items() if not found} == EMPTY
+    for found in files.values():
+        for path in found[1:]:
+            root = ET.parse(path).getroot()
+            assert not [node for node in root.iter() if str(node.tag).endswith("script")]
+
+
+def test_labels_are_short_and_different():
+    long = "m" * 50
+    labels = labelled(["gpt-4o", long + "1", long + "2"])
+    assert labels[0] == "gpt-4o"
+    assert len(set(labels)) == 3
+    assert max(map(len, labels)) < 40
+    assert labelled(["表"]) == ["\\u8868"]
+
+
+def test_nothing_is_drawn_from_nothing(tmp_path):
+    few, found = nothing("fewer than two models"), analysis()
+    found["separability"] = {"by_dataset": {"d1": few}, "pooled": few, "stratified": few}
+    found["dataset_agreement"] = {"tau_b": {"d1": {"d1": few}}, "mean_off_diagonal": {"d1": few}}
+    found["w_growth"] = {"d1": {"1": few}}
+    found["configurations_vs_examples"] = []
+    found["perturbation_impact"] = nothing("no perturbation beside an unperturbed baseline")
+    found["win_rates"] = dict.fromkeys(found["win_rates"], nothing("fewer than two alternatives"))
+    for part in ("performance", "robustness"):
+        found[part]["by_model"] = {"alpha": nothing("no scores")}
+    found["min_max"]["by_model"] = {"alpha": {"max": few, "min": few}}
+    found["difficulty"] = {"by_example": {}, "histogram": {"d1": [0, 0]}, "score_histogram": {}}
+    assert set(map(tuple, write_plots(found, tmp_path).values())) == {()}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_many_models_and_datasets_fit(count, tmp_path):
+    found = analysis()
+    models = [f"model-{i}" for i in range(count)]
+    found["performance"]["by_model"] = {name: value(i / 50) for i, name in enumerate(models)}
+    found["robustness"]["by_model"] = {name: value(0.5) for name in models}
+    found["difficulty"]["histogram"] = {f"d{i}": [1, 2] for i in range(count)}
+    names = ["performance_robustness", "difficulty_histogram"]
+    files = write_plots(found, tmp_path, names)
+    for name in names:
+        assert matplotlib.image.imread(files[name][0]).shape[0] < 4000
+
+
+def test_nothing_heavy_is_loaded_before_something_is_drawn():
+    code = (
+        "import sys, pytest_tablebench.reports.paper\n"
+        "print(sorted({'matplotlib', 'numpy', 'scipy', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
