@@ -159,6 +159,21 @@ def test_values_that_are_all_missing_are_no_table():
     assert made["configurations_vs_examples"].reason == "fewer than two models"
 
 
+def test_examples_that_one_configuration_needs():
+    def point(q: int, e: int, value: float | None) -> dict[str, Any]:
+        figure = {"value": value} if value is not None else nothing("fewer than two models")
+        return {"q": q, "e": e, "by_dataset": {"d1": figure}, "mean_over_datasets": figure}
+
+    found = analysis()
+    found["configurations_vs_examples"] = [
+        *(point(1, 1, 0.2), point(1, 2, 0.4), point(1, 5, 0.7)),
+        *(point(2, 1, 0.4), point(2, 2, 0.5), point(2, 5, 0.9), point(5, 5, None)),
+    ]
+    table = tables(found)["equivalent_examples"]
+    assert table.rows == ((2, 1, 0.4, 2), (2, 2, 0.5, 5), (2, 5, 0.9, None))
+    assert table.row_notes == ("", "", "more examples than the runs have")
+
+
 def test_one_dataset_agrees_with_none_other():
     found = analysis()
     found["dataset_agreement"] = {

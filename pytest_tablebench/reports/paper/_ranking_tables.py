@@ -16,10 +16,12 @@ from pytest_tablebench.reports.paper._entries import (
     whole_reason,
 )
 from pytest_tablebench.reports.paper._text import PaperTable, Value, row_note
+from pytest_tablebench.results.analyses import equivalences
 
 __all__ = [
     "configurations_vs_examples",
     "dataset_agreement",
+    "equivalent_examples",
     "kendall_w",
     "separability",
     "w_growth",
@@ -140,5 +142,27 @@ def configurations_vs_examples(points: Any) -> PaperTable:
         tuple(notes),
         shown=False,
         reasons=all_reasons(by_point),
+        reason=why,
+    )
+
+
+def equivalent_examples(points: Any) -> PaperTable:
+    """Return how many examples of one configuration are worth several (paper section 5.3)."""
+    title = "Examples that one configuration needs for the same W"
+    why = whole_reason(points)
+    found = [] if why else equivalences(points)
+    rows = tuple((entry["q"], entry["e"], entry["value"], entry["e_at_one"]) for entry in found)
+    notes = tuple(
+        "" if entry["e_at_one"] else "more examples than the runs have" for entry in found
+    )
+    if not rows and not why:
+        why = "no W of two or more configurations"
+    return PaperTable(
+        "equivalent_examples",
+        title,
+        ("q", "e", "W", "e at q = 1"),
+        rows,
+        notes,
+        shown=False,
         reason=why,
     )

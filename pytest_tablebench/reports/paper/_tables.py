@@ -22,6 +22,7 @@ from pytest_tablebench.reports.paper._entries import (
 from pytest_tablebench.reports.paper._ranking_tables import (
     configurations_vs_examples,
     dataset_agreement,
+    equivalent_examples,
     kendall_w,
     separability,
     w_growth,
@@ -61,6 +62,7 @@ def paper_tables(analysis: Tree) -> list[PaperTable]:
         kendall_w(analysis["kendall_w"]),
         w_growth(analysis["w_growth"]),
         configurations_vs_examples(analysis["configurations_vs_examples"]),
+        equivalent_examples(analysis["configurations_vs_examples"]),
         *_difficulty(analysis["difficulty"]),
         _families(analysis["families"]),
     ]
