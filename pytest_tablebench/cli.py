@@ -90,7 +90,7 @@ def _list(data: Path | None) -> None:
             state = f"missing; get it with: {fetch_command(dataset.get, folder / dataset.folder)}"
         except DataError as error:
             state = f"unusable; {printable(str(error))}"
-        print(f"  {name:<12} {dataset.benchmark:<8} {state}")
+        print(f"  {name:<14} {dataset.benchmark:<8} {state}")
     print("serializers\n  " + " ".join(registry.serializers))
     extra = [name for name in registry.perturbations if name not in GRID]
     print("perturbations\n  " + " ".join(GRID) + "\n  outside the grid: " + " ".join(extra))
