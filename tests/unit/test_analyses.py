@@ -7,14 +7,15 @@ import math
 import random
 import subprocess
 import sys
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tablebench import DataError, SettingsError, analyse
 from pytest_tablebench.results import Record
-from pytest_tablebench.results.analyses import equivalences
+from pytest_tablebench.results.analyses import benchmark_growth, equivalences
 from pytest_tablebench.results.analyses._draws import Draws
 from pytest_tablebench.results.analyses._grid import read_scores
 from pytest_tablebench.results.analyses._levels import families_by_name
@@ -833,3 +834,51 @@ def test_one_model_needs_no_draws():
 def test_params_that_do_not_fit_are_refused(params, words):
     with pytest.raises(SettingsError, match=words):
         quick(models(a=[0.1, 0.2], b=[0.3, 0.4]), **params)
+
+
+# The growth of W for the whole benchmark
+
+
+def _benchmark_records(draw: random.Random, datasets: int, noise: float) -> list[dict[str, Any]]:
+    return [
+        {
+            "model": f"m{model}",
+            "dataset": f"d{dataset}",
+            "example_id": f"e{example}",
+            "serializer": serializer,
+            "perturbation": perturbation,
+            "score": min(1.0, max(0.0, model / 4 + noise * (draw.random() - 0.5))),
+        }
+        for model in range(4)
+        for dataset in range(datasets)
+        for example in range(3)
+        for serializer in ("html", "csv", "json")
+        for perturbation in ("none", "transpose")
+    ]
+
+
+def test_benchmark_growth_of_one_dataset_is_that_datasets():
+    records = _benchmark_records(random.Random(1), 1, 1.0)
+    assert benchmark_growth(records) == analyse(records)["w_growth"]["d0"]
+
+
+def test_benchmark_growth_is_one_where_all_configurations_agree():
+    found = benchmark_growth(_benchmark_records(random.Random(2), 3, 0.0))
+    assert list(found) == ["1", "2", "3"]
+    assert all(figure["value"] == pytest.approx(1.0, abs=1e-12) for figure in found.values())
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10**6))
+def test_benchmark_growth_lies_between_0_and_1_and_knows_no_order(seed):
+    records = _benchmark_records(random.Random(seed), 4, 2.0)
+    found = benchmark_growth(records)
+    assert all(0 <= figure["value"] <= 1 + 1e-12 for figure in found.values())
+    assert benchmark_growth(records[::-1]) == found
+
+
+def test_benchmark_growth_needs_the_same_configurations_everywhere():
+    records = _benchmark_records(random.Random(3), 2, 1.0)
+    fewer = [r for r in records if r["dataset"] == "d0" or r["serializer"] != "json"]
+    [figure] = benchmark_growth(fewer).values()
+    assert figure == {"value": None, "reason": "datasets have different configurations"}

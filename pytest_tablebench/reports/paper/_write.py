@@ -28,6 +28,7 @@ from pytest_tablebench.reports.paper._text import (
     terminal_lines,
 )
 from pytest_tablebench.results import SCHEMA, analyse
+from pytest_tablebench.results.analyses import benchmark_growth
 
 __all__ = ["PaperReport", "Part", "report_folder", "report_lines", "write_report"]
 
@@ -108,10 +109,13 @@ def write_report(
 
 def _analyses(runs: Sequence[RunData]) -> dict[str, dict[str, Any]]:
     names = sorted({row.benchmark for run in runs for row in run.rows})
-    return {
-        name: analyse(row for run in runs for row in run.rows if row.benchmark == name)
-        for name in names
-    }
+    found = {}
+    for name in names:
+        rows = [row for run in runs for row in run.rows if row.benchmark == name]
+        found[name] = analyse(rows)
+        if len(found[name]["w_growth"]) > 1:
+            found[name]["w_growth"]["whole benchmark"] = benchmark_growth(rows)
+    return found
 
 
 def _write_part(folder: Path, benchmark: str, analysis: Mapping[str, Any], *, plots: bool) -> Part:

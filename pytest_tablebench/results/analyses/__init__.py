@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["analyse", "equivalences"]
+__all__ = ["analyse", "benchmark_growth", "equivalences"]
 
 
 def analyse(records: Iterable[Any], params: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -83,3 +83,15 @@ def equivalences(points: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for q, e, value in sorted(known)
         if q > 1
     ]
+
+
+def benchmark_growth(records: Iterable[Any]) -> dict[str, Any]:
+    """Return the growth of Kendall's W for the benchmark as a whole (section 8b).
+
+    As `w_growth` of one dataset, with models scored on the mean over all datasets of the
+    records; not part of `analyse`, whose figures are those of single datasets.
+    """
+    from pytest_tablebench.results.analyses import _agreement
+    from pytest_tablebench.results.analyses._grid import read_scores
+
+    return _agreement.benchmark_growth(read_scores(records).grids)

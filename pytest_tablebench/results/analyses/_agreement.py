@@ -8,7 +8,7 @@ from functools import reduce
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.results.analyses._draws import Draws, Raters
+from pytest_tablebench.results.analyses._draws import Draws, Raters, disjoint_sets
 from pytest_tablebench.results.analyses._figures import Figure, figure, plain_mean
 from pytest_tablebench.results.analyses._grid import TOLERANCE, Grid, Scores, mean
 
@@ -230,6 +230,23 @@ def w_growth(draws: Draws) -> dict[str, Any]:
     }
 
 
+def benchmark_growth(grids: Sequence[Grid]) -> dict[str, Any]:
+    """Return the growth of W over all datasets, models scored on the mean over them (section 8b).
+
+    Every dataset has to have the same configurations: a set of them is drawn for all at once.
+    """
+    import numpy as np
+
+    if len({grid.configurations for grid in grids}) != 1:
+        return {"1": figure(None, "datasets have different configurations")}
+    found = {}
+    for q in range(1, len(grids[0].configurations) // 2 + 1):
+        raters = disjoint_sets(grids, q)
+        scores = np.mean([_rater_scores(grid, raters) for grid in grids], axis=0)  # NaN if one is
+        found[str(q)] = _mean_w(scores, raters)
+    return found
+
+
 def configurations_vs_examples(draws: Draws) -> list[dict[str, Any]]:
     """Return Kendall's W for q configurations and e examples per rater (section 9)."""
     found = []
@@ -251,16 +268,23 @@ def _repeated(grid: Grid, raters: Raters) -> Figure:
     models = grid.cells.shape[0]
     if models < 2:  # nothing to rank: spare the scores
         values: list[float | None] = [None] * raters.repeats
-        reasons = [FEW_MODELS] * raters.repeats
-    else:
-        found = _concordance(_rater_scores(grid, raters), raters.repeat, raters.repeats)
-        values, reasons = found.values, found.reasons
+        return _mean_of(values, [FEW_MODELS] * raters.repeats)
+    return _mean_w(_rater_scores(grid, raters), raters)
+
+
+def _mean_w(scores: Floats, raters: Raters) -> Figure:
+    """Return the mean of W over repeats; `scores` is (raters, models)."""
+    found = _concordance(scores, raters.repeat, raters.repeats)
+    return _mean_of(found.values, found.reasons)
+
+
+def _mean_of(values: Sequence[float | None], reasons: Sequence[str]) -> Figure:
     known = [value for value in values if value is not None]
     value = sum(known) / len(known) if known else None
     return figure(
         value,
         next(iter(reasons), "no repeats"),
-        per_repeat=values,
+        per_repeat=list(values),
         n_undefined=len(values) - len(known),
     )
 

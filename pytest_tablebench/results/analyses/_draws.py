@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_tablebench.results.analyses._grid import Floats, Integers
 
-__all__ = ["PARAMS", "REPEATS", "RESAMPLES", "Draws", "Point", "Raters"]
+__all__ = ["PARAMS", "REPEATS", "RESAMPLES", "Draws", "Point", "Raters", "disjoint_sets"]
 
 RESAMPLES = 1000
 """Bootstrap resamples where `params` gives none."""
@@ -171,7 +171,15 @@ def _counts(where: str, drawn: Sequence[Sequence[str]], names: Sequence[str]) ->
     return counts
 
 
-def _disjoint(grid: Grid, q: int, e: int | None) -> Raters:
+def disjoint_sets(grids: Sequence[Grid], q: int) -> Raters:
+    """Return repeats of disjoint sets of q configurations, the same for all of some grids.
+
+    The grids have the same configurations.
+    """
+    return _disjoint(grids[0], q, None, grids)
+
+
+def _disjoint(grid: Grid, q: int, e: int | None, seeded_by: Sequence[Grid] | None = None) -> Raters:
     """Return repeats of as many disjoint sets of q configurations as there are.
 
     With `e` each set has its own e examples, drawn without replacement.
@@ -180,7 +188,7 @@ def _disjoint(grid: Grid, q: int, e: int | None) -> Raters:
 
     many = len(grid.configurations)
     sets = many // q
-    generator = _generator("sets", q, e, *_content([grid]))
+    generator = _generator("sets", q, e, *_content(seeded_by or [grid]))
     order = generator.random_sample((REPEATS, many)).argsort(axis=1)
     chosen = order[:, : sets * q].reshape(REPEATS * sets, q)
     configurations = np.zeros((REPEATS * sets, many))
