@@ -7,10 +7,8 @@ Without them the tests are skipped, with that as the reason.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,8 +22,9 @@ from pytest_tablebench.registry import builtin_registry
 from pytest_tablebench.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS, serialize
 from pytest_tablebench.settings import Settings
+from tests.support.slices import ROOT, needs_slices, runner
 
-ROOT = Path(os.environ.get("TABLEBENCH_DATA_SLICES") or Path(__file__).parents[3] / "shared/data")
+pytestmark = needs_slices("turl_cta", "tablebench")
 
 KINDS = {
     "tablebench_da": "DataAnalysis",
@@ -33,17 +32,6 @@ KINDS = {
     "tablebench_nr": "NumericalReasoning",
 }
 PLAIN, DP, V2 = "TableBench.jsonl", "TableBench_DP.jsonl", "v2/TableBench_TCoT.jsonl"
-
-
-@pytest.fixture(autouse=True)
-def slices() -> None:
-    if not all((ROOT / name).is_dir() for name in ("turl_cta", "tablebench")):
-        pytest.skip(f"real slices are not there: {ROOT} (set TABLEBENCH_DATA_SLICES)")
-
-
-@cache
-def runner(compat: Compat = "fixed", shots: int | None = None) -> Runner:
-    return Runner(Settings(data=ROOT, compat=compat, shots=shots), builtin_registry())
 
 
 def rows(file: str) -> list[dict[str, object]]:

@@ -6,44 +6,16 @@ TABLEBENCH_DATA_SLICES says. Without them the tests are skipped, with that as th
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from functools import cache
-from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.cases import Case
-from pytest_tablebench.datasets import Source
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.perturbations import GRID
-from pytest_tablebench.registry import builtin_registry
-from pytest_tablebench.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS, serialize
-from pytest_tablebench.settings import Settings
+from tests.support.slices import needs_slices, rendered, source
 
-ROOT = Path(os.environ.get("TABLEBENCH_DATA_SLICES") or Path(__file__).parents[3] / "shared/data")
-
-pytestmark = pytest.mark.skipif(
-    not ROOT.is_dir(),
-    reason=f"real slices are not there: {ROOT} (set TABLEBENCH_DATA_SLICES to their folder)",
-)
-
-
-@cache
-def runner() -> Runner:
-    return Runner(Settings(data=ROOT), builtin_registry())
-
-
-def source(dataset: str) -> Source:
-    if not (ROOT / dataset).is_dir():
-        pytest.skip(f"no slice of {dataset} in {ROOT}")
-    return runner().source(dataset)
-
-
-def rendered(dataset: str, example_id: str, serializer: str, perturbation: str) -> str:
-    case = Case(dataset, example_id, serializer, perturbation, "m", "id")
-    return runner().render(case)[1]
+pytestmark = needs_slices()
 
 
 # Counts and first rows, read off the files by hand.

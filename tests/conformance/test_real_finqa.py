@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +16,10 @@ from pytest_tablebench.datasets import Example
 from pytest_tablebench.datasets.torr.finqa import FinQA
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.perturbations import GRID
-from pytest_tablebench.registry import builtin_registry
-from pytest_tablebench.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS, serialize
-from pytest_tablebench.settings import Settings
+from tests.support.slices import ROOT, needs_slices, runner
 
-from .test_real_data import ROOT
-
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "finqa").is_dir(),
-    reason=f"no slice of finqa in {ROOT} (set TABLEBENCH_DATA_SLICES to the slices' folder)",
-)
-
-
-@cache
-def runner(compat: Compat = "fixed") -> Runner:
-    return Runner(Settings(data=ROOT, compat=compat), builtin_registry())
+pytestmark = needs_slices("finqa")
 
 
 @pytest.fixture(scope="module")

@@ -5,41 +5,14 @@ The slices are found, and skipped where absent, as in `test_real_data`.
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from pytest_tablebench.cases import Case
-from pytest_tablebench.datasets import Source
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.perturbations import GRID
-from pytest_tablebench.registry import builtin_registry
-from pytest_tablebench.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS, serialize
-from pytest_tablebench.settings import Settings
+from tests.support.slices import needs_slices, rendered, source
 
-from .test_real_data import ROOT
-
-pytestmark = pytest.mark.skipif(
-    not ROOT.is_dir(),
-    reason=f"real slices are not there: {ROOT} (set TABLEBENCH_DATA_SLICES to their folder)",
-)
-
-
-@cache
-def runner() -> Runner:
-    return Runner(Settings(data=ROOT), builtin_registry())
-
-
-def source(dataset: str) -> Source:
-    if not (ROOT / dataset).is_dir():
-        pytest.skip(f"no slice of {dataset} in {ROOT}")
-    return runner().source(dataset)
-
-
-def rendered(dataset: str, example_id: str, serializer: str, perturbation: str) -> str:
-    case = Case(dataset, example_id, serializer, perturbation, "m", "id")
-    return runner().render(case)[1]
+pytestmark = needs_slices()
 
 
 # Counts and first rows, read off the files by hand.

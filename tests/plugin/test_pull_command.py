@@ -19,6 +19,7 @@ from pytest_tablebench.registry import builtin_registry
 from pytest_tablebench.results import read_records, read_run
 from tests.support import upstream
 from tests.support.runs import environment, until
+from tests.support.slices import ROOT, needs_slices
 from tests.support.upstream_server import Fault, UpstreamServer, tarball
 
 FINQA = {
@@ -199,17 +200,14 @@ def test_ctrl_c_is_one_line_as_well(server: UpstreamServer, tmp_path: Path) -> N
     assert "licence MIT" in out
 
 
-SLICES = Path(os.environ.get("TABLEBENCH_DATA_SLICES") or Path(__file__).parents[3] / "shared/data")
-
-
-@pytest.mark.skipif(not SLICES.is_dir(), reason=f"real slices are not there: {SLICES}")
+@needs_slices()
 @pytest.mark.parametrize("name", UPSTREAM)
 def test_every_dataset_opens_on_what_is_pulled(
     server: UpstreamServer, tmp_path: Path, name: str
 ) -> None:
     """The table of sources names the files that the readers need, where they need them."""
     source = UPSTREAM[name]
-    there = upstream.read(SLICES / name)
+    there = upstream.read(ROOT / name)
     files: dict[str, bytes] = {}
     for file in source.files:
         found = {path: text for path, text in there.items() if matches(path, file.target)}
