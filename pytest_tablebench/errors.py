@@ -9,6 +9,7 @@ __all__ = [
     "DataMissing",
     "ModelError",
     "SettingsError",
+    "StoreError",
     "TableBenchError",
     "TableError",
 ]
@@ -32,6 +33,10 @@ class DataError(TableBenchError):
 
 class DataMissing(DataError):
     """A dataset's files are not there at all; says how to get them."""
+
+
+class StoreError(TableBenchError):
+    """The answer store cannot be written; names the file and what to do."""
 
 
 class ModelError(TableBenchError):

@@ -7,8 +7,9 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
+from urllib.parse import urlsplit, urlunsplit
 
-__all__ = ["printable", "slug", "split_names", "unknown_name"]
+__all__ = ["printable", "slug", "split_names", "unknown_name", "without_credentials"]
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
@@ -68,3 +69,12 @@ def printable(text: str, limit: int | None = None) -> str:
         else character.encode("unicode_escape").decode("ascii")
         for character in text
     )
+
+
+def without_credentials(url: str) -> str:
+    """Return the URL without user name, password and query: the form that may be written."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "<unreadable URL>"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

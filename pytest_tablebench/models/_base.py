@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 __all__ = ["Message", "Provider", "Reply", "Request"]
@@ -23,12 +23,25 @@ class Message:
 class Request:
     """What is asked of a model: everything that can change the answer, and nothing else.
 
-    `case_id` only tells scripted models and messages which case is asking; it is not sent.
+    Arguments:
+        model: the name as the user wrote it.
+        messages: the whole conversation so far.
+        params: every parameter that is sent.
+        api_base: the endpoint asked; None for the provider's own.
+        strategy: the strategy whose conversation this belongs to.
+        step: 0 for the first request of a conversation, 1 for the next, and so on.
+        repeat: 1 for the first time a case is asked, 2 for the second, and so on.
+        case_id: tells scripted models and messages which case is asking; it is not sent, and
+            not part of the key.
     """
 
     model: str
     messages: tuple[Message, ...]
     params: Mapping[str, Any] = field(default_factory=dict)
+    api_base: str | None = None
+    strategy: str = "direct"
+    step: int = 0
+    repeat: int = 1
     case_id: str = field(default="", compare=False)
 
     @property
@@ -36,23 +49,35 @@ class Request:
         """All message texts, joined by newlines: what a text-only model sees."""
         return "\n".join(message.content for message in self.messages)
 
-    def digest(self) -> str:
-        """SHA-256 over model, messages and parameters, as 16 hexadecimal digits."""
-        payload = json.dumps(
-            [
-                self.model,
-                [[message.role, message.content] for message in self.messages],
-                self.params,
-            ],
-            sort_keys=True,
-            default=str,
-        )
-        return hashlib.sha256(payload.encode()).hexdigest()[:16]
+    def key(self) -> str:
+        """Return the SHA-256, as 64 hexadecimal digits, of all that can change the answer.
+
+        Two requests have the same key exactly when all their compared fields are equal as JSON.
+        """
+        values = [getattr(self, name) for name in _KEY_FIELDS]
+        return hashlib.sha256(_ENCODE(values).encode("ascii")).hexdigest()
+
+
+def _plain(value: object) -> object:
+    """Return what JSON is written for a value it does not know: messages, other mappings."""
+    if isinstance(value, Message):
+        return vars(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return str(value)
+
+
+_KEY_FIELDS = tuple(item.name for item in fields(Request) if item.compare)
+_ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_plain).encode
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model said. Token counts and cost are None when unknown, never 0."""
+    """What a model said. Token counts and cost are None when unknown, never 0.
+
+    `from_store` marks an answer that was paid for earlier; its counts, cost and latency are
+    those of that time.
+    """
 
     text: str
     finish_reason: str | None = None
@@ -60,6 +85,7 @@ class Reply:
     completion_tokens: int | None = None
     cost_usd: float | None = None
     latency_s: float | None = None
+    from_store: bool = False
 
 
 class Provider(Protocol):
