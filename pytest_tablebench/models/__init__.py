@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models._base import Message, Provider, Reply, Request
-from pytest_tablebench.models._litellm import RESERVED
-from pytest_tablebench.models._retry import ask
+from pytest_tablebench.models._litellm import RESERVED, LiteLLMModel
+from pytest_tablebench.models._litellm_facts import Resolution
+from pytest_tablebench.models._retry import RetryPolicy, ask
 
-__all__ = ["RESERVED", "Message", "Provider", "Reply", "Request", "ask", "make_provider"]
+__all__ = [
+    "RESERVED",
+    "LiteLLMModel",
+    "Message",
+    "Provider",
+    "Reply",
+    "Request",
+    "Resolution",
+    "RetryPolicy",
+    "ask",
+    "make_provider",
+]
 
 
-def make_provider(name: str, *, api_base: str | None = None, timeout: float = 120.0) -> Provider:
-    """Make the provider for a model name.
+def make_provider(
+    name: str, *, api_base: str | None = None, timeout: float = 120.0
+) -> Provider | LiteLLMModel:
+    """Make the provider for a model name; a `LiteLLMModel` is one that the engine asks.
 
     Arguments:
         name: `tablebench/lexical`, `tablebench/scripted:PATH`, or any name litellm takes.
@@ -21,8 +35,6 @@ def make_provider(name: str, *, api_base: str | None = None, timeout: float = 12
     if not name.strip():
         raise SettingsError("the model name is empty; try tablebench/lexical or gpt-4o")
     if not name.startswith("tablebench/"):
-        from pytest_tablebench.models._litellm import LiteLLMModel
-
         return LiteLLMModel(model=name, api_base=api_base, timeout=timeout)
     kind, colon, path = name.removeprefix("tablebench/").partition(":")
     if kind == "lexical" and not colon:

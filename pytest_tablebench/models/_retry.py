@@ -1,16 +1,90 @@
-"""The one bounded retry loop around a provider."""
+"""When a failed call is made again: one policy, for calls in this process and in others."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models._base import Provider, Reply, Request
 
-__all__ = ["ask"]
+__all__ = ["RetryPolicy", "ask"]
 
-MAX_WAIT_S = 60.0
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """How often and after what wait a call is made again.
+
+    Arguments:
+        retries: how many further attempts may follow the first.
+        max_wait_s: no wait is longer than so many seconds; a server that asks for a longer one
+            is not asked again, because asking earlier than it says only makes it worse.
+    """
+
+    retries: int
+    max_wait_s: float = 60.0
+
+    def wait(self, error: ModelError, attempt: int) -> float | None:
+        """Return the seconds to wait before asking again, or None: do not ask again.
+
+        The wait is what the server wishes by `Retry-After`. Where it has no wish, or wishes no
+        wait at all, it is drawn between 0 and a bound of 1 s that doubles with each attempt, up
+        to `max_wait_s` (exponential back-off with full jitter).
+
+        The draw comes from the `random` module's own generator: the library that makes it has
+        no argument for another. Waits are times, nothing that a result may depend on.
+
+        Arguments:
+            error: why the attempt failed.
+            attempt: which attempt failed, 1 for the first.
+        """
+        if not error.retryable or attempt > self.retries or self._asks_too_much(error):
+            return None
+        if error.retry_after is not None and error.retry_after > 0:
+            return error.retry_after
+        # Imported here: `pytest_tablebench.models` loads without third-party libraries.
+        from tenacity import RetryCallState, Retrying, wait_random_exponential
+
+        state = RetryCallState(Retrying(), None, (), {})
+        state.attempt_number = attempt
+        return wait_random_exponential(max=self.max_wait_s)(state)
+
+    def final(self, error: ModelError, attempts: int) -> ModelError:
+        """Return the error to report when there is no further attempt: it says how many there were.
+
+        A wait above `max_wait_s` concerns every case of the run, whatever the error itself.
+
+        Arguments:
+            error: why the last attempt failed; it is not changed, because a provider may raise
+                the same object for another request.
+            attempts: how many attempts were made.
+        """
+        too_much = self._asks_too_much(error)
+        if attempts == 1 and not too_much:
+            return error
+        message = str(error)
+        if too_much:
+            message += (
+                f"; the server asks for a wait of {error.retry_after:g} s, more than the "
+                f"{self.max_wait_s:g} s allowed: run again later"
+            )
+        if attempts > 1:
+            message += f" (after {attempts} attempts)"
+        return ModelError(
+            message,
+            reason=error.reason,
+            retryable=error.retryable,
+            whole_run=error.whole_run or too_much,
+            retry_after=error.retry_after,
+        )
+
+    def _asks_too_much(self, error: ModelError) -> bool:
+        return (
+            error.retryable
+            and error.retry_after is not None
+            and error.retry_after > self.max_wait_s
+        )
 
 
 def ask(
@@ -23,73 +97,24 @@ def ask(
 ) -> Reply:
     """Ask until there is an answer, an error that asking again cannot cure, or no retry left.
 
-    Between two attempts it waits as long as the server wishes or else a random time under an
-    exponentially growing bound, never above 60 seconds.
-
     Arguments:
         provider: who answers.
         request: what is asked.
-        retries: how many further attempts may follow the first.
+        retries: how many further attempts may follow the first; see `RetryPolicy`.
         sleep: waits so many seconds.
         on_retry: told the error, the number of the failed attempt and the wait that follows.
     """
-    # Imported here: `pytest_tablebench.models` loads without third-party libraries.
-    from tenacity import (
-        RetryCallState,
-        Retrying,
-        retry_if_exception,
-        stop_after_attempt,
-        wait_random_exponential,
-    )
-
-    jitter = wait_random_exponential(max=MAX_WAIT_S)
-    attempts = 0
-
-    def retryable(error: BaseException) -> bool:
-        return isinstance(error, ModelError) and error.retryable
-
-    def wait(state: RetryCallState) -> float:
-        error = _error(state)
-        if error is not None and error.retry_after is not None:
-            return min(max(error.retry_after, 0.0), MAX_WAIT_S)
-        return jitter(state)
-
-    def before_sleep(state: RetryCallState) -> None:
-        error = _error(state)
-        if on_retry is not None and error is not None:
-            on_retry(error, state.attempt_number, state.upcoming_sleep)
-
-    def once() -> Reply:
-        nonlocal attempts
-        attempts += 1
-        return provider.complete(request)
-
-    retrying = Retrying(
-        stop=stop_after_attempt(retries + 1),
-        retry=retry_if_exception(retryable),
-        wait=wait,
-        sleep=sleep,
-        before_sleep=before_sleep,
-        reraise=True,
-    )
-    try:
-        return retrying(once)
-    except ModelError as error:
-        if attempts == 1:
-            raise
-        last = error
-    # A new exception: the provider may raise the same object again for another request.
-    raise ModelError(
-        f"{last} (after {attempts} attempts)",
-        reason=last.reason,
-        retryable=last.retryable,
-        whole_run=last.whole_run,
-        retry_after=last.retry_after,
-    )
-
-
-def _error(state: object) -> ModelError | None:
-    """The error of the attempt that a tenacity call state describes."""
-    outcome = getattr(state, "outcome", None)
-    error = outcome.exception() if outcome is not None else None
-    return error if isinstance(error, ModelError) else None
+    policy = RetryPolicy(retries)
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            return provider.complete(request)
+        except ModelError as error:
+            failed = error
+        wait = policy.wait(failed, attempt)
+        if wait is None:
+            raise policy.final(failed, attempt)
+        if on_retry is not None:
+            on_retry(failed, attempt, wait)
+        sleep(wait)

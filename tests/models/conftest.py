@@ -5,10 +5,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
+from pytest_tablebench.models._litellm import CALL
+from tests.support.calls import MODELS, Make, plain
 from tests.support.fixtures import openai_server  # noqa: F401 - a fixture, found by its name
+from tests.support.loop_thread import Blocking, LoopThread
 
 KEY = "sk-local-0123456789abcdef"
 
@@ -24,14 +28,40 @@ def api_key(monkeypatch: pytest.MonkeyPatch) -> str:
     return KEY
 
 
+@pytest.fixture(scope="session")
+def loop_thread() -> Iterator[LoopThread]:
+    """The event loop that every asynchronous call of the tests runs in."""
+    thread = LoopThread()
+    yield thread
+    thread.close()
+
+
+@pytest.fixture(params=MODELS)
+def name(request: pytest.FixtureRequest) -> str:
+    """A model behind each of the two ways."""
+    return str(request.param)
+
+
+@pytest.fixture
+def make(loop_thread: LoopThread) -> Make:
+    """Make a model whose calls block."""
+
+    def made(*arguments: Any, **options: Any) -> Blocking:
+        return Blocking(plain(*arguments, **options), loop_thread)
+
+    return made
+
+
 @pytest.fixture(autouse=True)
-def calls_end() -> Iterator[None]:
+def calls_end(request: pytest.FixtureRequest) -> Iterator[None]:
     """No call of a test outlives it: its server is closed by now."""
     yield
     for thread in threading.enumerate():
-        if thread.name == "tablebench-call":
+        if thread.name == CALL:
             thread.join(10)
             assert not thread.is_alive()
+    if "loop_thread" in request.fixturenames:
+        assert not request.getfixturevalue("loop_thread").pending(CALL)
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from pytest_tablebench.models._scripted import Entry, Replies, ScriptedModel
 
 
 def asking(case_id: str = "starter/1", prompt: str = "How old is Sophia?") -> Request:
-    return Request("test", (Message("system", "Be short."), Message("user", prompt)), {}, case_id)
+    messages = (Message("system", "Be short."), Message("user", prompt))
+    return Request("test", messages, {}, case_id=case_id)
 
 
 def write(path: Path, *lines: object) -> Path:

@@ -1,0 +1,258 @@
+"""What an exception out of litellm means: one of the reasons of a `ModelError`."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models._litellm_load import redact
+
+__all__ = ["Failures"]
+
+# Exceptions of HTTP clients, by name because each provider in litellm has its own client.
+UNREACHABLE = frozenset(
+    {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "UnsupportedProtocol", "gaierror"}
+)
+TOO_SLOW = frozenset({"APITimeoutError", "TimeoutError", "TimeoutException"})
+CUT_OFF = frozenset({"ConnectionError", "NetworkError", "RemoteProtocolError"})
+
+
+@dataclass(frozen=True)
+class Failures:
+    """The failures of calls to one model, each a `ModelError` that names it.
+
+    Arguments:
+        model: the name as litellm takes it.
+        api_base: address of the server; None leaves it to litellm.
+        timeout: seconds one call may take.
+    """
+
+    model: str
+    api_base: str | None
+    timeout: float
+
+    def timed_out(self) -> ModelError:
+        return ModelError(
+            f"{self.model} did not answer within {self.timeout:g} s; allow more time or check "
+            "the server",
+            reason="timeout",
+            retryable=True,
+        )
+
+    def bad_reply(self, what: str) -> ModelError:
+        return ModelError(
+            f"{self.model} sent {what}; check that the address is an OpenAI-compatible API",
+            reason="bad_reply",
+            retryable=True,
+        )
+
+    def filtered(self) -> ModelError:
+        return ModelError(
+            f"{self.model}: the provider's content filter withheld the answer",
+            reason="content_filter",
+        )
+
+    def explain(self, litellm: Any, error: Exception) -> ModelError:
+        """Tell which of our reasons an exception out of litellm is.
+
+        litellm's classes alone do not say: a refused connection, a missing key and nonsense
+        JSON are all an InternalServerError with status 500. What really happened is further
+        down the chain of causes: the HTTP client's exceptions and the server's response.
+        """
+        chain = list(_causes(error))
+        kinds = {cls.__name__ for link in chain for cls in type(link).__mro__}
+        response = _response(chain)
+        detail = _detail(error, response)
+        codes = {getattr(link, "code", None) for link in chain} | {_error_field(response, "code")}
+        # litellm's proxy names the class of its own error in the text, and nowhere else.
+        kinds |= _kinds_named(response)
+        where = f" at {redact(self.api_base)}" if self.api_base else ""
+
+        def failure(reason: str, message: str, **flags: Any) -> ModelError:
+            text = f"{self.model}{where}: {message}" + (f" [{detail}]" if detail else "")
+            return ModelError(text, reason=reason, **flags)
+
+        if "ContextWindowExceededError" in kinds or "context_length_exceeded" in codes:
+            return failure("context_window", "the prompt is longer than the model can read")
+        if "ContentPolicyViolationError" in kinds or "content_filter" in codes:
+            return self.filtered()
+        if response is None:
+            if kinds & UNREACHABLE:
+                return failure(
+                    "unreachable",
+                    "no connection; check that the server runs and the address is right",
+                    retryable=True,
+                    whole_run=True,
+                )
+            if kinds & TOO_SLOW:
+                return self.timed_out()
+            if kinds & CUT_OFF:
+                return failure(
+                    "server_error",
+                    "the connection was closed before the reply was complete",
+                    retryable=True,
+                )
+            if isinstance(error, litellm.BadRequestError) and not self._provider_known(litellm):
+                return ModelError(
+                    f"litellm knows no provider for the model name {self.model!r}; names look "
+                    "like gpt-4o, ollama/llama3.2 or hosted_vllm/NAME",
+                    reason="unknown_model",
+                    whole_run=True,
+                )
+        status = _status(error, chain, response)
+        # litellm's proxy without a database says so of any key but its master key, with 400.
+        keyless = _error_field(response, "type") == "no_db_connection"
+        if status in {401, 403} or keyless or (response is None and _misses_key(error)):
+            return failure(
+                "auth",
+                "the API key is missing, wrong or not allowed to use this model; set the "
+                "provider's key in the environment",
+                whole_run=True,
+            )
+        unnamed = "model_not_found" in codes or _names_no_model(response)
+        if status == 404 or (status == 400 and unnamed):
+            return failure(
+                "not_found",
+                "unknown model or wrong address; check both",
+                whole_run=True,
+            )
+        if status == 408:
+            return self.timed_out()
+        if status == 429:
+            # The one 429 that waiting does not cure.
+            spent = "insufficient_quota" in codes
+            return failure(
+                "rate_limit",
+                "the account's quota is used up" if spent else "too many requests",
+                retryable=not spent,
+                whole_run=spent,
+                retry_after=_retry_after(response),
+            )
+        if status is not None and status >= 500:
+            return failure(
+                "server_error",
+                f"the server failed with status {status}",
+                retryable=True,
+                retry_after=_retry_after(response),
+            )
+        if status is not None and 400 <= status < 500:
+            return failure(
+                "bad_request",
+                f"the request was refused with status {status}; check the model parameters",
+                # Refused by litellm itself: the same parameters go with every request.
+                whole_run="UnsupportedParamsError" in kinds,
+            )
+        # litellm reports a reply that it cannot read by a bare Exception or an error of its own.
+        unread = type(chain[-1]).__module__.startswith("litellm")
+        if unread or "JSONDecodeError" in kinds or any(type(link) is Exception for link in chain):
+            return self.bad_reply("a reply that is no chat completion")
+        return failure("error", "the call failed")
+
+    def _provider_known(self, litellm: Any) -> bool:
+        """Whether litellm finds a provider for the model; the failed call does not say so."""
+        try:
+            litellm.get_llm_provider(model=self.model, api_base=self.api_base)
+        except litellm.BadRequestError:
+            return False
+        return True
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The exception, what caused it, and so on down to the root."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield link
+        link = link.__cause__ or link.__context__
+
+
+def _response(chain: list[BaseException]) -> Any:
+    """The server's HTTP response, where one led to the error.
+
+    Only the HTTP client's own exception holds it: litellm's carry responses made up by litellm.
+    """
+    for link in chain:
+        if any(cls.__name__ in {"HTTPStatusError", "APIStatusError"} for cls in type(link).__mro__):
+            response = getattr(link, "response", None)
+            if response is not None and not type(link).__module__.startswith("litellm.exceptions"):
+                return response
+    return None
+
+
+def _status(error: Exception, chain: list[BaseException], response: Any) -> int | None:
+    """The HTTP status; without a response, the one litellm gives unless it is its stopgap 500."""
+    if response is not None:
+        return int(response.status_code)
+    for link in chain:
+        # An error object inside a reply of status 200, as some gateways send it.
+        if type(link) is Exception and isinstance(getattr(link, "status_code", None), int):
+            return int(link.status_code)  # type: ignore[attr-defined]
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) and status >= 400 and status != 500 else None
+
+
+def _misses_key(error: Exception) -> bool:
+    """Whether a call failed before it was sent because no key was found.
+
+    Each provider of litellm says so in an exception of another class; the words are common.
+    """
+    return bool(re.search(r"(?i)\bmissing\b.{0,40}\b(credentials|api.?key|token)", str(error)))
+
+
+def _retry_after(response: Any) -> float | None:
+    """The seconds a Retry-After header asks for: a number or an HTTP date.
+
+    litellm's proxy hands on what the provider behind it asks for under a name of its own.
+    """
+    headers = response.headers if response is not None else {}
+    value = headers.get("retry-after", headers.get("llm_provider-retry-after"))
+    if value is None:
+        return None
+    from email.utils import parsedate_to_datetime
+
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            when = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        seconds = (when.astimezone(UTC) - datetime.now(UTC)).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _error_field(response: Any, name: str) -> Any:
+    """A text field of the error object in a response body, where there is one."""
+    try:
+        value = json.loads(response.text)["error"][name]
+    except Exception:  # any body may come with an error status
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _kinds_named(response: Any) -> set[str]:
+    """The classes named before the text of an error: `litellm.BadRequestError: AError: text`."""
+    said = _error_field(response, "message") or ""
+    named = re.match(r"(?:[\w.]{1,80}: )*", said)
+    return {name.rpartition(".")[2] for name in named[0].split(": ")} if named else set()
+
+
+def _names_no_model(response: Any) -> bool:
+    """Whether litellm's proxy says, with status 400, that it has no model of that name."""
+    said = _error_field(response, "message") or ""
+    return re.match(r"[\w/]{0,80}:? ?Invalid model name passed in", said) is not None
+
+
+def _detail(error: Exception, response: Any) -> str:
+    """What the server or litellm says, on one short line."""
+    said = _error_field(response, "message") or str(error).split("\nTraceback", 1)[0]
+    said = re.sub(r"^(litellm\.\w+: |\w+Error: |\w+Exception - )+", "", said)
+    said = " ".join(redact(said).split())
+    return said if len(said) <= 200 else said[:199] + "…"

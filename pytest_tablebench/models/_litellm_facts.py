@@ -1,0 +1,342 @@
+"""What litellm knows about a model before it is asked: parameters, prices, limits, tokens.
+
+All of it comes from tables inside litellm. Nothing here opens a connection.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from pytest_tablebench.models._base import Message
+from pytest_tablebench.models._litellm_load import load, redact
+
+__all__ = ["Resolution", "count_tokens", "resolve"]
+
+# Asked for facts about a model, litellm logs in there.
+LOGS_IN = frozenset({"chatgpt", "github_copilot"})
+
+# Asked for facts about a model, litellm asks a server: only its table is read.
+ASKS_A_SERVER = frozenset({"huggingface", "lemonade", "ollama", "ollama_chat"}) | LOGS_IN
+
+# Parameters that change the reply. One that litellm leaves out of the request without a word
+# is reported like one that it refuses.
+CHANGES_THE_REPLY = frozenset(
+    {
+        "frequency_penalty",
+        "logit_bias",
+        "logprobs",
+        "max_completion_tokens",
+        "max_tokens",
+        "presence_penalty",
+        "reasoning_effort",
+        "response_format",
+        "seed",
+        "stop",
+        "temperature",
+        "thinking",
+        "tool_choice",
+        "tools",
+        "top_logprobs",
+        "top_p",
+        "verbosity",
+    }
+)
+
+THINKING = frozenset({"reasoning_effort", "thinking"})
+
+# Parameters for litellm itself; no server sees them.
+FOR_LITELLM = frozenset(
+    {"allowed_openai_params", "api_version", "custom_llm_provider", "metadata", "organization"}
+)
+
+# A model with the encoding, by the name under which litellm's counter picks that encoding.
+STANDS_FOR = {
+    "cl100k_base": "gpt-4",
+    "o200k_base": "gpt-4o",
+    # The same merges with other special tokens.
+    "o200k_harmony": "gpt-4o",
+}
+
+# Providers that serve OpenAI's models under OpenAI's names.
+OPENAI_NAMES = frozenset({"azure", "azure_ai", "chatgpt", "github_copilot", "openai", "openrouter"})
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """What will be sent to a model, and what is known about it. None means unknown, never 0.
+
+    Arguments:
+        params: the parameters to call litellm with: those asked for, less `dropped`.
+        sent: the parameters that leave for the server, under the names litellm gives them there.
+        dropped: why each parameter that is not sent is not, by its name.
+        provider: litellm's name of the provider.
+        endpoint: address of the server, without credentials; None for a provider's own.
+        input_cost_per_token: US dollars for a token of the prompt.
+        output_cost_per_token: US dollars for a token of the reply.
+        max_input_tokens: how many tokens of prompt the model reads.
+        tokenizer: name of the tokenizer that `count_tokens` counts with.
+        litellm_version: the release whose tables these facts come from.
+    """
+
+    params: Mapping[str, Any] = field(default_factory=dict)
+    sent: Mapping[str, Any] = field(default_factory=dict)
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    provider: str | None = None
+    endpoint: str | None = None
+    input_cost_per_token: float | None = None
+    output_cost_per_token: float | None = None
+    max_input_tokens: int | None = None
+    tokenizer: str | None = None
+    litellm_version: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as an object of JSON."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self), default=str))
+        return plain
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> Resolution:
+        """Make a resolution from what `to_json` returned, here or in another version of this."""
+        names = {item.name for item in fields(cls)}
+        return cls(**{name: fact for name, fact in facts.items() if name in names})
+
+
+def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Resolution:
+    """Find out what of the parameters will be sent to a model, and what is known about it.
+
+    About a model that litellm does not know nothing is known, and everything is sent as given.
+
+    Arguments:
+        model: the name exactly as litellm takes it.
+        api_base: address of the server; None leaves it to litellm.
+        params: the parameters asked for.
+
+    Raises:
+        ModelError: litellm cannot be imported.
+    """
+    litellm = load()
+    given = dict(params)
+    provider, name, base = _provider(litellm, model, api_base, given)
+    kept, dropped = _sift(litellm, name, provider, given) if provider else (given, {})
+    sent = _sent(litellm, name, provider, kept)
+    facts = _table(litellm, model, name, provider)
+    return Resolution(
+        params=kept,
+        sent=sent,
+        dropped=dropped,
+        provider=provider,
+        endpoint=_endpoint(api_base or base or _from_environment(provider)),
+        input_cost_per_token=_positive(facts.get("input_cost_per_token")),
+        output_cost_per_token=_positive(facts.get("output_cost_per_token")),
+        max_input_tokens=int(_positive(facts.get("max_input_tokens")) or 0) or None,
+        tokenizer=_tokenizer(litellm, name, provider),
+        litellm_version=_version(),
+    )
+
+
+def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
+    """Count the tokens of a prompt as the model's provider will, near enough for a price.
+
+    None where the model's tokenizer is unknown or would have to be downloaded. The tokens that
+    frame each message count; an image counts with litellm's fixed number.
+
+    Arguments:
+        model: the name exactly as litellm takes it.
+        messages: the prompt.
+
+    Raises:
+        ModelError: litellm cannot be imported.
+    """
+    litellm = load()
+    provider, name, _ = _provider(litellm, model, None, {})
+    tokenizer = _tokenizer(litellm, name, provider)
+    if tokenizer is None:
+        return None
+    count = litellm.token_counter(
+        model=STANDS_FOR.get(tokenizer, name),
+        messages=[{"role": m.role, "content": m.content} for m in messages],
+        use_default_image_token_count=True,  # else an image at an address would be fetched
+    )
+    return int(count)
+
+
+def _provider(
+    litellm: Any, model: str, api_base: str | None, params: Mapping[str, Any]
+) -> tuple[str | None, str, str | None]:
+    """The provider, the model's name there and its address, as far as litellm knows them."""
+    prefix, _, rest = model.partition("/")
+    if prefix in LOGS_IN:
+        return prefix, rest, None
+    try:
+        name, provider, _, base = litellm.get_llm_provider(
+            model=model,
+            api_base=api_base,
+            custom_llm_provider=params.get("custom_llm_provider"),
+        )
+    except Exception:  # an unknown name, or settings of a provider that are missing
+        return None, model, None
+    return provider or None, name, base or None
+
+
+def _sift(
+    litellm: Any, name: str, provider: str, params: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Part the parameters into those the model takes and those it does not, with the reason.
+
+    Whether one is taken can depend on others (temperature on the effort of reasoning), so what
+    was refused is offered again beside all that was taken.
+    """
+    kept: dict[str, Any] = {}
+    # Where two exclude each other, the one that chooses how the model thinks stays.
+    offered = dict(sorted(params.items(), key=lambda item: item[0] not in THINKING))
+    while True:
+        refused: dict[str, str] = {}
+        for key, value in offered.items():
+            why = _refusal(litellm, name, provider, {**kept, key: value})
+            if why is None:
+                kept[key] = value
+            else:
+                refused[key] = why
+        if len(refused) in {0, len(offered)}:
+            break
+        offered = {key: params[key] for key in refused}
+    for key in CHANGES_THE_REPLY.intersection(kept):
+        if _lost(litellm, name, provider, key, kept[key]):
+            refused[key] = f"litellm does not send it to {provider}"
+            del kept[key]
+    # In the order given: neither a record nor a key depends on the order of the search.
+    return {k: v for k, v in params.items() if k in kept}, {
+        k: refused[k] for k in params if k in refused
+    }
+
+
+def _refusal(litellm: Any, name: str, provider: str, params: dict[str, Any]) -> str | None:
+    """Why litellm refuses a set of parameters; None if it does not."""
+    try:
+        _mapped(litellm, name, provider, params)
+    except litellm.UnsupportedParamsError as error:
+        said = str(error).removeprefix("litellm.UnsupportedParamsError: ")
+        return " ".join(redact(re.split(r"\.? *To drop\b", said, maxsplit=1)[0]).split())[:200]
+    except Exception:  # a wrong value and the like: the call itself will say so
+        return None
+    return None
+
+
+def _lost(litellm: Any, name: str, provider: str, key: str, value: Any) -> bool:
+    """Whether litellm leaves a parameter out of the request without a word."""
+    try:
+        without = _mapped(litellm, name, provider, {})
+        return key not in without and without == _mapped(litellm, name, provider, {key: value})
+    except Exception:  # cannot be told
+        return False
+
+
+def _mapped(litellm: Any, name: str, provider: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters as litellm will hand them to the provider's client."""
+    mapped: dict[str, Any] = litellm.get_optional_params(
+        model=name,
+        custom_llm_provider=provider,
+        **{k: copy.deepcopy(v) for k, v in params.items() if k != "custom_llm_provider"},
+    )
+    return mapped
+
+
+def _sent(litellm: Any, name: str, provider: str | None, kept: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that leave for the server, by the names they have there."""
+    try:
+        mapped = _mapped(litellm, name, provider, kept) if provider else dict(kept)
+    except Exception:  # a wrong value and the like: the call itself will say so
+        mapped = dict(kept)
+    body = mapped.pop("extra_body", None)
+    if isinstance(body, Mapping):
+        mapped.update(body)
+    if not mapped.get("stream"):
+        mapped.pop("stream", None)
+    sent = {k: v for k, v in mapped.items() if k not in FOR_LITELLM and k != "max_retries"}
+    if isinstance(headers := kept.get("extra_headers"), Mapping):
+        sent["extra_headers"] = dict.fromkeys(headers, "***")  # they may hold keys
+    return sent
+
+
+def _table(litellm: Any, model: str, name: str, provider: str | None) -> Mapping[str, Any]:
+    """What litellm's table of models says; empty for a model that is not in it."""
+    for key in (model, f"{provider}/{name}", name):
+        entry = litellm.model_cost.get(key)
+        if entry and entry.get("litellm_provider") in {provider, None}:
+            return dict(entry)
+    if provider is None or provider in ASKS_A_SERVER:
+        return {}
+    try:
+        # Finds more than exact names: releases by date, regions, fine-tuned models.
+        return dict(litellm.get_model_info(model=name, custom_llm_provider=provider))
+    except Exception:  # litellm raises a bare Exception for a model it has no price of
+        return {}
+
+
+def _positive(value: Any) -> float | None:
+    """A number above 0. Where litellm says 0 (models on own servers) it means unknown."""
+    return float(value) if isinstance(value, int | float) and value > 0 else None
+
+
+def _from_environment(provider: str | None) -> str | None:
+    """The address that the environment gives for a provider, as litellm and its clients read it."""
+    name = (provider or "").upper()
+    return os.environ.get(f"{name}_BASE_URL") or os.environ.get(f"{name}_API_BASE") or None
+
+
+def _endpoint(address: str | None) -> str | None:
+    """An address without what may be secret: user, password, query."""
+    if not address:
+        return None
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _tokenizer(litellm: Any, name: str, provider: str | None) -> str | None:
+    """The name of a model's tokenizer, if litellm brings it along."""
+    if provider == "anthropic":
+        # The only one that was ever published. litellm leaves it out for the models that it
+        # counts far too low for, and would count those with a tokenizer of OpenAI's.
+        known = name in litellm.anthropic_models and "claude-3" not in name
+        return "anthropic" if known and _bundled("anthropic_tokenizer.json", litellm) else None
+    if provider not in OPENAI_NAMES:
+        return None
+    import tiktoken
+
+    try:
+        encoding = str(tiktoken.encoding_name_for_model(name.removeprefix("openai/")))
+    except KeyError:
+        return None
+    if encoding not in STANDS_FOR:
+        return None
+    # tiktoken's cache has a file for each encoding, named for the address it comes from.
+    merges = "o200k_base" if encoding == "o200k_harmony" else encoding
+    address = f"https://openaipublic.blob.core.windows.net/encodings/{merges}.tiktoken"
+    file = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
+    return encoding if _bundled(file, litellm) else None
+
+
+def _bundled(file: str, litellm: Any) -> bool:
+    """Whether litellm has a tokenizer's file, in its package or in the folder it is told to use."""
+    own = Path(litellm.__file__).parent / "litellm_core_utils" / "tokenizers"
+    other = os.environ.get("CUSTOM_TIKTOKEN_CACHE_DIR")
+    folder = Path(other) if other and not file.endswith(".json") else own
+    return (folder / file).is_file()
+
+
+def _version() -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("litellm")
+    except PackageNotFoundError:  # a source tree on the path
+        return None

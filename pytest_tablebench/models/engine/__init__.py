@@ -1,0 +1,10 @@
+"""The engine: model calls that run ahead of the items, from processes of their own.
+
+docs/engine.md draws it. `Engine` is held by the process that keeps the run, `Client` by each that
+runs items.
+"""
+
+from pytest_tablebench.models.engine._client import Address, Client
+from pytest_tablebench.models.engine._owner import Engine, EngineConfig, LaneConfig
+
+__all__ = ["Address", "Client", "Engine", "EngineConfig", "LaneConfig"]

@@ -1,0 +1,174 @@
+"""The side of the processes that run items: asks ahead, and takes outcomes as they come."""
+
+from __future__ import annotations
+
+import json
+import selectors
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models._base import Reply, Request
+from pytest_tablebench.models.engine._wire import (
+    Lines,
+    header,
+    pack,
+    read_error,
+    read_reply,
+    request_body,
+    to_json,
+)
+
+__all__ = ["Address", "Client", "Outcome"]
+
+Outcome: TypeAlias = Reply | ModelError
+
+SLICE_S = 0.5
+"""Longest single wait on the socket: Windows delivers Ctrl-C only between two waits."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a run's broker listens, and the word it wants to hear."""
+
+    port: int
+    token: str
+
+
+class Client:
+    """A connection to the broker of a run, for one thread.
+
+    Nothing happens in the background: the socket is read whenever something is asked or awaited.
+    """
+
+    def __init__(self, address: Address, role: Literal["runner", "keeper"]) -> None:
+        self.address = address
+        self._socket = socket.create_connection(("127.0.0.1", address.port), timeout=30)
+        self._socket.settimeout(None)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._socket, selectors.EVENT_READ)
+        self._lines = Lines()
+        self._outcomes: list[tuple[str, Outcome]] = []
+        self._answers: dict[int, dict[str, Any]] = {}
+        self._numbers = 0
+        self._gone: str | None = None
+        self.totals: dict[str, Any] | None = None
+        self.notes: dict[str, Any] = {}
+        self._send(pack({"token": address.token, "role": role}))
+
+    @property
+    def lost(self) -> ModelError | None:
+        """Why nothing more will come, once the connection has ended."""
+        return None if self._gone is None else self._lost()
+
+    def ask(self, key: str, request: Request, *, lane: int) -> None:
+        """Have a request answered; `outcomes` tells what came of it."""
+        head = {"do": "ask", "key": key, "lane": lane, "step": request.step}
+        self._send(pack(head, request_body(request)))
+
+    def outcomes(self, *, wait: bool) -> list[tuple[str, Outcome]]:
+        """Return what has come of requests since the last time, by key.
+
+        With `wait` it gives what comes some time, but returns now and then without any.
+        """
+        self._read(SLICE_S if wait and not self._outcomes else 0)
+        found, self._outcomes = self._outcomes, []
+        return found
+
+    def question(self, what: str, body: Mapping[str, Any]) -> Any:
+        """Ask about a model, and wait. Raises `ModelError` when nothing can be asked."""
+        return self._converse({"do": "question", "what": what}, to_json(body))
+
+    def note(self, name: str, value: Any) -> None:
+        """Tell the process that keeps the run something."""
+        self._send(pack({"do": "note", "name": name}, to_json(value)))
+
+    def await_note(self, name: str, seconds: float) -> Any:
+        """Return what another process told under a name; None when it does not come in time."""
+        deadline = time.monotonic() + seconds
+        while name not in self.notes and self._gone is None and time.monotonic() < deadline:
+            self._read(min(SLICE_S, seconds))
+        return self.notes.get(name)
+
+    def stop(self, why: str) -> None:
+        """Have no further call started, by anybody."""
+        self._send(pack({"do": "stop", "why": why}))
+
+    def finish(self) -> dict[str, Any] | None:
+        """End the broker's work; return the totals of the run, None when it is gone already."""
+        try:
+            totals = self._converse({"do": "finish"}, None)
+        except ModelError:
+            return self.totals
+        return dict(totals)
+
+    def look(self) -> None:
+        """Take in what has arrived, without waiting."""
+        self._read(0)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._selector.close()
+        self._socket.close()
+        self._gone = self._gone or "closed"
+
+    def _converse(self, head: dict[str, Any], body: bytes | None) -> Any:
+        self._numbers += 1
+        number = self._numbers
+        self._send(pack({**head, "id": number}, body))
+        while number not in self._answers:
+            if self._gone is not None:
+                raise self._lost()
+            self._read(SLICE_S)
+        answer = self._answers.pop(number)
+        if "error" in answer:
+            raise read_error(answer["error"])
+        return answer["result"]
+
+    def _send(self, data: bytes) -> None:
+        if self._gone is not None:
+            return
+        try:
+            self._socket.sendall(data)
+        except OSError as error:
+            self._gone = str(error)
+
+    def _read(self, timeout: float) -> None:
+        """Take in what has arrived, waiting at most so long for it."""
+        if self._gone is not None:
+            return
+        try:
+            while self._selector.select(timeout):
+                data = self._socket.recv(1 << 18)
+                if not data:
+                    self._gone = "it ended"
+                    return
+                for line in self._lines.feed(data):
+                    self._receive(line)
+                timeout = 0
+        except OSError as error:
+            self._gone = str(error)
+
+    def _receive(self, line: bytes) -> None:
+        head, body = header(line)
+        if "key" in head:
+            found = head.get("reply")
+            outcome = read_reply(found) if found is not None else read_error(head["error"])
+            self._outcomes.append((head["key"], outcome))
+        elif "re" in head:
+            self._answers[head["re"]] = head
+        elif "totals" in head:
+            self.totals = head["totals"]
+        elif "note" in head:
+            self.notes[head["note"]] = json.loads(body)
+
+    def _lost(self) -> ModelError:
+        return ModelError(
+            f"the process that makes the model calls is gone ({self._gone})",
+            reason="engine",
+            whole_run=True,
+        )

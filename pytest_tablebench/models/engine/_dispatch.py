@@ -1,0 +1,271 @@
+"""Which call starts when: queues, retries, the budget, and when to give up.
+
+Knows no sockets: calls are started and outcomes delivered through two functions, time comes from
+a clock and a timer that are handed in.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models._retry import RetryPolicy
+from pytest_tablebench.models.engine._pace import Pace
+from pytest_tablebench.models.engine._wire import error_fields
+
+__all__ = ["Dispatcher", "Job", "Lane", "Limits"]
+
+STOP_AFTER = 3
+"""Failures in a row that no other case can survive either, until the run stops."""
+
+GIVE_UP_AFTER = 20
+"""Calls in a row that failed for good in other ways, until the run stops."""
+
+SPARE_RETRIES = 200
+"""Retries a run has beside one for every answer it got."""
+
+# Failures that say something about this case only.
+OF_THE_CASE = frozenset({"context_window", "content_filter"})
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One model of a run; models of one provider share its pace."""
+
+    model: str
+    provider: str
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a run may do at most."""
+
+    connections: int
+    retries: int
+    max_cost: float | None = None
+
+
+@dataclass(eq=False)
+class Job:
+    """One request that is to be answered once, whoever asks for it."""
+
+    key: str
+    lane: int
+    body: bytes
+    urgent: bool = False
+    attempt: int = 0
+    started: float = 0.0
+
+
+@dataclass
+class _Totals:
+    """What one model has cost so far. Sums with an unknown part are None."""
+
+    calls_paid: int = 0
+    attempts: int = 0
+    retries: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+    cost_usd: float | None = 0.0
+
+    def add(self, reply: Mapping[str, Any]) -> None:
+        self.calls_paid += 1
+        for name in ("prompt_tokens", "completion_tokens", "cost_usd"):
+            total, part = getattr(self, name), reply.get(name)
+            setattr(self, name, None if total is None or part is None else total + part)
+
+
+@dataclass
+class Dispatcher:
+    """Starts jobs as limits allow, and sees each through to its answer or its last error.
+
+    Arguments:
+        lanes: the models of the run.
+        limits: calls in flight, retries and budget.
+        clock: seconds, from any starting point.
+        later: calls a function after so many seconds.
+        start: hands a job to a caller.
+        deliver: tells the askers of a job what came of it.
+    """
+
+    lanes: Sequence[Lane]
+    limits: Limits
+    clock: Callable[[], float]
+    later: Callable[[float, Callable[[], None]], object]
+    start: Callable[[Job], None]
+    deliver: Callable[[Job, dict[str, Any]], None]
+    in_flight: int = 0
+    most_in_flight: int = 0
+    stopped: ModelError | None = None
+    spent_usd: float = 0.0
+    totals: list[_Totals] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.totals = [_Totals() for _ in self.lanes]
+        self.paces = {lane.provider: Pace(self.limits.connections) for lane in self.lanes}
+        self.policy = RetryPolicy(self.limits.retries)
+        self._queues: list[deque[Job]] = [deque() for _ in self.lanes]
+        self._turn = 0
+        self._whole_run_failures = 0
+        self._other_failures = 0
+        self._wake_at = 0.0
+        self._resting: set[Job] = set()
+        self._retries_counted = 0
+
+    @property
+    def answered(self) -> int:
+        """Calls that were answered, over all models."""
+        return sum(total.calls_paid for total in self.totals)
+
+    @property
+    def retries(self) -> int:
+        """Calls that repeated a failed one, over all models."""
+        return sum(total.retries for total in self.totals)
+
+    def submit(self, job: Job) -> None:
+        """Take a job; its outcome is delivered in any case."""
+        if self.stopped is not None:
+            self.deliver(job, {"error": error_fields(self.stopped)})
+            return
+        self._enqueue(job)
+        self.pump()
+
+    def _enqueue(self, job: Job) -> None:
+        if job.urgent:
+            self._queues[job.lane].appendleft(job)
+        else:
+            self._queues[job.lane].append(job)
+
+    def pump(self) -> None:
+        """Start as many jobs as may start now."""
+        now = self.clock()
+        blocked = 0
+        while self.in_flight < self.limits.connections and blocked < len(self.lanes):
+            lane = self._turn % len(self.lanes)
+            self._turn += 1
+            queue, pace = self._queues[lane], self.paces[self.lanes[lane].provider]
+            if not queue or not pace.may_start(now):
+                blocked += 1
+                if queue and pace.cool_until > now:
+                    self._wake(pace.cool_until - now)
+                continue
+            blocked = 0
+            job = queue.popleft()
+            job.attempt += 1
+            job.started = now
+            self.totals[lane].attempts += 1
+            self.in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self.in_flight)
+            pace.start()
+            self.start(job)
+
+    def _wake(self, seconds: float) -> None:
+        """Look again when a cool-down is over; one timer for all that wait for it."""
+        at = self.clock() + seconds
+        if abs(at - self._wake_at) > 1e-3:
+            self._wake_at = at
+            self.later(seconds, self._awake)
+
+    def _awake(self) -> None:
+        self._wake_at = 0.0  # a timer may be early: what waits then needs another one
+        self.pump()
+
+    def succeed(self, job: Job, reply: Mapping[str, Any]) -> None:
+        """Take a caller's reply."""
+        self.in_flight -= 1
+        self.paces[self.lanes[job.lane].provider].succeed()
+        self._whole_run_failures = self._other_failures = 0
+        self.totals[job.lane].add(reply)
+        self.deliver(job, {"reply": dict(reply)})
+        self._spend(reply.get("cost_usd"))
+        self.pump()
+
+    def _spend(self, cost: float | None) -> None:
+        self.spent_usd += cost or 0.0
+        limit = self.limits.max_cost
+        if limit is None or self.stopped is not None:
+            return
+        if cost is None:
+            self.stop(
+                "the price of an answer is unknown, so --bench-max-cost cannot be kept",
+                reason="budget",
+            )
+        elif self.spent_usd >= limit:
+            self.stop(
+                f"the budget of {limit:g} USD is spent ({self.spent_usd:.4f} USD)", reason="budget"
+            )
+
+    def fail(self, job: Job, error: ModelError) -> None:
+        """Take a caller's error: ask again later, or deliver it and see whether to go on."""
+        self.in_flight -= 1
+        now = self.clock()
+        pace = self.paces[self.lanes[job.lane].provider]
+        wait = self.policy.wait(error, job.attempt) if error.retryable else None
+        unreachable = error.reason == "unreachable"
+        pace.fail(
+            now,
+            turned_away=error.reason in {"rate_limit", "timeout"} and error.retryable,
+            unreachable=unreachable,
+            retry_after=error.retry_after if wait is not None else None,
+            wait=wait,
+        )
+        if unreachable and pace.down_since is not None and not pace.lost(now):
+            # It has answered before: this is an outage, which does not use the case's retries up.
+            job.attempt = min(job.attempt, self.limits.retries, 4)
+            wait = self.policy.wait(error, job.attempt) if self.limits.retries else None
+            if wait is not None and self.stopped is None:
+                # All wait together, so that all go on at once when it is back.
+                pace.cool_until = max(pace.cool_until, now + wait)
+                wait = 0.0
+        elif self._retries_counted >= SPARE_RETRIES + self.answered:
+            wait = None
+        else:
+            self._retries_counted += wait is not None
+        if wait is not None and self.stopped is None:
+            self.totals[job.lane].retries += 1
+            self._resting.add(job)
+            if wait:
+                self.later(wait, lambda: self._again(job))
+            else:
+                self._again(job)
+        else:
+            self._give_up(job, error)
+        self.pump()
+
+    def _again(self, job: Job) -> None:
+        if job not in self._resting:
+            return  # told of the stop already
+        self._resting.remove(job)
+        job.urgent = True
+        self._enqueue(job)
+        self.pump()
+
+    def _give_up(self, job: Job, error: ModelError) -> None:
+        error = self.policy.final(error, job.attempt)
+        self.deliver(job, {"error": error_fields(error)})
+        if error.whole_run:
+            self._whole_run_failures += 1
+        elif error.reason not in OF_THE_CASE:
+            self._other_failures += 1
+        if self.stopped is None:
+            if self._whole_run_failures >= STOP_AFTER:
+                self.stop(f"stopped after {STOP_AFTER} cases in a row without an answer: {error}")
+            elif self._other_failures >= GIVE_UP_AFTER:
+                self.stop(
+                    f"stopped after {GIVE_UP_AFTER} cases in a row without an answer, for all "
+                    f"their retries: {error}"
+                )
+
+    def stop(self, why: str, *, reason: str = "stopped") -> None:
+        """Start no further call; whatever waits is told why. Calls in flight go on."""
+        if self.stopped is not None:
+            return
+        self.stopped = ModelError(why, reason=reason)
+        outcome = {"error": error_fields(self.stopped)}
+        resting, self._resting = self._resting, set()
+        for queue in (*self._queues, deque(resting)):
+            while queue:
+                self.deliver(queue.popleft(), dict(outcome))

@@ -1,0 +1,158 @@
+"""Starting and ending the processes behind a run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.models.engine._client import Address, Client
+from pytest_tablebench.models.engine._wire import pack
+
+__all__ = ["Engine", "EngineConfig", "LaneConfig"]
+
+BROKER = "pytest_tablebench.models.engine.broker"
+
+PER_CALLER = 64
+"""Calls in flight up to which one calling process is enough: litellm costs 3 ms of CPU a call."""
+
+MOST_CALLERS = 2
+
+END_S = 5.0
+"""Seconds the broker has to end after it was told to."""
+
+
+@dataclass(frozen=True)
+class LaneConfig:
+    """A model, the address it is asked at, and whose limits it shares."""
+
+    model: str
+    api_base: str | None
+    provider: str
+
+
+@dataclass(frozen=True)
+class EngineConfig:
+    """What the engine of one run is made of.
+
+    `store` None: answers are kept for this run only. `eager`: start the callers at once, so that
+    what they import is there when the first call is; otherwise with the first call, which may
+    never come where answers are stored.
+    """
+
+    lanes: Sequence[LaneConfig]
+    connections: int
+    retries: int
+    timeout: float
+    max_cost: float | None
+    store: Path | None
+    eager: bool = True
+
+
+class Engine:
+    """The broker's process, started at once and in the background: imports take seconds."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        self.config = config
+        self._temporary: Path | None = None
+        store = config.store
+        if store is None:
+            store = self._temporary = Path(tempfile.mkdtemp(prefix="tablebench-answers-"))
+        self._token = secrets.token_hex(16)
+        self._port: int | None = None
+        self._keeper: Client | None = None
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        # A session of its own: Ctrl-C in a terminal must reach pytest alone, which then says
+        # what is to end and what is paid for already.
+        self._process = subprocess.Popen(  # noqa: S603 - this interpreter
+            [sys.executable, "-m", BROKER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=_environment(),
+            start_new_session=os.name == "posix",
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        self._process.stdin.write(pack(self._given(store)))
+        self._process.stdin.flush()  # and left open: its end tells the broker that we are gone
+
+    def _given(self, store: Path) -> dict[str, Any]:
+        config = self.config
+        return {
+            "token": self._token,
+            "lanes": [vars(lane) for lane in config.lanes],
+            "connections": config.connections,
+            "retries": config.retries,
+            "timeout": config.timeout,
+            "max_cost": config.max_cost,
+            "callers": min(MOST_CALLERS, -(-config.connections // PER_CALLER)),
+            "store": str(store),
+            "eager": config.eager,
+        }
+
+    @property
+    def address(self) -> Address:
+        """Where the broker listens; waits for it the first time. Raises `SettingsError`."""
+        if self._port is None:
+            assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+            line = self._process.stdout.readline()
+            self._process.stdout.close()
+            if not line:
+                raise SettingsError(f"the process for model calls did not start: {self._said()}")
+            self._port = int(line)
+        return Address(self._port, self._token)
+
+    @property
+    def keeper(self) -> Client:
+        """The connection over which the engine tells what the run has cost."""
+        if self._keeper is None:
+            self._keeper = Client(self.address, "keeper")
+        return self._keeper
+
+    def finish(self) -> dict[str, Any] | None:
+        """End the engine; return the totals of the run, None when there are none.
+
+        Does not wait for calls in flight: they are paid for, so the callers finish and store
+        them, and end by themselves.
+        """
+        totals = None
+        if self._keeper is not None:
+            totals = self._keeper.finish()
+            self._keeper.close()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._errors.close()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+        return totals
+
+    def _said(self) -> str:
+        """Return the end of what the process wrote before it ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_S)
+        self._errors.seek(0)
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else f"it ended with {self._process.returncode}"
+
+
+def _environment() -> dict[str, str]:
+    """Return this environment for processes that are none of pytest's."""
+    dropped = ("PYTEST_", "COV_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}

@@ -1,0 +1,112 @@
+"""How fast one provider may be asked: room for calls, cool-downs and outages.
+
+Pure arithmetic over a clock that the caller passes in; nothing here waits.
+
+The room follows the share of calls that were turned away. After every round (as many ends of
+calls as there is room) it is cut by half that share, as DCTCP does with marked packets (Alizadeh
+et al. 2010, section 3.1), so that it settles quickly at what a provider takes without falling to
+nothing when a few calls are turned away; a round without any gives a little more room.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["OUTAGE_S", "Pace"]
+
+OUTAGE_S = 180.0
+"""Seconds that a provider which has answered before may be gone until calls to it fail."""
+
+GROWTH = 0.05
+"""Share by which the room grows after a round in which nobody was turned away."""
+
+CROWDED = 0.5
+"""Share of a round turned away from which all calls wait, not only those turned away."""
+
+
+@dataclass
+class Pace:
+    """Room and cool-down of one provider, shared by all workers of a run.
+
+    Arguments:
+        most: calls that may be in flight at once, at best.
+    """
+
+    most: int
+    room: float = field(init=False)
+    in_flight: int = 0
+    cool_until: float = 0.0
+    down_since: float | None = None
+    answered: int = 0
+    _ended: int = 0
+    _turned_away: int = 0
+
+    def __post_init__(self) -> None:
+        self.room = float(self.most)
+
+    @property
+    def limit(self) -> int:
+        """Calls that may be in flight now; one, to see whether a lost provider is back."""
+        return 1 if self.down_since is not None else max(1, int(self.room))
+
+    def may_start(self, now: float) -> bool:
+        """Tell whether one more call may start at this moment."""
+        return self.in_flight < self.limit and now >= self.cool_until
+
+    def start(self) -> None:
+        """Take note of a call that starts."""
+        self.in_flight += 1
+
+    def succeed(self) -> None:
+        """Take note of a call that was answered."""
+        self.in_flight -= 1
+        self.answered += 1
+        self.down_since = None
+        self._end_one(turned_away=False)
+
+    def fail(
+        self,
+        now: float,
+        *,
+        turned_away: bool = False,
+        unreachable: bool = False,
+        retry_after: float | None = None,
+        wait: float | None = None,
+    ) -> None:
+        """Take note of a call that failed.
+
+        Arguments:
+            now: the time.
+            turned_away: by a rate limit or too slow to answer: asking less may help.
+            unreachable: nobody was there at all.
+            retry_after: seconds the provider asked for; everybody waits so long.
+            wait: seconds this call waits before it is asked again.
+        """
+        self.in_flight -= 1
+        if unreachable:
+            if self.answered and self.down_since is None:
+                self.down_since = now
+        elif self.down_since is not None:
+            self.down_since = None  # somebody is there, if unwell
+        crowded = self._turned_away + 1 > CROWDED * max(self.room, self._ended + 1)
+        if retry_after is not None:
+            self.cool_until = max(self.cool_until, now + retry_after)
+        elif turned_away and crowded and wait is not None:
+            self.cool_until = max(self.cool_until, now + wait)
+        self._end_one(turned_away=turned_away)
+
+    def lost(self, now: float) -> bool:
+        """Tell whether the provider has been gone for too long."""
+        return self.down_since is not None and now - self.down_since > OUTAGE_S
+
+    def _end_one(self, *, turned_away: bool) -> None:
+        self._ended += 1
+        self._turned_away += turned_away
+        if self._ended < self.room:
+            return
+        share = self._turned_away / self._ended
+        if share:
+            self.room = max(1.0, self.room * (1 - share / 2))
+        else:
+            self.room = min(float(self.most), self.room + max(1.0, GROWTH * self.room))
+        self._ended = self._turned_away = 0

@@ -1,0 +1,423 @@
+"""The process that owns a run's model calls: `python -m pytest_tablebench.models.engine.broker`.
+
+Started by the pytest process that keeps the run. It reads one line of configuration from its
+standard input, prints its port, starts the callers, and serves the processes that run items. It
+never imports litellm and never sees a prompt from the inside. When its standard input ends, which
+it does with the process that keeps the run, it starts no further call; the callers finish and
+store what is in flight.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import ModelError, TableBenchError
+from pytest_tablebench.models.engine._dispatch import Dispatcher, Job, Lane, Limits
+from pytest_tablebench.models.engine._wire import (
+    Lines,
+    error_fields,
+    header,
+    pack,
+    read_error,
+    reply_fields,
+)
+from pytest_tablebench.models.store import Store
+
+__all__ = ["Broker", "main"]
+
+CALLER = "pytest_tablebench.models.engine.caller"
+
+GUARD_S = 20.0
+"""Seconds beyond a call's own time limit after which its caller counts as stuck."""
+
+MOST_RESTARTS = 3
+
+TOTALS_EVERY_S = 0.2
+
+
+class Link(asyncio.Protocol):
+    """One connection; the first line says who it is."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.role: str | None = None
+        self.transport: asyncio.Transport | None = None
+        self.jobs: dict[int, Job] = {}
+        self._lines = Lines()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - TCP
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        for line in self._lines.feed(data):
+            head, body = header(line)
+            if self.role is None:
+                self._introduce(head)
+            elif self.role == "caller":
+                self.broker.from_caller(self, head)
+            else:
+                self.broker.from_client(self, head, body)
+
+    def _introduce(self, head: Mapping[str, Any]) -> None:
+        token = str(head.get("token", ""))
+        if not hmac.compare_digest(token.encode(), self.broker.token.encode()):
+            self.close()
+            return
+        self.role = str(head["role"])
+        self.broker.joined(self)
+
+    def send(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
+        """Send a message; one to somebody who has gone is dropped."""
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write(pack(head, body))
+
+    def close(self) -> None:
+        if self.transport is not None:
+            self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        if self.role is not None:
+            self.broker.left(self)
+
+
+class Broker:
+    """Routes requests to callers and outcomes to askers."""
+
+    def __init__(self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop) -> None:
+        self.config = config
+        self.token: str = config["token"]
+        self.port = 0
+        self.done = loop.create_future()
+        self._loop = loop
+        self._store = Store.open(Path(config["store"]))
+        self._clients: set[Link] = set()
+        self._keepers: set[Link] = set()
+        self._idle: set[Link] = set()
+        self._callers: list[Link] = []
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._restarts = 0
+        self._numbers = 0
+        self._open: dict[str, set[Link]] = {}
+        self._jobs: dict[str, Job] = {}
+        self._finished: set[str] = set()
+        self._unstored: dict[str, dict[str, Any]] = {}
+        self._waiting: list[Job] = []
+        self._questions: dict[int, tuple[Link, Link, dict[str, Any], bytes]] = {}
+        self._later_questions: list[tuple[Link, dict[str, Any], bytes]] = []
+        self._broken: ModelError | None = None
+        self._started = False
+        self._totals_due = False
+        self._closing = False
+        self.dispatcher = Dispatcher(
+            [Lane(lane["model"], lane["provider"]) for lane in config["lanes"]],
+            Limits(config["connections"], config["retries"], config["max_cost"]),
+            loop.time,
+            loop.call_later,
+            self._start,
+            self._deliver,
+        )
+
+    # Callers.
+
+    def start_callers(self) -> None:
+        """Start the processes that make the calls, unless they are."""
+        if self._started:
+            return
+        self._started = True
+        for _ in range(self.config["callers"]):
+            self._start_caller()
+        self._loop.call_later(1.0, self._guard)
+
+    def _start_caller(self) -> None:
+        process = subprocess.Popen(  # noqa: S603 - this interpreter
+            [sys.executable, "-m", CALLER], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
+        self._processes.append(process)
+        given = {
+            "port": self.port,
+            **{k: self.config[k] for k in ("token", "store", "timeout", "lanes")},
+        }
+        assert process.stdin is not None  # noqa: S101 - it is a pipe
+        process.stdin.write(pack(given))
+        process.stdin.close()
+
+    def _guard(self) -> None:
+        """End a caller that no longer minds its time limits, and notice one that never came."""
+        limit = self.config["timeout"] + GUARD_S
+        now = self._loop.time()
+        for caller in list(self._callers):
+            if any(now - job.started > limit for job in caller.jobs.values()):
+                caller.close()
+        alive = [process for process in self._processes if process.poll() is None]
+        if len(alive) < len(self._processes):
+            self._processes = alive
+            if not alive and not self._callers and not self._closing:
+                self._replace_caller()
+        self._loop.call_later(1.0, self._guard)
+
+    def _replace_caller(self) -> None:
+        self._restarts += 1
+        if self._restarts > MOST_RESTARTS:
+            self._break(
+                ModelError(
+                    "the processes that make the model calls keep ending; is memory short?",
+                    reason="engine",
+                    whole_run=True,
+                )
+            )
+        else:
+            self._start_caller()
+
+    def _start(self, job: Job) -> None:
+        if self._callers:
+            self._hand_out(job)
+        else:
+            self._waiting.append(job)
+
+    def _hand_out(self, job: Job) -> None:
+        caller = min(self._callers, key=lambda link: len(link.jobs))
+        self._numbers += 1
+        caller.jobs[self._numbers] = job
+        job.started = self._loop.time()
+        caller.send({"do": "call", "n": self._numbers, "lane": job.lane}, job.body)
+
+    def from_caller(self, link: Link, head: Mapping[str, Any]) -> None:
+        """Take what a caller has to say."""
+        if "ready" in head:
+            self._callers.append(link)
+            for client, question, body in self._take(self._later_questions):
+                self._put_question(client, question, body)
+            for job in self._take(self._waiting):
+                self._hand_out(job)
+            return
+        if "broken" in head:
+            self._break(read_error(head["broken"]))
+            return
+        if "result" in head:
+            _, client, question, _ = self._questions.pop(head["n"])
+            client.send({"re": question["id"], "result": head["result"]})
+            return
+        job = link.jobs.pop(head["n"])
+        if "reply" in head:
+            if "unstored" in head:
+                self._unstored[job.key] = head["reply"]
+                self.dispatcher.stop(f"stopped, because answers cannot be kept: {head['unstored']}")
+            self.dispatcher.succeed(job, head["reply"])
+        else:
+            self.dispatcher.fail(job, read_error(head["error"]))
+        self._announce_totals()
+
+    @staticmethod
+    def _take(items: list[Any]) -> list[Any]:
+        taken, items[:] = items[:], []
+        return taken
+
+    def _break(self, error: ModelError) -> None:
+        """Nothing can be asked in this run: everybody is told why."""
+        self._broken = error
+        for client, question, _ in self._take(self._later_questions):
+            client.send({"re": question["id"], "error": error_fields(error)})
+        for job in self._take(self._waiting):
+            self.dispatcher.fail(job, error)
+        self.dispatcher.stop(str(error))
+
+    # Clients: the processes that run items, and the one that keeps the run.
+
+    def joined(self, link: Link) -> None:
+        """Take note of who a connection is."""
+        if link.role == "caller":
+            return
+        self._clients.add(link)
+        if link.role == "keeper":
+            self._keepers.add(link)
+
+    def left(self, link: Link) -> None:
+        """Take note of a connection that ended."""
+        if link.role == "caller":
+            self._caller_left(link)
+            return
+        self._clients.discard(link)
+        for askers in self._open.values():
+            askers.discard(link)
+        self._keepers.discard(link)
+
+    def _caller_left(self, link: Link) -> None:
+        if link in self._callers:
+            self._callers.remove(link)
+        lost, link.jobs = list(link.jobs.values()), {}
+        if self._closing:
+            return
+        self._replace_caller()
+        for number in [n for n, question in self._questions.items() if question[0] is link]:
+            self._put_question(*self._questions.pop(number)[1:])
+        for job in lost:
+            if (found := self._find(job.key)) is not None:
+                # It stored the answer and had no time to say so: that one is paid for.
+                self.dispatcher.succeed(job, found)
+                continue
+            error = ModelError(
+                "the process that made the call ended before its answer",
+                reason="engine",
+                retryable=True,
+            )
+            self.dispatcher.fail(job, error)
+
+    def from_client(self, link: Link, head: dict[str, Any], body: bytes) -> None:
+        """Take a message of a client."""
+        do = head["do"]
+        if do == "ask":
+            self._ask(link, head, body)
+        elif do == "question":
+            self._put_question(link, head, body)
+        elif do == "note":
+            for keeper in self._keepers:
+                keeper.send({"note": head["name"]}, body)
+        elif do == "stop":
+            self.dispatcher.stop(head["why"])
+        elif do == "finish":
+            self.dispatcher.stop("the run is over")
+            link.send({"re": head["id"], "result": self._totals()})
+            self.close()
+
+    def _put_question(self, link: Link, head: dict[str, Any], body: bytes) -> None:
+        """Pass a question about a model (its facts, a count of tokens) on to a caller."""
+        self.start_callers()
+        if self._broken is not None:
+            link.send({"re": head["id"], "error": error_fields(self._broken)})
+        elif not self._callers:
+            self._later_questions.append((link, head, body))
+        else:
+            self._numbers += 1
+            self._questions[self._numbers] = self._callers[0], link, head, body
+            self._callers[0].send({"do": head["what"], "n": self._numbers}, body)
+
+    def _ask(self, link: Link, head: Mapping[str, Any], body: bytes) -> None:
+        key = head["key"]
+        if key in self._open:
+            self._open[key].add(link)
+            return
+        if key in self._finished and (found := self._find(key)) is not None:
+            link.send({"key": key, "reply": found})
+            return
+        if self._broken is not None:
+            link.send({"key": key, "error": error_fields(self._broken)})
+            return
+        self._open[key] = {link}
+        self.start_callers()
+        self.dispatcher.submit(Job(key, head["lane"], body, urgent=head.get("step", 0) > 0))
+
+    def _find(self, key: str) -> dict[str, Any] | None:
+        """Return the reply to a request answered earlier in this run, which is no store hit."""
+        if key in self._unstored:
+            return self._unstored[key]
+        reply = self._store.get(key)
+        if reply is None:
+            self._store.refresh()
+            reply = self._store.get(key)
+        return None if reply is None else {**reply_fields(reply), "from_store": False}
+
+    def _deliver(self, job: Job, outcome: dict[str, Any]) -> None:
+        if "reply" in outcome:
+            self._finished.add(job.key)
+        for link in self._open.pop(job.key, ()):
+            link.send({"key": job.key, **outcome})
+
+    # Totals, and the end.
+
+    def _totals(self) -> dict[str, Any]:
+        dispatcher = self.dispatcher
+        return {
+            "models": {
+                lane.model: dict(vars(total))
+                for lane, total in zip(dispatcher.lanes, dispatcher.totals, strict=True)
+            },
+            "in_flight": dispatcher.in_flight,
+            "most_in_flight": dispatcher.most_in_flight,
+            "stopped": str(dispatcher.stopped) if dispatcher.stopped else None,
+        }
+
+    def _announce_totals(self) -> None:
+        if not self._totals_due:
+            self._totals_due = True
+            self._loop.call_later(TOTALS_EVERY_S, self._send_totals)
+
+    def _send_totals(self) -> None:
+        self._totals_due = False
+        totals = self._totals()
+        for keeper in self._keepers:
+            keeper.send({"totals": totals})
+
+    def close(self) -> None:
+        """Start nothing more and end; the callers end by themselves, after what is in flight."""
+        if self._closing:
+            return
+        self._closing = True
+        self.dispatcher.stop("the run is over")
+        for caller in self._callers:
+            caller.send({"do": "close"})
+        # Once round the loop, so that what was sent goes out.
+        self._loop.call_later(0.05, self._finish)
+
+    def _finish(self) -> None:
+        if not self.done.done():
+            self.done.set_result(None)
+
+
+async def _serve(config: Mapping[str, Any], announce: Callable[[int], None]) -> None:
+    loop = asyncio.get_running_loop()
+    broker = Broker(config, loop)
+    server = await loop.create_server(lambda: Link(broker), "127.0.0.1", 0, backlog=256)
+    broker.port = server.sockets[0].getsockname()[1]
+    announce(broker.port)
+    if config["eager"]:
+        broker.start_callers()
+
+    def watch() -> None:
+        # Nothing is ever written there; it ends with the process that started this one, however
+        # that came about. os.read, because a buffered reader cannot be left at exit.
+        while os.read(0, 4096):
+            pass
+        loop.call_soon_threadsafe(broker.close)
+
+    threading.Thread(target=watch, daemon=True).start()
+    await broker.done
+    server.close()
+
+
+def _first_line() -> bytes:
+    """Read the configuration from standard input without reading ahead."""
+    line = b""
+    while not line.endswith(b"\n") and (piece := os.read(0, 65536)):
+        line += piece
+    return line
+
+
+def main() -> int:
+    """Serve one run."""
+    config = json.loads(_first_line())
+
+    def announce(port: int) -> None:
+        sys.stdout.write(f"{port}\n")
+        sys.stdout.flush()
+        sys.stdout.close()
+
+    try:
+        asyncio.run(_serve(config, announce))
+    except TableBenchError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,161 @@
+"""A process that makes model calls: `python -m pytest_tablebench.models.engine.caller`.
+
+The only kind of process in a run that imports litellm. It asks when the broker says so, writes
+each answer into the store at once, and then tells the broker. When the broker is gone or has no
+more work, it finishes what is in flight, stores it, and ends: those calls are paid for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import ModelError, StoreError
+from pytest_tablebench.models._base import Message, Reply, Request
+from pytest_tablebench.models._litellm import LiteLLMModel
+from pytest_tablebench.models._litellm_facts import count_tokens, resolve
+from pytest_tablebench.models._litellm_load import load
+from pytest_tablebench.models.engine._wire import (
+    Lines,
+    error_fields,
+    header,
+    pack,
+    read_request,
+    reply_fields,
+)
+from pytest_tablebench.models.store import Store
+
+__all__ = ["Caller", "main"]
+
+
+class Caller(asyncio.Protocol):
+    """The connection to the broker, and the calls under way."""
+
+    def __init__(self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop) -> None:
+        self.done = loop.create_future()
+        self._config = config
+        self._loop = loop
+        self._lines = Lines()
+        self._transport: asyncio.Transport | None = None
+        self._store = Store.open(Path(config["store"]))
+        self._models = [
+            LiteLLMModel(model=lane["model"], api_base=lane["api_base"], timeout=config["timeout"])
+            for lane in config["lanes"]
+        ]
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._unstored: list[tuple[Request, Reply]] = []
+        self._closing = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Say who this is."""
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - TCP
+        self._transport = transport
+        self._send({"token": self._config["token"], "role": "caller"})
+
+    async def begin(self) -> None:
+        """Make everything ready, and tell the broker whether calls can be made."""
+        try:
+            load()
+            for model in self._models:
+                await model.warm_up()
+        except ModelError as error:
+            self._send({"broken": error_fields(error)})
+        else:
+            self._send({"ready": True})
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the broker has to say."""
+        for line in self._lines.feed(data):
+            head, body = header(line)
+            do = head["do"]
+            if do == "call":
+                call = self._call(head["n"], self._models[head["lane"]], read_request(body))
+                task = self._loop.create_task(call)
+                self._tasks.add(task)
+                task.add_done_callback(self._ended)
+            elif do == "close":
+                self._close()
+            else:
+                self._send({"n": head["n"], "result": self._look_up(do, json.loads(body))})
+
+    def _look_up(self, what: str, given: Mapping[str, Any]) -> Any:
+        """Answer a question about a model: its facts, or the length of texts in tokens."""
+        if what == "facts":
+            facts = resolve(given["model"], given["api_base"], given["params"]).to_json()
+            # Kept only to save time: the next run need not wait for litellm to know its keys.
+            with contextlib.suppress(StoreError):
+                self._store.put_resolution({"key": given["key"], "facts": facts})
+            return facts
+        return [count_tokens(given["model"], (Message("user", text),)) for text in given["texts"]]
+
+    async def _call(self, number: int, model: LiteLLMModel, request: Request) -> None:
+        try:
+            reply = await model.acomplete(request)
+        except ModelError as error:
+            self._send({"n": number, "error": error_fields(error)})
+            return
+        except Exception as error:  # a defect must not leave the case waiting for ever
+            failure = ModelError(f"the call broke off: {type(error).__name__}", reason="error")
+            self._send({"n": number, "error": error_fields(failure)})
+            return
+        head: dict[str, Any] = {"n": number, "reply": reply_fields(reply)}
+        try:
+            self._store.put(request, reply)
+        except StoreError as error:
+            self._unstored.append((request, reply))
+            head["unstored"] = str(error)
+        self._send(head)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if self._closing and not self._tasks:
+            self._end()
+
+    def _close(self) -> None:
+        self._closing = True
+        if not self._tasks:
+            self._end()
+
+    def _end(self) -> None:
+        # The disk may have room again.
+        for request, reply in self._unstored:
+            try:
+                self._store.put(request, reply)
+            except StoreError:
+                break
+        self._unstored.clear()
+        if not self.done.done():
+            self.done.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """End after what is in flight: the broker is gone."""
+        self._close()
+
+    def _send(self, head: Mapping[str, Any]) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(pack(head))
+
+
+async def _serve(config: Mapping[str, Any]) -> None:
+    loop = asyncio.get_running_loop()
+    caller = Caller(config, loop)
+    await loop.create_connection(lambda: caller, "127.0.0.1", config["port"])
+    await caller.begin()
+    await caller.done
+    await load().close_litellm_async_clients()
+
+
+def main() -> int:
+    """Serve the broker that started this process."""
+    config = json.loads(sys.stdin.readline())
+    asyncio.run(_serve(config))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,362 @@
+"""Clients against a broker: a process of its own, with a caller that the test plays."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models import Message, Reply, Request
+from pytest_tablebench.models.engine import Address, Client, broker
+from pytest_tablebench.models.engine._client import Outcome
+from pytest_tablebench.models.engine._wire import (
+    Lines,
+    error_fields,
+    header,
+    pack,
+    read_request,
+    reply_fields,
+)
+from pytest_tablebench.models.store import Store
+
+TOKEN = "a-word-that-only-this-run-knows"
+
+
+def request(text: str = "How old is Ada?", **more: Any) -> Request:
+    return Request("openai/m", (Message("user", text),), {"temperature": 0}, **more)
+
+
+class Caller:
+    """What makes the calls: here the test."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        self._lines = Lines()
+        self._arrived: list[bytes] = []
+        self.send({"token": TOKEN, "role": "caller"})
+        self.send({"ready": True})
+
+    def send(self, head: Mapping[str, Any]) -> None:
+        self._socket.sendall(pack(head))
+
+    def take(self) -> tuple[dict[str, Any], bytes]:
+        """The next message of the broker; times out where there is none."""
+        while not self._arrived:
+            data = self._socket.recv(65536)
+            assert data, "the broker has closed the connection"
+            self._arrived += self._lines.feed(data)
+        return header(self._arrived.pop(0))
+
+    def answer(self, text: str) -> Request:
+        """Take a call and answer it."""
+        head, body = self.take()
+        assert head["do"] == "call"
+        self.send({"n": head["n"], "reply": reply_fields(Reply(text, cost_usd=0.5))})
+        return read_request(body)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Site:
+    """A broker and who is connected to it."""
+
+    def __init__(self, folder: Path, **config: Any) -> None:
+        self.store = folder / "answers"
+        given = {
+            "token": TOKEN,
+            "lanes": [{"model": "openai/m", "api_base": None, "provider": "p"}],
+            "connections": 4,
+            "retries": 0,
+            "timeout": 60,
+            "max_cost": None,
+            "callers": 0,
+            "eager": True,
+            "store": str(self.store),
+            **config,
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", broker.__name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(pack(given))
+        self.process.stdin.flush()
+        self.port = int(self.process.stdout.readline())
+        self._open: list[Client | Caller] = []
+
+    def client(self, role: Any = "runner", token: str = TOKEN) -> Client:
+        client = Client(Address(self.port, token), role)
+        self._open.append(client)
+        return client
+
+    def caller(self) -> Caller:
+        caller = Caller(self.port)
+        self._open.append(caller)
+        return caller
+
+    def close(self) -> None:
+        # The broker first: it would start a caller of its own in place of ours.
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.stdout.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(20)
+        self.process.kill()
+        self.process.wait()
+        for one in self._open:
+            one.close()
+
+
+@pytest.fixture
+def make_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
+    made: list[Site] = []
+
+    def make(**config: Any) -> Site:
+        made.append(Site(tmp_path, **config))
+        return made[-1]
+
+    yield make
+    for site in made:
+        site.close()
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site]) -> Site:
+    return make_site()
+
+
+def come(client: Client, number: int = 1) -> dict[str, Outcome]:
+    """The next outcomes of a client."""
+    found: dict[str, Outcome] = {}
+    for _ in range(60):  # each look waits half a second
+        found.update(client.outcomes(wait=True))
+        if len(found) >= number or client.lost is not None:
+            break
+    assert len(found) == number
+    return found
+
+
+def failed(outcome: Outcome) -> ModelError:
+    assert isinstance(outcome, ModelError)
+    return outcome
+
+
+def test_an_answer_comes_back_under_its_key(site: Site) -> None:
+    client, caller = site.client(), site.caller()
+    wanted = request("Wie alt?\n\t\u2028\x00 \U0001f600" + "x" * 3_000_000, case_id="a/b")
+    client.ask("k1", wanted, lane=0)
+    assert caller.answer("36\n\t\u2028") == wanted
+    assert come(client) == {"k1": Reply("36\n\t\u2028", cost_usd=0.5)}
+
+
+def test_what_two_ask_is_called_once(site: Site) -> None:
+    first, second, caller = site.client(), site.client(), site.caller()
+    first.ask("k1", request(), lane=0)
+    assert caller.take()[0]["n"] == 1
+    # It is under way already. A question that comes back shows that the broker knows of both.
+    second.ask("k1", request(), lane=0)
+    second.note("unheard", 1)
+    first.ask("k2", request("another"), lane=0)
+    assert caller.take()[0]["n"] == 2
+    caller.send({"n": 2, "reply": reply_fields(Reply("41"))})
+    caller.send({"n": 1, "reply": reply_fields(Reply("36"))})
+    assert come(first, 2) == {"k1": Reply("36"), "k2": Reply("41")}
+    assert come(second) == {"k1": Reply("36")}
+
+
+def test_what_was_answered_in_this_run_is_not_called_again(site: Site) -> None:
+    client, caller = site.client(), site.caller()
+    wanted = request()
+    client.ask(wanted.key(), wanted, lane=0)
+    head, _ = caller.take()
+    with Store.open(site.store) as store:  # as a caller does, before it says so
+        store.put(wanted, Reply("36"))
+    caller.send({"n": head["n"], "reply": reply_fields(Reply("36"))})
+    assert come(client) == {wanted.key(): Reply("36")}
+    late = site.client()
+    late.ask(wanted.key(), wanted, lane=0)
+    # Paid for in this run, so it is no hit of the store.
+    assert come(late) == {wanted.key(): Reply("36")}
+
+
+def test_errors_come_back_as_they_are(site: Site) -> None:
+    client, caller = site.client(), site.caller()
+    client.ask("k1", request(), lane=0)
+    error = ModelError("too long", reason="context_window")
+    caller.send({"n": caller.take()[0]["n"], "error": error_fields(error)})
+    found = failed(come(client)["k1"])
+    assert (str(found), vars(found)) == ("too long", vars(error))
+
+
+def test_questions_wait_for_somebody_who_knows(site: Site) -> None:
+    client = site.client()
+    client.note("unheard", 0)
+    caller = site.caller()
+
+    # Both ends are this test: the question first, without waiting for what comes of it.
+    client._send(pack({"do": "question", "what": "facts", "id": 77}, b'{"model":"m"}'))
+    head, body = caller.take()
+    assert (head["do"], json.loads(body)) == ("facts", {"model": "m"})
+    caller.send({"n": head["n"], "result": {"price": 1}})
+    while 77 not in client._answers:
+        client.look()
+    assert client._answers[77]["result"] == {"price": 1}
+
+
+def test_the_keeper_hears_notes_and_totals(site: Site) -> None:
+    keeper, client, caller = site.client("keeper"), site.client(), site.caller()
+    client.note("tokens", {"count": [1, 2]})
+    client.ask("k1", request(), lane=0)
+    caller.answer("36")
+    come(client)
+    while keeper.totals is None or not keeper.totals["models"]["openai/m"]["calls_paid"]:
+        keeper.outcomes(wait=True)
+    assert keeper.notes == {"tokens": {"count": [1, 2]}}
+    assert keeper.totals["models"]["openai/m"]["cost_usd"] == 0.5
+    assert keeper.totals["most_in_flight"] == 1
+    assert client.totals is None
+
+
+def test_after_a_stop_nothing_is_called(site: Site) -> None:
+    client, caller = site.client(), site.caller()
+    client.ask("under way", request("1"), lane=0)
+    head, _ = caller.take()
+    client.stop("enough")
+    client.ask("later", request("2"), lane=0)
+    found = failed(come(client)["later"])
+    assert (str(found), found.reason) == ("enough", "stopped")
+    # What was under way still counts.
+    caller.send({"n": head["n"], "reply": reply_fields(Reply("36"))})
+    assert come(client) == {"under way": Reply("36")}
+
+
+def test_an_answer_that_cannot_be_kept_is_given_and_ends_the_calls(site: Site) -> None:
+    client, caller = site.client(), site.caller()
+    client.ask("k1", request("1"), lane=0)
+    reply = reply_fields(Reply("36"))
+    caller.send({"n": caller.take()[0]["n"], "reply": reply, "unstored": "no space"})
+    assert come(client) == {"k1": Reply("36")}
+    client.ask("k2", request("2"), lane=0)
+    assert "answers cannot be kept: no space" in str(failed(come(client)["k2"]))
+    # Who asks for the same again is given what is known.
+    client.ask("k1", request("1"), lane=0)
+    assert come(client) == {"k1": Reply("36")}
+
+
+def test_who_does_not_know_the_word_hears_nothing(site: Site) -> None:
+    stranger, caller = site.client(token="guessed"), site.caller()
+    stranger.ask("k1", request(), lane=0)
+    while stranger.lost is None:
+        assert stranger.outcomes(wait=True) == []
+    client = site.client()
+    client.ask("k2", request("mine"), lane=0)
+    assert caller.answer("36") == request("mine")
+
+
+def test_the_end_gives_the_totals_and_ends_all(site: Site) -> None:
+    keeper, client, caller = site.client("keeper"), site.client(), site.caller()
+    client.ask("k1", request(), lane=0)
+    caller.answer("36")
+    come(client)
+    totals = keeper.finish()
+    assert totals is not None
+    assert totals["models"]["openai/m"]["calls_paid"] == 1
+    assert caller.take()[0] == {"do": "close"}
+    assert site.process.wait(20) == 0
+
+
+def test_without_pytest_the_broker_ends(site: Site) -> None:
+    caller = site.caller()
+    client = site.client()
+    client.ask("k1", request(), lane=0)
+    assert caller.take()[0]["do"] == "call"
+    assert site.process.stdin is not None
+    site.process.stdin.close()  # as the death of its parent does
+    assert caller.take()[0] == {"do": "close"}
+    assert site.process.wait(20) == 0
+
+
+def test_without_a_broker_clients_say_so(site: Site) -> None:
+    client = site.client()
+    site.process.kill()
+    site.process.wait()
+    while client.lost is None:
+        client.outcomes(wait=True)
+    assert client.lost.whole_run
+    assert client.lost.reason == "engine"
+    assert "process that makes the model calls is gone" in str(client.lost)
+    client.ask("k1", request(), lane=0)  # is no error: the loss says it
+    with pytest.raises(ModelError, match="is gone"):
+        client.question("facts", {})
+    assert client.finish() is None
+
+
+# A caller that ends in the middle of its calls.
+
+
+class Overheard(broker.Link):
+    """A connection that keeps what it is sent."""
+
+    def __init__(self, owner: broker.Broker, role: str) -> None:
+        super().__init__(owner)
+        self.role = role
+        self.sent: list[dict[str, Any]] = []
+
+    def send(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
+        self.sent.append(dict(head))
+
+
+def test_an_answer_stored_by_a_caller_that_died_is_not_paid_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker.Broker, "_start_caller", lambda self: None)
+    config: dict[str, Any] = {
+        "token": TOKEN,
+        "lanes": [{"model": "m", "api_base": None, "provider": "p"}],
+        "connections": 4,
+        "retries": 5,
+        "timeout": 60,
+        "max_cost": None,
+        "callers": 1,
+        "store": str(tmp_path / "answers"),
+    }
+    loop = asyncio.new_event_loop()
+    owner = broker.Broker(config, loop)
+    client, caller = Overheard(owner, "runner"), Overheard(owner, "caller")
+    owner.joined(client)
+    owner.joined(caller)
+    owner.from_caller(caller, {"ready": True})
+    kept, lost = request("kept"), request("lost")
+    owner.from_client(client, {"do": "question", "what": "facts", "id": 5}, b"{}")
+    caller.sent.clear()
+    for wanted in (kept, lost):
+        owner.from_client(client, {"do": "ask", "key": wanted.key(), "lane": 0}, b"{}")
+    assert [head["do"] for head in caller.sent] == ["call", "call"]
+    with Store.open(tmp_path / "answers") as store:
+        store.put(kept, Reply("36"))
+    owner.left(caller)
+    (told,) = client.sent
+    assert told["key"] == kept.key()
+    assert told["reply"] == reply_fields(Reply("36"))
+    assert owner.dispatcher.answered == 1
+    assert owner.dispatcher.retries == 1
+    # The question goes to the next caller.
+    following = Overheard(owner, "caller")
+    owner.joined(following)
+    owner.from_caller(following, {"ready": True})
+    (question,) = following.sent
+    assert question["do"] == "facts"
+    owner.from_caller(following, {"n": question["n"], "result": "known"})
+    assert client.sent[-1] == {"re": 5, "result": "known"}
+    loop.close()

@@ -1,0 +1,367 @@
+"""What is known about a model before it is asked.
+
+The expected facts are those of the providers' documentation: OpenAI's reasoning models take
+`max_completion_tokens` and no temperature but 1, Anthropic's API has no seed and calls `stop`
+`stop_sequences`, Gemini's calls `max_tokens` `max_output_tokens`, Mistral's calls `seed`
+`random_seed`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models import Message, Resolution
+from pytest_tablebench.models._litellm import count_tokens, resolve
+from pytest_tablebench.models._litellm_load import load
+from tests.support.calls import QUIETLY, Make, asking
+from tests.support.openai_server import OpenAIServer
+
+pytestmark = QUIETLY
+
+USUAL = {"temperature": 0, "max_tokens": 64, "seed": 7}
+
+
+@pytest.fixture(autouse=True)
+def no_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No address of a server in the environment."""
+    for provider in ("OPENAI", "HOSTED_VLLM", "ANTHROPIC", "OLLAMA"):
+        for kind in ("BASE_URL", "API_BASE"):
+            monkeypatch.delenv(f"{provider}_{kind}", raising=False)
+
+
+# Parameters
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "openai/test-model", "hosted_vllm/test", "no-such"])
+def test_all_is_sent_as_given(model: str) -> None:
+    found = resolve(model, None, USUAL)
+    assert (found.params, found.sent, found.dropped) == (USUAL, USUAL, {})
+
+
+@pytest.mark.parametrize(
+    ("model", "sent", "dropped"),
+    [
+        ("o1", {"max_completion_tokens": 64, "seed": 7}, {"temperature"}),
+        ("azure/o3-mini", {"max_completion_tokens": 64, "seed": 7}, {"temperature"}),
+        ("gpt-5", {"max_completion_tokens": 64, "seed": 7}, {"temperature"}),
+        ("anthropic/claude-sonnet-4-5", {"temperature": 0, "max_tokens": 64}, {"seed"}),
+        (
+            "gemini/gemini-2.5-flash",
+            {"temperature": 0, "max_output_tokens": 64, "seed": 7},
+            set(),
+        ),
+        (
+            "mistral/mistral-large-latest",
+            {"temperature": 0, "max_tokens": 64, "random_seed": 7},
+            set(),
+        ),
+        ("ollama/llama3.2", {"temperature": 0, "num_predict": 64, "seed": 7}, set()),
+    ],
+)
+def test_renamed_and_refused(model: str, sent: dict[str, Any], dropped: set[str]) -> None:
+    found = resolve(model, None, USUAL)
+    assert found.sent == sent
+    assert set(found.dropped) == dropped
+    assert found.params == {k: v for k, v in USUAL.items() if k not in dropped}
+    for name, why in found.dropped.items():
+        assert name in why
+        assert "\n" not in why
+        assert "drop_params" not in why  # litellm's advice is not for our users
+
+
+def test_allowed_value_of_a_restricted_parameter_is_sent() -> None:
+    assert resolve("o1", None, {"temperature": 1}).sent == {"temperature": 1}
+
+
+@pytest.mark.parametrize("first", ["temperature", "reasoning_effort"])
+def test_whether_one_is_taken_can_depend_on_another(first: str) -> None:
+    # GPT-5.1 takes a temperature when its reasoning is off, whatever stands first.
+    params: dict[str, Any] = {"temperature": 0, "reasoning_effort": "none"}
+    ordered = {first: params[first], **params}
+    found = resolve("gpt-5.1", None, ordered)
+    assert (found.sent, found.dropped) == (params, {})
+    assert list(found.params) == list(ordered)
+    assert set(resolve("gpt-5.1", None, {**ordered, "reasoning_effort": "low"}).dropped) == {
+        "temperature"
+    }
+
+
+def test_parameter_of_the_server_alone_is_sent() -> None:
+    assert resolve("hosted_vllm/test", None, {"top_k": 5}).sent == {"top_k": 5}
+    body = {"extra_body": {"guided_choice": ["a"]}}
+    assert resolve("hosted_vllm/test", None, body).sent == {"guided_choice": ["a"]}
+
+
+def test_words_for_litellm_are_not_sent() -> None:
+    params = {"allowed_openai_params": ["seed"], "seed": 7}
+    assert resolve("anthropic/claude-sonnet-4-5", None, params).sent == {"seed": 7}
+
+
+def test_keys_in_headers_are_not_recorded() -> None:
+    params = {"extra_headers": {"X-Gateway-Key": "hunter2hunter2"}}
+    found = resolve("openai/test-model", None, params)
+    assert found.sent == {"extra_headers": {"X-Gateway-Key": "***"}}
+
+
+def test_wrong_value_is_left_to_the_call() -> None:
+    found = resolve("gpt-4o", None, {"temperature": "hot", "max_tokens": [1]})
+    assert found.params == {"temperature": "hot", "max_tokens": [1]}
+
+
+def test_given_parameters_are_not_changed() -> None:
+    params = {"stop": ["x"], "extra_body": {"a": 1}}
+    resolve("anthropic/claude-sonnet-4-5", None, params)
+    assert params == {"stop": ["x"], "extra_body": {"a": 1}}
+
+
+def test_litellm_told_to_drop_in_silence_does_not(
+    run_python: Callable[..., subprocess.CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = """
+from pytest_tablebench.models._litellm import load, resolve
+print(sorted(resolve("o1", None, {"temperature": 0}).dropped), load().drop_params)
+"""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-local-0123456789abcdef")
+    dropping = f'import os\nos.environ["LITELLM_DROP_PARAMS"] = "True"\n{script}'
+    assert run_python(dropping).stdout == "['temperature'] False\n"
+
+
+@pytest.mark.usefixtures("api_key")
+@pytest.mark.parametrize("model", ["openai/test-model", "openai/o1", "hosted_vllm/test"])
+@pytest.mark.parametrize(
+    "params", [USUAL, {"top_p": 0.5, "stop": ["x"]}, {"extra_body": {"a": 1}, "seed": 1}, {}]
+)
+def test_recorded_is_what_arrives(
+    make: Make, openai_server: OpenAIServer, model: str, params: dict[str, Any]
+) -> None:
+    found = resolve(model, openai_server.url, params)
+    make(model, openai_server).complete(asking(**found.params))
+    (received,) = openai_server.requests
+    body = {k: v for k, v in received.body.items() if k not in {"model", "messages"}}
+    assert body == found.sent
+
+
+# Provider, prices, limits
+
+
+def test_known_model() -> None:
+    found = resolve("gpt-4o", None, {})
+    # 2.50 and 10.00 dollars for a million tokens in and out, and a window of 128,000.
+    assert found.input_cost_per_token == pytest.approx(2.5e-6)
+    assert found.output_cost_per_token == pytest.approx(1e-5)
+    assert found.max_input_tokens == 128_000
+    assert (found.provider, found.endpoint) == ("openai", None)
+    assert found.tokenizer == "o200k_base"
+    assert found.litellm_version
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-4o", "azure/gpt-4o", "claude-opus-4-5"])
+def test_price_by_any_name_of_a_model(model: str) -> None:
+    found = resolve(model, None, {})
+    assert found.input_cost_per_token is not None
+    assert found.output_cost_per_token is not None
+    assert found.output_cost_per_token > found.input_cost_per_token > 0
+
+
+@pytest.mark.parametrize("model", ["no-such-thing", "no-such/thing", "tablebench/lexical", "/", ""])
+def test_unknown_model(model: str) -> None:
+    found = resolve(model, None, {"temperature": 0})
+    assert found == Resolution(
+        params={"temperature": 0}, sent={"temperature": 0}, litellm_version=found.litellm_version
+    )
+
+
+@pytest.mark.parametrize("model", ["ollama/llama3.2", "hosted_vllm/test", "openrouter/openai/o1"])
+def test_price_of_nothing_is_unknown(model: str) -> None:
+    found = resolve(model, None, {})
+    assert (found.input_cost_per_token, found.output_cost_per_token) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("model", "api_base", "endpoint"),
+    [
+        ("openai/x", "http://localhost:8000/v1", "http://localhost:8000/v1"),
+        ("openai/x", "http://me:hunter2@localhost:8000/v1", "http://localhost:8000/v1"),
+        ("azure/x", "https://h/openai?api-version=1&key=hunter2#x", "https://h/openai"),
+        ("no-such", "http://[::1]:80/v1", "http://[::1]:80/v1"),
+        ("openai/x", None, None),
+        ("ollama/x", None, "http://localhost:11434"),
+    ],
+)
+def test_endpoint(model: str, api_base: str | None, endpoint: str | None) -> None:
+    assert resolve(model, api_base, {}).endpoint == endpoint
+
+
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [
+        ("openai/x", "OPENAI_BASE_URL"),
+        ("gpt-4o", "OPENAI_API_BASE"),
+        ("hosted_vllm/x", "HOSTED_VLLM_API_BASE"),
+        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_BASE_URL"),
+        ("ollama/x", "OLLAMA_API_BASE"),
+    ],
+)
+def test_endpoint_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, model: str, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "http://me:hunter2@gateway:4000/v1")
+    assert resolve(model, None, {}).endpoint == "http://gateway:4000/v1"
+    assert resolve(model, "http://here/v1", {}).endpoint == "http://here/v1"
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "o1", "no-such"])
+def test_there_and_back_as_json(model: str) -> None:
+    found = resolve(model, "http://localhost/v1", {**USUAL, "stop": ["x"]})
+    assert Resolution.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+def test_json_of_another_version() -> None:
+    assert Resolution.from_json({"provider": "openai", "later": 1}) == Resolution(provider="openai")
+
+
+def test_json_of_what_is_no_json() -> None:
+    found = resolve("openai/test-model", None, {"seed": object()})
+    assert json.dumps(found.to_json())
+
+
+def test_litellm_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    with pytest.raises(ModelError, match="pip install litellm"):
+        resolve("gpt-4o", None, {})
+    with pytest.raises(ModelError, match="pip install litellm"):
+        count_tokens("gpt-4o", ())
+
+
+# Tokens
+
+
+def user(text: str) -> tuple[Message, ...]:
+    return (Message("user", text),)
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens"),
+    [
+        # OpenAI's cookbook on counting: 3 a message, its role and text, 3 for the reply's start.
+        # "hello world" is 2 tokens in either encoding and "user" 1.
+        ("gpt-4", 3 + 1 + 2 + 3),
+        ("gpt-4o", 3 + 1 + 2 + 3),
+        ("openai/gpt-4o", 3 + 1 + 2 + 3),
+        ("azure/gpt-4o", 3 + 1 + 2 + 3),
+        ("openai/gpt-oss-20b", 3 + 1 + 2 + 3),
+    ],
+)
+def test_tokens_of_a_short_prompt(model: str, tokens: int) -> None:
+    assert count_tokens(model, user("hello world")) == tokens
+
+
+def test_system_message_counts() -> None:
+    both = (Message("system", "hello world"), *user("hello world"))
+    assert count_tokens("gpt-4o", both) == 3 + 1 + 2 + 3 + 1 + 2 + 3
+
+
+def test_encoding_is_the_models_own() -> None:
+    # The newer encoding has whole words where the older one has pieces.
+    text = user("नमस्ते दुनिया " * 50)
+    older, newer = count_tokens("gpt-4", text), count_tokens("gpt-4o", text)
+    assert older is not None
+    assert newer is not None
+    assert newer < older / 2
+
+
+def test_special_tokens_in_a_table_are_text() -> None:
+    count = count_tokens("gpt-4o", user("<|endoftext|>"))
+    assert count is not None
+    assert count > 3 + 1 + 1 + 3
+
+
+def test_anthropic_tokenizer_of_litellm() -> None:
+    count = count_tokens("claude-opus-4-5", user("hello world"))
+    assert count is not None
+    assert 3 + 2 < count < 20
+    assert resolve("claude-opus-4-5", None, {}).tokenizer == "anthropic"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "openai/test-model",
+        "hosted_vllm/meta-llama/Llama-3.1-8B",
+        "groq/llama-3.1-8b-instant",
+        "ollama/llama3.2",
+        "replicate/meta/llama-2-70b-chat",
+        "cohere/command-r",
+        "gemini/gemini-2.5-flash",
+        "claude-3-haiku-20240307",
+        "gpt2",
+        "no-such",
+        "",
+    ],
+)
+def test_unknown_tokenizer(model: str) -> None:
+    assert count_tokens(model, user("hello world")) is None
+    assert resolve(model, None, {}).tokenizer is None
+
+
+def test_folder_without_the_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CUSTOM_TIKTOKEN_CACHE_DIR", str(tmp_path))
+    assert count_tokens("gpt-4o", user("hello world")) is None
+
+
+# No network
+
+OFFLINE = """
+import json, socket, sys
+reached = []
+def watch(event, args):
+    if event in {"socket.connect", "socket.getaddrinfo", "socket.sendto"}:
+        reached.append(repr(args[1] if event == "socket.connect" else args[0]))
+sys.addaudithook(watch)
+from pytest_tablebench.models import Message
+from pytest_tablebench.models._litellm import count_tokens, load, resolve
+providers = [getattr(provider, "value", provider) for provider in load().provider_list]
+names = ["gpt-4o", "meta-llama/Llama-3-8b-chat", "claude-opus-4-5", "command-r", "llama-2-7b"]
+image = [{"type": "image_url", "image_url": {"url": "http://127.0.0.1:9/x.png", "detail": "high"}}]
+params = {
+    "temperature": 0, "max_tokens": 9, "reasoning_effort": "low",
+    "response_format": {"type": "json_object"},
+}
+asked = 0
+for model in [f"{provider}/{name}" for provider in providers for name in names[:2]] + names:
+    resolve(model, None, params)
+    count_tokens(model, (Message("user", "How many?"), Message("user", image)))
+    asked += 1
+quiet = list(reached)
+try:
+    socket.create_connection(("127.0.0.1", 9), timeout=1)
+except OSError:
+    pass
+print(json.dumps([asked, quiet, reached]))
+"""
+
+
+def test_no_connection_for_any_provider(
+    run_python: Callable[..., subprocess.CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+        monkeypatch.setenv(name.lower(), "http://127.0.0.1:9")
+    asked, quiet, reached = json.loads(run_python(OFFLINE).stdout)
+    assert asked > 2 * 50
+    assert quiet == []
+    assert reached  # the watch sees a connection when there is one
+
+
+def test_facts_are_there_after_the_import_alone() -> None:
+    litellm = load()
+    assert litellm.suppress_debug_info is True
+    assert litellm.drop_params is False

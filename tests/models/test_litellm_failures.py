@@ -1,0 +1,293 @@
+"""What comes of a call that fails, by a server on 127.0.0.1 that fails in that way."""
+
+from __future__ import annotations
+
+import socket
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from pytest_tablebench.models._litellm import RESERVED
+from tests.support.calls import GENEROUS_S, MODELS, QUIETLY, Make, asking, failing
+from tests.support.openai_server import (
+    Behaviour,
+    OpenAIServer,
+    drip,
+    drop,
+    drop_midway,
+    error,
+    hang,
+    no_choices,
+    nonsense,
+    null_content,
+    text,
+)
+
+pytestmark = [pytest.mark.usefixtures("api_key"), QUIETLY]
+
+FAULTS: dict[str, tuple[Behaviour, str, str]] = {
+    # name: what the server does, reason, flags (r: retryable, w: whole run)
+    "400": (error(400), "bad_request", ""),
+    "401": (error(401), "auth", "w"),
+    "403": (error(403), "auth", "w"),
+    "404": (error(404), "not_found", "w"),
+    "405": (error(405), "bad_request", ""),
+    "408": (error(408), "timeout", "r"),
+    "413": (error(413), "bad_request", ""),
+    "422": (error(422), "bad_request", ""),
+    "429": (error(429), "rate_limit", "r"),
+    "500": (error(500), "server_error", "r"),
+    "502": (error(502), "server_error", "r"),
+    "503": (error(503), "server_error", "r"),
+    "504": (error(504), "server_error", "r"),
+    "529": (error(529), "server_error", "r"),
+    "500 in HTML": (
+        Behaviour(b"<html>oops</html>", status=500, content_type="text/html"),
+        "server_error",
+        "r",
+    ),
+    "429 inside 200": (
+        nonsense(b'{"error": {"message": "slow down", "code": 429}}'),
+        "rate_limit",
+        "r",
+    ),
+    "context": (
+        error(
+            400,
+            "This model's maximum context length is 4096 tokens. However, your messages "
+            "resulted in 5000 tokens.",
+            code="context_length_exceeded",
+        ),
+        "context_window",
+        "",
+    ),
+    "filtered prompt": (error(400, "filtered", code="content_filter"), "content_filter", ""),
+    "filtered reply": (text("", finish_reason="content_filter"), "content_filter", ""),
+    "filtered half": (text("Sop", finish_reason="content_filter"), "content_filter", ""),
+    "filtered null": (text(None, finish_reason="content_filter"), "content_filter", ""),
+    "cut JSON": (nonsense(), "bad_reply", "r"),
+    "no body": (nonsense(b""), "bad_reply", "r"),
+    "a list": (nonsense(b"[1, 2]"), "bad_reply", "r"),
+    "another object": (nonsense(b'{"a": 1}'), "bad_reply", "r"),
+    "no message": (nonsense(b'{"choices": [{"index": 0}]}'), "bad_reply", "r"),
+    "HTML": (nonsense(b"<html>hi</html>", content_type="text/html"), "bad_reply", "r"),
+    "no choices": (no_choices(), "bad_reply", "r"),
+    "null content": (null_content(), "bad_reply", "r"),
+    "drop": (drop(), "server_error", "r"),
+    "drop midway": (drop_midway(), "server_error", "r"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault(
+    make: Make, name: str, openai_server: OpenAIServer, fault: str, api_key: str
+) -> None:
+    behaviour, reason, flags = FAULTS[fault]
+    openai_server.always(behaviour)
+    failure = failing(make(name, openai_server))
+    assert failure.reason == reason
+    assert (failure.retryable, failure.whole_run) == ("r" in flags, "w" in flags)
+    assert failure.retry_after is None
+    assert name in str(failure)
+    assert api_key not in str(failure)
+    assert openai_server.calls == 1
+
+
+def test_what_the_server_says_is_in_the_message(
+    make: Make, name: str, openai_server: OpenAIServer
+) -> None:
+    openai_server.always(error(400, "temperature has to be\nbelow 2"))
+    assert "[temperature has to be below 2]" in str(failing(make(name, openai_server)))
+
+
+def test_long_words_of_the_server_are_cut(
+    make: Make, name: str, openai_server: OpenAIServer
+) -> None:
+    openai_server.always(error(400, "no " * 5000))
+    assert len(str(failing(make(name, openai_server)))) < 500
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("7", 7), ("0.5", 0.5), ("-3", 0), ("soon", None), ("nan", None), ("inf", None)],
+)
+def test_retry_after(
+    *,
+    make: Make,
+    name: str,
+    openai_server: OpenAIServer,
+    status: int,
+    header: str,
+    seconds: float | None,
+) -> None:
+    openai_server.always(error(status, headers={"Retry-After": header}))
+    assert failing(make(name, openai_server)).retry_after == seconds
+
+
+@pytest.mark.parametrize(("minutes", "low", "high"), [(10, 590, 600), (-10, 0, 0)])
+def test_retry_after_a_date(
+    *, make: Make, name: str, openai_server: OpenAIServer, minutes: int, low: float, high: float
+) -> None:
+    when = datetime.now(UTC) + timedelta(minutes=minutes)
+    header = format_datetime(when, usegmt=True)
+    openai_server.always(error(429, headers={"Retry-After": header}))
+    retry_after = failing(make(name, openai_server)).retry_after
+    assert retry_after is not None
+    assert low <= retry_after <= high
+
+
+def test_used_up_quota_is_not_retried(make: Make, name: str, openai_server: OpenAIServer) -> None:
+    openai_server.always(error(429, "check your plan", code="insufficient_quota"))
+    failure = failing(make(name, openai_server))
+    assert (failure.reason, failure.retryable, failure.whole_run) == ("rate_limit", False, True)
+
+
+@pytest.mark.parametrize("behaviour", [hang(), drip()], ids=["hang", "drip"])
+def test_timeout(make: Make, name: str, openai_server: OpenAIServer, behaviour: Behaviour) -> None:
+    openai_server.always(behaviour)
+    start = time.perf_counter()
+    failure = failing(make(name, openai_server, timeout=0.5))
+    assert time.perf_counter() - start < GENEROUS_S / 3  # without the guard it never ends
+    assert (failure.reason, failure.retryable, failure.whole_run) == ("timeout", True, False)
+    assert "0.5 s" in str(failure)
+    assert openai_server.calls == 1
+
+
+def test_nobody_listens(make: Make, name: str) -> None:
+    with socket.socket() as taken:  # bound and not listening: no one else gets the port
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        failure = failing(make(name, url))
+    assert (failure.reason, failure.retryable, failure.whole_run) == ("unreachable", True, True)
+    assert url in str(failure)
+
+
+def test_unknown_host(make: Make, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)  # the network's part, without a network
+    failure = failing(make(name, "http://nowhere.invalid/v1"))
+    assert (failure.reason, failure.retryable, failure.whole_run) == ("unreachable", True, True)
+
+
+def test_unknown_model_name(make: Make, openai_server: OpenAIServer) -> None:
+    failure = failing(make("no-such-thing", openai_server))
+    assert (failure.reason, failure.retryable, failure.whole_run) == ("unknown_model", False, True)
+    for valid in ("no-such-thing", "gpt-4o", "ollama/llama3.2", "hosted_vllm/NAME"):
+        assert valid in str(failure)
+    assert openai_server.calls == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "variables"),
+    [
+        ("openai/test-model", ["OPENAI_API_KEY"]),
+        ("anthropic/claude-3-5-haiku-20241022", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"]),
+        ("gemini/gemini-2.0-flash", ["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+    ],
+)
+def test_missing_key(
+    make: Make,
+    openai_server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    variables: list[str],
+) -> None:
+    for variable in variables:
+        monkeypatch.delenv(variable, raising=False)
+    failure = failing(make(model, openai_server))
+    assert (failure.reason, failure.retryable, failure.whole_run) == ("auth", False, True)
+    assert variables[0] in str(failure)
+    assert openai_server.calls == 0
+
+
+def test_parameter_that_the_provider_does_not_take(make: Make, openai_server: OpenAIServer) -> None:
+    failure = failing(make("ollama_chat/llama3.2", openai_server), asking(logit_bias={"1": 2}))
+    assert (failure.reason, failure.retryable, failure.whole_run) == ("bad_request", False, True)
+    assert "logit_bias" in str(failure)
+    assert openai_server.calls == 0
+
+
+def test_parameter_that_is_no_json(make: Make, name: str, openai_server: OpenAIServer) -> None:
+    failure = failing(make(name, openai_server), asking(top_p=object()))
+    assert (failure.reason, failure.retryable, failure.whole_run) == ("error", False, False)
+    assert openai_server.calls == 0
+
+
+@pytest.mark.parametrize("parameter", sorted(RESERVED))
+def test_parameter_that_the_plugin_sets(
+    make: Make, openai_server: OpenAIServer, parameter: str
+) -> None:
+    failure = failing(make(MODELS[0], openai_server), asking(**{parameter: "mine"}))
+    assert (failure.reason, failure.whole_run) == ("bad_request", True)
+    assert parameter in str(failure)
+    assert openai_server.calls == 0
+
+
+# Secrets
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "key {key} is wrong",
+        "Incorrect API key provided: {key}.",
+        "header Authorization: Bearer {key}",
+        "{{'api_key': '{key}', 'x': 1}}",
+        "see https://me:{key}@example.org/v1",
+        "see https://example.org/v1?key={key}&x=1",
+    ],
+)
+@pytest.mark.parametrize(
+    "secret", ["sk-local-0123456789abcdef", "sk-other-98765", "hunter2hunter2"]
+)
+def test_secrets_stay_out_of_the_message(
+    *,
+    make: Make,
+    name: str,
+    openai_server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    said: str,
+    secret: str,
+) -> None:
+    if secret.startswith("hunter"):  # no recognisable shape: known from the environment
+        monkeypatch.setenv("SOME_API_KEY", secret)
+    openai_server.always(error(400, said.format(key=secret)))
+    message = str(failing(make(name, openai_server)))
+    assert secret not in message
+    assert "***" in message
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Authorization: Bearer {key}",
+        "{{'authorization': 'Basic {key}'}}",
+        "api_key={key}",
+        '{{"x-api-key": "{key}"}}',
+        "access token: {key}, expired",
+        "https://example.org/v1?key={key}&x=1",
+        "https://me:{key}@example.org/v1",
+    ],
+)
+def test_secret_known_by_its_place_stays_out(
+    make: Make, name: str, openai_server: OpenAIServer, said: str
+) -> None:
+    openai_server.always(error(400, said.format(key="abc.DEF_123")))
+    message = str(failing(make(name, openai_server)))
+    assert "DEF" not in message
+    assert "***" in message
+
+
+def test_password_of_the_address_stays_out(
+    make: Make, name: str, openai_server: OpenAIServer
+) -> None:
+    url = openai_server.url.replace("://", "://me:hunter2@")
+    openai_server.always(error(404))
+    message = str(failing(make(name, url)))
+    assert "hunter2" not in message
+    assert f"://***@127.0.0.1:{openai_server.port}" in message

@@ -1,0 +1,50 @@
+"""One call through litellm, from an ordinary test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models import LiteLLMModel, Message, Request
+from pytest_tablebench.models._litellm_load import READ_ONLY
+from tests.support.loop_thread import Blocking
+from tests.support.openai_server import OpenAIServer
+
+__all__ = ["GENEROUS_S", "MODELS", "QUIETLY", "Make", "asking", "failing", "plain"]
+
+# The two ways to a server that speaks OpenAI's protocol: OpenAI's client, litellm's own.
+MODELS = ["openai/test-model", "hosted_vllm/test"]
+GENEROUS_S = 30.0
+
+# litellm loads some of its modules not before a first call or question, and the warnings at that
+# are its own; as errors they would leave the modules half loaded.
+QUIETLY = pytest.mark.filterwarnings(f"ignore:{READ_ONLY}:UserWarning")
+
+Make = Callable[..., Blocking]
+
+
+def plain(name: str, server: OpenAIServer | str, *, timeout: float = GENEROUS_S) -> LiteLLMModel:
+    """A model at a server or an address."""
+    url = server if isinstance(server, str) else server.url
+    return LiteLLMModel(model=name, api_base=url, timeout=timeout)
+
+
+def asking(**params: Any) -> Request:
+    """A short question with these parameters."""
+    messages = (Message("system", "Be short."), Message("user", "How old is Sophia?"))
+    return Request("test", messages, params)
+
+
+def failing(model: Blocking, request: Request | None = None) -> ModelError:
+    """The error of a call that fails, after a look at what every error has in common."""
+    with pytest.raises(ModelError) as caught:
+        model.complete(request or asking())
+    failure = caught.value
+    assert "\n" not in str(failure)
+    # A traceback shows the causes too, and those hold headers and keys.
+    assert failure.__cause__ is None
+    assert failure.__context__ is None or failure.__suppress_context__
+    return failure
