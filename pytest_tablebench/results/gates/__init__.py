@@ -1,0 +1,74 @@
+"""Gates: what may be claimed of a run, with which certainty (spec: statistics.md)."""
+
+from pytest_tablebench.results.gates._anytime import AnytimeRule
+from pytest_tablebench.results.gates._bootstrap import BootstrapIntervals, bootstrap_intervals
+from pytest_tablebench.results.gates._flips import Flips, SignTest, flips
+from pytest_tablebench.results.gates._grammar import MEASURES, Gate, check_gates, parse_gate
+from pytest_tablebench.results.gates._intervals import clopper_pearson
+from pytest_tablebench.results.gates._judge import judge_gates
+from pytest_tablebench.results.gates._paired import (
+    PairedInterval,
+    mcnemar,
+    paired_difference,
+    sign_flip,
+    sign_test,
+)
+from pytest_tablebench.results.gates._passes import PassesRule
+from pytest_tablebench.results.gates._point import PointRule
+from pytest_tablebench.results.gates._power import (
+    PlannedGate,
+    assumed_sd,
+    plan_gates,
+    power,
+    smallest_drop,
+)
+from pytest_tablebench.results.gates._result import (
+    GateResult,
+    State,
+    exit_code,
+    holm,
+    stored_results,
+    verdict_line,
+)
+from pytest_tablebench.results.gates._rules import make_rule
+from pytest_tablebench.results.gates._stopping import RULES, RuleName, StoppingRule, order
+from pytest_tablebench.results.gates._wealth import Wealth
+
+__all__ = [
+    "MEASURES",
+    "RULES",
+    "AnytimeRule",
+    "BootstrapIntervals",
+    "Flips",
+    "Gate",
+    "GateResult",
+    "PairedInterval",
+    "PassesRule",
+    "PlannedGate",
+    "PointRule",
+    "RuleName",
+    "SignTest",
+    "State",
+    "StoppingRule",
+    "Wealth",
+    "assumed_sd",
+    "bootstrap_intervals",
+    "check_gates",
+    "clopper_pearson",
+    "exit_code",
+    "flips",
+    "holm",
+    "judge_gates",
+    "make_rule",
+    "mcnemar",
+    "order",
+    "paired_difference",
+    "parse_gate",
+    "plan_gates",
+    "power",
+    "sign_flip",
+    "sign_test",
+    "smallest_drop",
+    "stored_results",
+    "verdict_line",
+]

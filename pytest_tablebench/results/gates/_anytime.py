@@ -1,0 +1,211 @@
+"""Stopping at any moment by betting on examples (spec: statistics.md 10.2)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.results.gates._grammar import Gate
+from pytest_tablebench.results.gates._judge import judge_one
+from pytest_tablebench.results.gates._result import GateResult, State, holm
+from pytest_tablebench.results.gates._sample import Sample, Scopes, about, collect
+from pytest_tablebench.results.gates._stopping import StoppingRule
+from pytest_tablebench.results.gates._wealth import Wealth, betting_interval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["AnytimeRule"]
+
+DURING = 0.2
+"""Share of the whole error that betting may spend: .01 of .05. The t at the end has the rest."""
+
+
+@dataclass
+class _Stream:
+    """What one gate has seen: example values by dataset, and the wealth of their rounds."""
+
+    wealth: Wealth
+    values: dict[str, list[float]]
+    rounds: list[float] = field(default_factory=list)
+
+
+class AnytimeRule(StoppingRule):
+    """Bets on each example as it is complete, in a fixed random order.
+
+    Wealth may decide with a two-sided .01 while the run goes on, the ordinary interval with
+    .04 at its end. Over several datasets one observation is the mean of one new example of
+    each, until the smallest is used up. "Fails" is corrected for the number of gates.
+    """
+
+    name = "anytime"
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """As `StoppingRule`."""
+        super().__init__(*args, **options)
+        first: dict[tuple[str, int], Any] = {}
+        self._left: dict[tuple[str, int], int] = {}
+        for key, (dataset, row, _) in self.board.places.items():
+            first.setdefault((dataset, row), self.ranks[key][:2])
+            self._left[dataset, row] = self._left.get((dataset, row), 0) + 1
+        self._queue = sorted(first, key=first.__getitem__)
+        self._next = 0
+        self._streams: dict[int, _Stream] = {}
+        for place, gate in enumerate(self.gates):
+            if not gate.counted:
+                bound = (gate.bound + 1) / 2 if gate.baseline else gate.bound
+                names = self.datasets(gate)
+                self._streams[place] = _Stream(
+                    Wealth(bound, alpha=None), {name: [] for name in names}
+                )
+
+    def _advance(self, dataset: str, row: int, column: int) -> None:
+        del column
+        self._left[dataset, row] -= 1
+        while self._next < len(self._queue) and self._left[self._queue[self._next]] == 0:
+            self._observe(*self._queue[self._next])
+            self._next += 1
+        if self._next == len(self._queue):
+            self._last_look()
+
+    def _observe(self, dataset: str, row: int) -> None:
+        """Take the next example of the order into every open gate's wealth."""
+        for place in self.open():
+            gate, stream = self.gates[place], self._streams[place]
+            if dataset not in stream.values:
+                continue
+            value = self._value(gate, dataset, row)
+            if value is not None:
+                stream.values[dataset].append(value)
+                _round(gate, stream)
+        self._decide()
+
+    def _value(self, gate: Gate, dataset: str, row: int) -> float | None:
+        """Return one example's value, by the very rules of the gate; None where left out."""
+        side = self.board.sides[dataset]
+        old = self._old.datasets.get(dataset) if self._old else None
+        columns = [
+            place
+            for place, cell in enumerate(side.configurations)
+            if about(gate, cell) and self.board.planned[dataset][row, place]
+        ]
+        rates = gate.measure == "pass_rate"
+        scores = (side.passed if rates else side.scores)[row, columns]
+        before = (old.passed if rates else old.scores)[row, columns] if old else None
+        return _example_value(gate, scores, before)
+
+    def _decide(self) -> None:
+        """Let wealth decide: "holds" for each gate alone, "fails" with Holm over all."""
+        places, tail = self.open(), DURING * self.alpha / 2
+        peaks = [_peaks(self.gates[place], self._streams[place]) for place in places]
+        failing = holm([math.exp(-min(700.0, bad)) for _, bad in peaks], tail, self.family())
+        for place, (good, _), fails in zip(places, peaks, failing, strict=True):
+            state: State | None = None
+            if fails or good >= -math.log(tail):
+                state = "fails" if fails else "holds"
+            if state and not self._held_back(place):
+                self._settle(place, state)
+
+    def _held_back(self, place: int) -> bool:
+        """Whether only the end may decide: too few, too many left out, or shared tables.
+
+        Betting takes examples for independent; where they share tables only the final interval
+        reckons with it.
+        """
+        shared = set(self._clusters or ()) & set(self._streams[place].values)
+        return (
+            bool(shared)
+            or len(self._streams[place].rounds) < 2
+            or (self.gates[place].measure == "robustness" and bool(self._sample(place).problem))
+        )
+
+    def _sample(self, place: int) -> Sample:
+        return collect(self.gates[place], self.scopes(self.board.seen(self._masks())))
+
+    def _masks(self) -> dict[str, Any]:
+        import numpy as np
+
+        masks = {name: np.zeros(side.asked.shape, bool) for name, side in self.board.sides.items()}
+        for dataset, row in self._queue[: self._next + 1]:
+            masks[dataset][row] = True
+        return masks
+
+    def _settle(self, place: int, state: State) -> None:
+        import numpy as np
+
+        gate, stream = self.gates[place], self._streams[place]
+        known = self.scopes(self.board.seen(self._masks()))
+        low, high = betting_interval(np.array(stream.rounds), DURING * self.alpha)
+        if gate.baseline:
+            low, high = 2 * low - 1, 2 * high - 1
+        result = replace(
+            judge_one(gate, known, DURING * self.alpha / 2),
+            interval=(low, high),
+            se=None,
+            df=None,
+            method="betting",
+            p=None,
+            state=state,
+            notes=(),
+            reason=f"betting on example after example decided that the gate {state}",
+        )
+        count = self._next + 1
+        note = f"Decided after {count} of {len(self._queue)} examples; the rest was not needed."
+        self.settle(place, result, note)
+
+    def _tail(self) -> float:
+        return (1 - DURING) * self.alpha / 2
+
+    def _last_look(self) -> None:
+        places = self.open()
+        known = self.scopes(self.board.seen())
+        looks = self.look(places, known, [self._tail()] * len(places))
+        for place, judged in zip(places, looks, strict=True):
+            if judged.result.state != "undecided":
+                self.settle(place, judged.result, "Decided after all examples.")
+
+    def final(self, place: int, known: Scopes) -> GateResult:
+        """Return the ordinary interval's judgement at the end."""
+        return self.look([place], known, [self._tail()])[0].result
+
+
+def _example_value(gate: Gate, scores: Floats, before: Floats | None) -> float | None:
+    import numpy as np
+
+    both = ~np.isnan(scores)
+    if gate.baseline:
+        if before is None:
+            return None
+        both &= ~np.isnan(before)
+    if not both.any() or (gate.measure == "robustness" and not both.all()):
+        return None
+    if gate.measure == "robustness":
+        value = 1 - float(np.ptp(scores))
+        return (
+            value - (1 - float(np.ptp(before))) if gate.baseline and before is not None else value
+        )
+    if gate.baseline and before is not None:
+        return float((scores[both] - before[both]).mean())
+    return float(scores[both].mean())
+
+
+def _round(gate: Gate, stream: _Stream) -> None:
+    """Feed the wealth with the next round, once every dataset has an example for it."""
+    number = len(stream.rounds)
+    rows = list(stream.values.values())
+    if min(len(row) for row in rows) <= number:
+        return
+    value = math.fsum(row[number] for row in rows) / len(rows)
+    stream.rounds.append((value + 1) / 2 if gate.baseline else value)
+    stream.wealth.feed(stream.rounds[-1])
+
+
+def _peaks(gate: Gate, stream: _Stream) -> tuple[float, float]:
+    """Return the largest logarithms of wealth so far: for "holds" and for "fails"."""
+    wealth = stream.wealth
+    pair = wealth.peak_above, wealth.peak_below
+    return pair if gate.at_least else pair[::-1]

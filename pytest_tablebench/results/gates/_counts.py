@@ -1,0 +1,150 @@
+"""Gates on facts about the run: no answer and cost (spec: statistics.md section 6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.results.gates._grammar import Gate
+from pytest_tablebench.results.gates._intervals import (
+    EQUAL,
+    Moments,
+    clopper_pearson,
+    level_bounds,
+)
+from pytest_tablebench.results.gates._result import GateResult, decide
+from pytest_tablebench.results.gates._sample import Scopes, about
+from pytest_tablebench.results.gates._sides import Side
+from pytest_tablebench.results.gates._words import number
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["judge_cost", "judge_no_answer"]
+
+
+def judge_no_answer(gate: Gate, known: Scopes, tail: float) -> GateResult:
+    """Judge the share of asked cases without an answer; what was not asked is not counted."""
+    import numpy as np
+
+    asked: list[NDArray[np.intp]] = []
+    missing: list[NDArray[np.intp]] = []
+    old_asked = old_missing = 0
+    for name in known.datasets(gate):
+        if name not in known.new.datasets:
+            continue
+        counts = _counts(gate, known.new.datasets[name])
+        asked.append(counts[0])
+        missing.append(counts[1])
+        if known.old and name in known.old.datasets:
+            counts = _counts(gate, known.old.datasets[name])
+            old_asked += int(counts[0].sum())
+            old_missing += int(counts[1].sum())
+    total = sum(int(row.sum()) for row in asked)
+    old_share = old_missing / old_asked if old_asked else None
+    if not total:
+        return GateResult(
+            gate=gate.text, estimate=None, bound=gate.bound, reason=known.unknown(gate)
+        )
+    sizes = np.concatenate([row[row > 0] for row in asked])
+    losses = np.concatenate([lost[row > 0] for row, lost in zip(asked, missing, strict=True)])
+    lost = int(losses.sum())
+    share = lost / total
+    value, text = share, f"{lost} of {total} cases have no answer ({number(share)})"
+    if gate.baseline:
+        if old_share is None:
+            return GateResult(
+                gate=gate.text,
+                estimate=None,
+                bound=gate.bound,
+                reason="the baseline asked no case of this scope",
+                no_answer=share,
+            )
+        value -= old_share
+        text += f", {number(old_share)} in the baseline"
+    state = decide(value, value, gate.bound, at_least=gate.at_least)
+    return GateResult(
+        gate=gate.text,
+        estimate=value,
+        bound=gate.bound,
+        method="count",
+        n_examples=len(sizes),
+        state=state,
+        state_point=state,
+        reason=f"{text}; a count, judged without an interval",
+        level=1 - 2 * tail,
+        no_answer=share,
+        baseline_no_answer=old_share,
+        n_cases=total,
+        n_no_answer=lost,
+        clopper_pearson=clopper_pearson(lost, total, tail),
+        effective_interval=_by_examples(sizes, losses, tail),
+    )
+
+
+def judge_cost(
+    gate: Gate, run: Mapping[str, Any] | None, baseline: Mapping[str, Any] | None
+) -> GateResult:
+    """Judge what the run cost in dollars; undecided where that is unknown."""
+    cost, old = _cost(run), _cost(baseline)
+    if cost is None or (gate.baseline and old is None):
+        whose = "the run's cost" if cost is None else "the baseline's cost"
+        return GateResult(
+            gate=gate.text,
+            estimate=None,
+            bound=gate.bound,
+            reason=f"{whose} is unknown (the provider gives no price)",
+        )
+    value = cost - old if gate.baseline and old is not None else cost
+    state = decide(value, value, gate.bound, at_least=gate.at_least)
+    return GateResult(
+        gate=gate.text,
+        estimate=value,
+        bound=gate.bound,
+        method="count",
+        state=state,
+        state_point=state,
+        reason=f"the run cost ${number(cost)}"
+        + (f", the baseline ${number(old)}" if gate.baseline and old is not None else ""),
+    )
+
+
+def _cost(run: Mapping[str, Any] | None) -> float | None:
+    if not run:
+        return None
+    if run.get("cost_usd") is None and run.get("calls_paid") == 0:
+        return 0.0  # everything came from the store or from a built-in model
+    cost = run.get("cost_usd")
+    return None if cost is None else float(cost)
+
+
+def _counts(gate: Gate, side: Side) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return, by example, how many cases were asked and how many of them have no answer.
+
+    Every repeat is a case.
+    """
+    import numpy as np
+
+    columns = np.array([about(gate, cell) for cell in side.configurations])
+    asked, lost = side.counts()
+    return asked[:, columns].sum(axis=1), lost[:, columns].sum(axis=1)
+
+
+def _by_examples(
+    sizes: NDArray[np.intp], losses: NDArray[np.intp], tail: float
+) -> tuple[float, float] | None:
+    """Return the interval of section 2 over examples: failures come in bursts.
+
+    The share is a ratio of two sums, so its residuals are losses less share times sizes.
+    """
+    count = len(sizes)
+    if count < 2:
+        return None
+    share = float(losses.sum() / sizes.sum())
+    rest = losses - share * sizes
+    variance = count / (count - 1) * math.fsum(rest * rest) / float(sizes.sum()) ** 2
+    found = Moments(share, variance, None if variance < EQUAL else count - 1, count, count)
+    low, high, _ = level_bounds(found, tail)
+    return low, high

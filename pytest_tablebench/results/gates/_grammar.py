@@ -1,0 +1,189 @@
+"""Gates as text: `SCOPE.MEASURE OP BOUND` (design: section 6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.names import printable, unknown_name
+
+__all__ = ["MEASURES", "Gate", "Measure", "check_gates", "parse_gate"]
+
+Measure = Literal["performance", "robustness", "pass_rate", "no_answer", "cost"]
+
+MEASURES: tuple[Measure, ...] = ("performance", "robustness", "pass_rate", "no_answer", "cost")
+
+EXAMPLE = "torr.performance >= 0.45"
+
+_BOUND = re.compile(
+    r"(?P<baseline>baseline)?\s*(?P<sign>[+-])?\s*(?:(?P<number>\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})"
+    r"\s*(?P<percent>%)?)?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One gate. Equal gates ask the same, however they were written.
+
+    `scope` is `all`, `run`, a benchmark or a dataset; `filters` the names in brackets behind
+    it, each a serializer or a perturbation. `bound` is the number compared with: a share of 1
+    (dollars for cost), or, with `baseline`, the margin added to the baseline's value.
+    """
+
+    scope: str
+    filters: tuple[str, ...]
+    measure: Measure
+    at_least: bool
+    bound: float
+    baseline: bool = False
+    text: str = field(default="", compare=False)
+
+    @property
+    def counted(self) -> bool:
+        """Whether it is a fact about the run, judged without an interval (section 6)."""
+        return self.measure in ("no_answer", "cost")
+
+    def __str__(self) -> str:
+        """Return the gate as it was written."""
+        return self.text
+
+
+def parse_gate(text: str) -> Gate:
+    """Read a gate such as `wikitq[html].performance >= baseline - 0.05`.
+
+    Raises `SettingsError` that names the gate, the place and what is valid there. Whether the
+    scope exists is for `check_gates` to tell.
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise SettingsError(f"a gate is empty; write one such as {EXAMPLE!r}")
+    place = _operator(text)
+    if place < 0:
+        raise _error(text, len(text.rstrip()), "`>=` or `<=` and a bound are missing")
+    operator = text[place : place + 2]
+    if operator not in (">=", "<="):
+        raise _error(text, place, "a gate compares with `>=` or `<=`")
+    scope, filters, measure = _left(text, place)
+    bound, baseline = _bound(text, place + 2)
+    gate = Gate(scope, filters, measure, operator == ">=", bound, baseline, " ".join(text.split()))
+    _check_range(gate, text, place + 2)
+    return gate
+
+
+def check_gates(
+    gates: Iterable[Gate],
+    datasets: Iterable[str],
+    benchmarks: Iterable[str],
+    serializers: Iterable[str],
+    perturbations: Iterable[str],
+) -> None:
+    """Raise `SettingsError` for a gate on what does not exist, naming the nearest that does."""
+    formats, changes = set(serializers), set(perturbations)
+    names = dict.fromkeys([*datasets, *benchmarks, "all"])
+    for gate in gates:
+        if gate.scope not in names and gate.scope != "run":
+            raise SettingsError(_prefix(gate.text) + unknown_name("scope", gate.scope, names))
+        for name in gate.filters:
+            if name not in formats | changes:
+                known = [*sorted(formats), *sorted(changes)]
+                message = unknown_name("serializer or perturbation", name, known)
+                raise SettingsError(_prefix(gate.text) + message)
+        if len(gate.filters) == 2 and not _one_of_each(gate.filters, formats, changes):
+            raise SettingsError(
+                _prefix(gate.text) + "two names in brackets are one serializer and one perturbation"
+            )
+
+
+def _one_of_each(filters: tuple[str, ...], formats: set[str], changes: set[str]) -> bool:
+    first, second = filters
+    return (first in formats and second in changes) or (first in changes and second in formats)
+
+
+def _operator(text: str) -> int:
+    """Return where the operator begins: outside brackets, if there is one; else -1."""
+    depth, inside = 0, -1
+    for place, mark in enumerate(text):
+        depth += (mark == "[") - (mark == "]")
+        if mark in "<>=":
+            if depth <= 0:
+                return place
+            inside = place if inside < 0 else inside
+    return inside
+
+
+def _left(text: str, end: int) -> tuple[str, tuple[str, ...], Measure]:
+    """Read `SCOPE[NAME].MEASURE` before the operator."""
+    left = text[:end].rstrip()
+    dot = left.rfind(".")
+    if dot < 0 or "]" in left[dot:]:
+        raise _error(text, len(left), "`.` and a measure are missing: " + ", ".join(MEASURES))
+    measure = left[dot + 1 :].strip()
+    if measure not in MEASURES:
+        raise SettingsError(_prefix(text) + unknown_name("measure", measure, MEASURES))
+    scope, filters = _scope(text, left[:dot].rstrip())
+    if (scope == "run") != (measure == "cost"):
+        raise _error(text, 0, "cost is measured of the whole run only: `run.cost <= 20`")
+    if scope == "run" and filters:
+        raise _error(text, left.find("["), "the cost of a run has no serializer or perturbation")
+    return scope, filters, measure
+
+
+def _scope(text: str, left: str) -> tuple[str, tuple[str, ...]]:
+    """Read `SCOPE`, `SCOPE[NAME]` or `SCOPE[NAME][NAME]`; brackets inside a name must pair."""
+    name, filters = left, []
+    if "[" in left or "]" in left:
+        name = left.partition("[")[0]
+        depth, start = 0, 0
+        for place in range(len(name), len(left)):
+            mark = left[place]
+            if depth == 0 and mark != "[" and not mark.isspace():
+                raise _error(text, place, "a bracket does not pair")
+            if mark == "[":
+                depth += 1
+                start = place + 1 if depth == 1 else start
+            elif mark == "]":
+                depth -= 1
+                if depth == 0:
+                    filters.append(left[start:place].strip())
+        if depth or "]" in name:
+            raise _error(text, len(left), "a bracket does not pair")
+    if not name.strip():
+        raise _error(text, 0, "the scope is missing: `all`, a benchmark or a dataset")
+    if not all(filters) or len(filters) > 2:
+        raise _error(text, len(name), "brackets hold a serializer or a perturbation, or one each")
+    return name.strip(), tuple(sorted(filters))
+
+
+def _bound(text: str, start: int) -> tuple[float, bool]:
+    """Read the number or `baseline`, with or without a margin, behind the operator."""
+    right = text[start:].strip()
+    found = _BOUND.fullmatch(right)
+    what = "the bound is a number (0.45 or 45 %) or `baseline - 0.05`"
+    if not right or found is None:
+        raise _error(text, start, what)
+    number, sign, baseline = found["number"], found["sign"], found["baseline"]
+    if not number and (sign or not baseline):
+        raise _error(text, start, what)
+    if number and baseline and not sign:
+        raise _error(text, start, what)
+    value = float(number or 0) / (100 if found["percent"] else 1)
+    return (-value if sign == "-" and value else value), bool(baseline)
+
+
+def _check_range(gate: Gate, text: str, place: int) -> None:
+    if gate.measure == "cost":
+        if gate.bound < 0 and not gate.baseline:
+            raise _error(text, place, "a cost bound is in dollars, from 0")
+    elif not -1 <= gate.bound <= 1 or (gate.bound < 0 and not gate.baseline):
+        raise _error(text, place, "the bound is a share from 0 to 1; write 45 % or 0.45 for 45")
+
+
+def _error(text: str, place: int, message: str) -> SettingsError:
+    return SettingsError(f"{_prefix(text)}at character {place + 1}: {message}")
+
+
+def _prefix(text: str) -> str:
+    return f"gate {printable(' '.join(text.split()), 100)!r}: "

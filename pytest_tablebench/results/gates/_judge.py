@@ -1,0 +1,247 @@
+"""Judge gates over the records of one run (spec: statistics.md sections 2 to 6 and 8)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.names import unknown_name
+from pytest_tablebench.results.gates._counts import judge_cost, judge_no_answer
+from pytest_tablebench.results.gates._grammar import Gate, parse_gate
+from pytest_tablebench.results.gates._intervals import (
+    Moments,
+    failure_tail,
+    level_bounds,
+    moments,
+    paired_bounds,
+)
+from pytest_tablebench.results.gates._result import GateResult, State, decide, holm
+from pytest_tablebench.results.gates._sample import Clusters, Sample, Scopes, collect
+from pytest_tablebench.results.gates._sides import Key, Sides, read_side
+from pytest_tablebench.results.gates._words import margin_note, number, reason
+
+__all__ = ["Judged", "correct", "judge_gates", "judge_one", "judge_sides", "point_result", "scopes"]
+
+Correction = Literal["holm", "none"]
+
+
+def judge_gates(
+    records: Iterable[Any],
+    gates: Sequence[str | Gate],
+    baseline: Iterable[Any] | None = None,
+    *,
+    level: float = 0.95,
+    benchmarks: Mapping[str, Sequence[str]] | None = None,
+    correction: Correction = "holm",
+    point: bool = False,
+    run: Mapping[str, Any] | None = None,
+    baseline_run: Mapping[str, Any] | None = None,
+    clusters: Clusters | None = None,
+    answers: Mapping[Key, Hashable] | None = None,
+    baseline_answers: Mapping[Key, Hashable] | None = None,
+) -> list[GateResult]:
+    """Return the judgement of each gate, in order.
+
+    `records` and `baseline` are those of one model each: `Record` or `Cell` objects, or
+    mappings with `dataset`, `example_id`, `serializer`, `perturbation`, `score` and `passed`;
+    of cells asked several times (`repeat`) the mean counts, of no-answer gates every repeat.
+    `benchmarks` names the datasets of each benchmark, by default what the records say.
+    `level` is the confidence; `correction` "holm" makes "some gate fails" hold at it too;
+    `point` judges on the estimates alone. `run` and `baseline_run` are the contents of
+    `run.json`, for gates on the cost. `clusters` tells, for a dataset whose examples share
+    tables, the table of each example. `answers` gives the answer texts by (dataset, example,
+    serializer, perturbation) where the records have none (`raw`): only with them can a run be
+    found identical to its baseline.
+
+    Raises `SettingsError` for a gate that cannot be read or needs a baseline that is not
+    given, and `DataError` for records that cannot be used.
+    """
+    _check(level, correction)
+    wanted = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
+    for gate in wanted:
+        given = baseline_run if gate.measure == "cost" else baseline
+        if gate.baseline and given is None:
+            raise SettingsError(
+                f"gate {gate.text!r} compares with a baseline; name one with --bench-baseline RUN"
+            )
+    new = read_side(records, answers)
+    old = read_side(baseline, baseline_answers) if baseline is not None else None
+    known = scopes(new, old, benchmarks, clusters)
+    judged = judge_sides(known, wanted, tails=[(1 - level) / 2] * len(wanted))
+    if correction == "holm" and not point:
+        judged = correct(judged, (1 - level) / 2)
+    results = []
+    for gate, found in zip(wanted, judged, strict=True):
+        result = found.result
+        if gate.measure == "cost":
+            result = judge_cost(gate, run, baseline_run)
+        elif point:
+            result = point_result(result)
+        results.append(replace(result, level=level))
+    return results
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A result on its way: what the correction for several gates still needs."""
+
+    gate: Gate
+    result: GateResult
+    tail: float
+
+    @property
+    def in_family(self) -> bool:
+        """Whether the gate counts among those that Holm corrects."""
+        return not self.gate.counted
+
+
+def scopes(
+    new: Sides,
+    old: Sides | None,
+    benchmarks: Mapping[str, Sequence[str]] | None = None,
+    clusters: Clusters | None = None,
+) -> Scopes:
+    """Return both runs ready to be judged."""
+    return Scopes(new, old, new.benchmarks if benchmarks is None else benchmarks, clusters or {})
+
+
+def judge_sides(known: Scopes, gates: Sequence[Gate], tails: Sequence[float]) -> list[Judged]:
+    """Judge each gate alone, with its own error on each side. Cost gates stay undecided."""
+    return [
+        Judged(gate, judge_one(gate, known, tail), tail)
+        for gate, tail in zip(gates, tails, strict=True)
+    ]
+
+
+def judge_one(gate: Gate, known: Scopes, tail: float) -> GateResult:
+    """Judge one gate on its interval, without regard to others."""
+    if gate.measure == "cost":
+        return GateResult(gate=gate.text, estimate=None, bound=gate.bound)
+    if gate.measure == "no_answer":
+        return judge_no_answer(gate, known, tail)
+    sample = collect(gate, known)
+    estimate = sample.estimate
+    result = GateResult(
+        gate=gate.text,
+        estimate=estimate,
+        bound=gate.bound,
+        n_examples=sample.n,
+        n_left_out=sample.left_out,
+        state_point=_state_point(gate, estimate),
+        level=1 - 2 * tail,
+        worst_case=sample.worst,
+        no_answer=sample.no_answer,
+        baseline_no_answer=sample.no_answer_old,
+        n_left_out_baseline=sample.left_out_old,
+        n_not_asked=sample.not_asked,
+    )
+    found = moments(sample.values, sample.clusters)
+    if found is None:
+        return replace(result, reason=sample.problem or "fewer than two independent examples")
+    return _with_interval(gate, replace(result, n_examples=found.n), found, sample, tail)
+
+
+def _with_interval(
+    gate: Gate, result: GateResult, found: Moments, sample: Sample, tail: float
+) -> GateResult:
+    """Fill in interval, state and reason."""
+    if sample.identical and found.df is None and abs(found.mean) < 1e-9:
+        low, high, method, p = 0.0, 0.0, "identical answers", None
+    else:
+        low, high, method = (paired_bounds if gate.baseline else level_bounds)(found, tail)
+        p = failure_tail(found, gate.bound, above=gate.at_least, paired=gate.baseline)
+    state = decide(low, high, gate.bound, at_least=gate.at_least)
+    result = replace(
+        result,
+        interval=(low, high),
+        se=found.se,
+        df=found.df,
+        method=method,
+        p=p,
+        identical=method == "identical answers",
+        state=state,
+    )
+    if sample.problem:
+        result = replace(result, state="undecided", p=None, reason=sample.problem)
+    else:
+        result = replace(result, reason=reason(gate, result))
+    return replace(result, notes=_notes(gate, result))
+
+
+def _state_point(gate: Gate, estimate: float | None) -> State:
+    if estimate is None or math.isnan(estimate):
+        return "undecided"
+    return decide(estimate, estimate, gate.bound, at_least=gate.at_least)
+
+
+def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
+    notes = []
+    if gate.baseline and abs(gate.bound) < 1e-9 and result.state == "undecided":
+        notes.append(margin_note(gate))
+    if result.n_left_out:
+        total = result.n_examples + result.n_left_out
+        notes.append(f"{result.n_left_out} of {total} examples are left out for missing answers.")
+    if result.n_not_asked:
+        notes.append(f"{result.n_not_asked} examples of the baseline were not asked.")
+    if result.no_answer and not gate.baseline:
+        notes.append(
+            f"The scope's cases without an answer ({number(result.no_answer)}) are left out: "
+            f"this is the level of what was answered."
+        )
+    return tuple(notes)
+
+
+def correct(judged: Sequence[Judged], tail: float, *, size: int | None = None) -> list[Judged]:
+    """Apply Holm to the gates that fail alone: those that fail only so become undecided.
+
+    A gate judged at an error other than `tail` has its p scaled to it. `size` is the number of
+    gates in the family less those that failed before, where these are not all of it.
+    """
+    family = [place for place, found in enumerate(judged) if found.in_family]
+    size = len(family) if size is None else size
+    if size < 2:
+        return list(judged)
+    scaled = []
+    for place in family:
+        p = judged[place].result.p
+        scaled.append(1.0 if p is None else min(1.0, p * tail / judged[place].tail))
+    kept = dict(zip(family, holm(scaled, tail, size), strict=True))
+    return [
+        found
+        if kept.get(place, True) or found.result.state != "fails" or found.result.identical
+        else replace(found, result=_marked(found.result, size))
+        for place, found in enumerate(judged)
+    ]
+
+
+def _marked(result: GateResult, size: int) -> GateResult:
+    return replace(
+        result,
+        state="undecided",
+        holm_marked=True,
+        reason=f"would fail alone, but not for sure as one of {size} gates (Holm)",
+    )
+
+
+def point_result(result: GateResult) -> GateResult:
+    """Return the result with the point estimate's verdict for its state."""
+    if result.method == "count":
+        return result
+    text = "no estimate"
+    if result.estimate is not None:
+        word = "keeps" if result.state_point == "holds" else "misses"
+        text = f"the estimate {number(result.estimate)} {word} the bound {number(result.bound)}"
+        text += "; judged on the estimate alone"
+    elif result.reason:
+        text = result.reason
+    return replace(result, state=result.state_point, reason=text)
+
+
+def _check(level: float, correction: str) -> None:
+    if not 0 < level < 1:
+        raise SettingsError(f"the level of gates is between 0 and 1 (0.95), not {level!r}")
+    if correction not in ("holm", "none"):
+        raise SettingsError(unknown_name("correction", str(correction), ("holm", "none")))

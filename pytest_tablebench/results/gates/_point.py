@@ -1,0 +1,168 @@
+"""Stopping when the verdict on the planned cases themselves is sure (spec: statistics.md 10.3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.results.gates._grammar import Gate
+from pytest_tablebench.results.gates._judge import judge_one, point_result
+from pytest_tablebench.results.gates._result import GateResult, State
+from pytest_tablebench.results.gates._sample import Scopes, about
+from pytest_tablebench.results.gates._sides import Key
+from pytest_tablebench.results.gates._stopping import StoppingRule
+from pytest_tablebench.results.gates._wealth import decided_among
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+    Integers = NDArray[np.intp]
+
+__all__ = ["PointRule"]
+
+
+class PointRule(StoppingRule):
+    """Tells early what the estimate's verdict will be after all planned cases (10.3).
+
+    Cases come in a uniformly random order, without replacement; what is decided early is wrong
+    in at most 5 % of gates. Cases without an answer leave the population: the evidence is then
+    worked out anew for the rest. At the end the verdict is exact.
+    """
+
+    name = "point"
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """As `StoppingRule`."""
+        super().__init__(*args, **options)
+        self._queue: list[Key] = sorted(self.board.places, key=self.ranks.__getitem__)
+        import numpy as np
+
+        at: dict[str, list[tuple[int, int, int]]] = {name: [] for name in self.board.sides}
+        for position, key in enumerate(self._queue):
+            dataset, row, column = self.board.places[key]
+            at[dataset].append((position, row, column))
+        # By dataset: place in the order, row and column of every planned case.
+        self._at: dict[str, Integers] = {name: np.array(rows).T for name, rows in at.items()}
+        self._next = 0
+        self._check_at = 25
+
+    def _advance(self, dataset: str, row: int, column: int) -> None:
+        del dataset, row, column
+        while self._next < len(self._queue) and self._asked(self._queue[self._next]):
+            self._next += 1
+            # Valid at any moment; looked at ever more rarely, to cost little.
+            if self._next == self._check_at < len(self._queue):
+                self._check_at += max(25, self._next // 20)
+                self._decide()
+        if self._next == len(self._queue):
+            known = self.scopes(self.board.seen())
+            for place in self.open():
+                result = self.final(place, known)
+                if result.state != "undecided":
+                    self.settle(place, result, "All planned cases were asked: exact.")
+
+    def _asked(self, key: Key) -> bool:
+        dataset, row, column = self.board.places[key]
+        return bool(self.board.sides[dataset].asked[row, column])
+
+    def _decide(self) -> None:
+        for place in self.open():
+            gate = self.gates[place]
+            if gate.measure == "robustness":
+                continue
+            found = self._evidence(gate)
+            if found is None:
+                continue
+            state: State = "holds" if (found == "above") == gate.at_least else "fails"
+            self.settle(
+                place,
+                replace(
+                    judge_one(gate, self.scopes(self.board.seen(self._masks())), self.alpha / 2),
+                    method="betting without replacement",
+                    interval=None,
+                    se=None,
+                    df=None,
+                    p=None,
+                    notes=(),
+                    state=state,
+                    state_point=state,
+                    reason=f"after all planned cases the estimate would be one that {state}",
+                ),
+                f"Decided early at 95 %, after {self._next} of {len(self._queue)} cases.",
+            )
+
+    def _masks(self) -> dict[str, Flags]:
+        """Return which cells the order has reached."""
+        import numpy as np
+
+        masks = {}
+        for name, side in self.board.sides.items():
+            masks[name] = np.zeros(side.asked.shape, dtype=bool)
+            position, row, column = self._at[name]
+            reached = position < self._next
+            masks[name][row[reached], column[reached]] = True
+        return masks
+
+    def _evidence(self, gate: Gate) -> str | None:
+        """Return the side on which the planned cases' value lies, as far as the order was asked.
+
+        Each case is weighted so that the mean over all cases is the gate's measure: the mean
+        over datasets of the mean over examples of the mean over configurations.
+        """
+        import numpy as np
+
+        weights: dict[str, Floats] = {}
+        values: dict[str, Floats] = {}
+        names = self.datasets(gate)
+        masks = self._masks()
+        total = 0
+        for name in names:
+            member, value = self._cells(gate, name, masks.get(name))
+            if member is None or not member.any():
+                return None
+            of_example = member.sum(axis=1, keepdims=True)
+            examples = int((of_example > 0).sum())
+            weights[name] = member / np.maximum(of_example, 1) / (examples * len(names))
+            values[name] = value
+            total += int(member.sum())
+        largest = max(float(weight.max()) for weight in weights.values())
+        rows = np.full(self._next, np.nan)
+        for name, weight in weights.items():
+            position, row, column = self._at[name]
+            reached = (position < self._next) & (weight[row, column] > 0)
+            cells = row[reached], column[reached]
+            rows[position[reached]] = weight[cells] / largest * values[name][cells]
+        rows = rows[~np.isnan(rows)]
+        bound = gate.bound / (largest * total)
+        if gate.baseline:
+            rows, bound = (rows + 1) / 2, (bound + 1) / 2
+        found = decided_among(rows, bound, total, self.alpha) if len(rows) else None
+        return found[0] if found else None
+
+    def _cells(self, gate: Gate, name: str, mask: Flags | None) -> tuple[Flags | None, Floats]:
+        """Return which cells are in the population as far as is known, and their values."""
+        import numpy as np
+
+        if name not in self.board.sides or mask is None:
+            return None, np.zeros(0)
+        side = self.board.sides[name]
+        columns = np.array([about(gate, cell) for cell in side.configurations])
+        member = self.board.planned[name] & columns
+        rates = gate.measure == "pass_rate"
+        value = side.passed if rates else side.scores
+        member &= ~(mask & side.asked & np.isnan(value))
+        if gate.baseline:
+            old = self._old.datasets.get(name) if self._old else None
+            if old is None:
+                return None, value
+            before = old.passed if rates else old.scores
+            member &= ~np.isnan(before)
+            value = value - before
+        return member, np.nan_to_num(value)
+
+    def final(self, place: int, known: Scopes) -> GateResult:
+        """Return the estimate's own verdict."""
+        return point_result(judge_one(self.gates[place], known, self.alpha / 2))

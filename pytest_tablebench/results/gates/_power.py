@@ -1,0 +1,197 @@
+"""What a gate can see before anything is asked (spec: statistics.md section 9)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_tablebench.results.gates._grammar import Gate, parse_gate
+from pytest_tablebench.results.gates._intervals import moments
+from pytest_tablebench.results.gates._sample import Scopes, about, collect
+from pytest_tablebench.results.gates._sides import read_side
+
+__all__ = ["PlannedGate", "assumed_sd", "plan_gates", "power", "smallest_drop"]
+
+POWER = 0.80
+"""How often a drop of the smallest size that counts as visible makes a gate fail."""
+
+
+@dataclass(frozen=True)
+class PlannedGate:
+    """What one gate can see with the planned cases.
+
+    `smallest_drop` is the drop below the bound (the rise above it for `<=`) that makes the
+    gate fail with 80 %, as a share of 1; None where intervals do not decide or nothing can be
+    told. `assumed` tells that the spread of differences is assumed, not taken from two runs.
+    """
+
+    gate: str
+    n_examples: int
+    configurations: int
+    smallest_drop: float | None
+    s_d: float | None
+    assumed: bool
+    text: str
+
+
+def smallest_drop(
+    n: float, s_d: float, *, level: float = 0.95, power: float = POWER, df: float | None = None
+) -> float:
+    """Return the smallest true drop that `n` examples show with `power`, as a share of 1.
+
+    (t_.975 + t_.80) * s_d / sqrt(n), with n - 1 degrees of freedom unless `df` is given.
+    Infinite for fewer than two examples.
+    """
+    if n < 2:
+        return math.inf
+    from scipy.special import stdtrit
+
+    free = n - 1 if df is None else df
+    quantiles = stdtrit(free, (1 + level) / 2) + stdtrit(free, power)
+    return float(quantiles * s_d / math.sqrt(n))
+
+
+def power(n: int, s_d: float, drop: float, *, level: float = 0.95) -> float:
+    """Return how often a gate fails at a true drop below its bound (noncentral t)."""
+    if n < 2:
+        return 0.0
+    from scipy.special import nctdtr, stdtrit
+
+    quantile = float(stdtrit(n - 1, (1 + level) / 2))
+    return float(nctdtr(n - 1, -drop * math.sqrt(n) / s_d, -quantile))
+
+
+def assumed_sd(
+    configurations: int = 35,
+    *,
+    variance: float = 0.25,
+    correlation: float = 0.5,
+    kept: float = 0.5,
+    paired: bool = True,
+) -> float:
+    """Return the standard deviation of example differences where no two runs tell it.
+
+    `variance` is that of single scores (m (1 - m) for right or wrong), `correlation` the
+    intraclass correlation of configurations, `kept` the correlation of the two models'
+    example effects. Not `paired`: of the example values of one run.
+    """
+    inside = (1 - correlation) / configurations
+    if not paired:
+        return math.sqrt(variance * (correlation + inside))
+    return math.sqrt(2 * variance * (correlation * (1 - kept) + inside))
+
+
+def plan_gates(
+    gates: Sequence[str | Gate],
+    planned: Iterable[Any],
+    history: tuple[Iterable[Any], Iterable[Any]] | None = None,
+    *,
+    benchmarks: Mapping[str, Sequence[str]] | None = None,
+    level: float = 0.95,
+) -> list[PlannedGate]:
+    """Return, for each gate, the smallest drop it can see with the planned cases.
+
+    `planned` are cases with `dataset`, `example_id`, `serializer` and `perturbation`, of one
+    model. `history` holds the records of the two latest runs, which give the spread of the
+    differences between runs; without them, or where they lack the scope, it is assumed and
+    marked. Robustness has no assumed spread: it needs two runs.
+    """
+    sides = read_side(_Planned(case) for case in planned)
+    scopes = Scopes(sides, None, sides.benchmarks if benchmarks is None else benchmarks)
+    known = None
+    if history is not None:
+        newer, older = (read_side(records) for records in history)
+        known = Scopes(newer, older, scopes.benchmarks)
+    wanted = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
+    return [_plan(gate, scopes, known, level) for gate in wanted]
+
+
+class _Planned:
+    """A case as a record that has no answer yet."""
+
+    score = passed = raw = None
+
+    def __init__(self, case: Any) -> None:
+        self.dataset, self.example_id = case.dataset, case.example_id
+        self.serializer, self.perturbation = case.serializer, case.perturbation
+        self.repeat = getattr(case, "repeat", 1)
+        self.benchmark = getattr(case, "benchmark", None)
+
+
+def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> PlannedGate:
+    names, sizes, cells = _planned(gate, scopes)
+    total, configurations = sum(sizes), max(1, round(sum(cells) / max(1, len(cells))))
+
+    def result(drop: float | None, s_d: float | None, assumed: bool, text: str) -> PlannedGate:
+        return PlannedGate(gate.text, total, configurations, drop, s_d, assumed, text)
+
+    if gate.counted:
+        return result(None, None, False, "a count, judged as it is")
+    if not total:
+        return result(None, None, False, scopes.unknown(gate))
+    if min(sizes) < 2:
+        return result(None, None, False, "undecided: fewer than two examples are planned")
+    found = _spread(gate, known, names)
+    if found is None and gate.measure == "robustness":
+        return result(None, None, False, "the spread of robustness is known after two runs")
+    spreads = found or [assumed_sd(count, paired=gate.baseline) for count in cells]
+    # Of the mean over datasets: squared errors add up (section 4).
+    shares = [sd**2 / size for sd, size in zip(spreads, sizes, strict=True)]
+    error = math.sqrt(math.fsum(shares)) / len(shares)
+    weights = zip(shares, sizes, strict=True)
+    free = math.fsum(shares) ** 2 / math.fsum(share**2 / (size - 1) for share, size in weights)
+    # With s_d such that s_d / sqrt(total) is that error.
+    s_d = error * math.sqrt(total)
+    drop = smallest_drop(total, s_d, level=level, df=free) if error else None
+    if drop is None:
+        return result(None, 0.0, False, "the two runs do not differ at all")
+    mark = "; spread assumed" if found is None else "; spread of the two latest runs"
+    way = "drop" if gate.at_least else "rise"
+    place = "the bound"
+    if gate.baseline:
+        place = "the baseline" if abs(gate.bound) < 1e-9 else "the margin"
+    text = (
+        f"sees a {way} of {100 * drop:.1f} points beyond {place} in 80 % of runs "
+        f"({total} examples{mark})"
+    )
+    return result(drop, s_d, found is None, text)
+
+
+def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[int], list[int]]:
+    """Return the gate's datasets, the examples planned in each, and configurations of each."""
+    import numpy as np
+
+    names, sizes, cells = [], [], []
+    for name in scopes.datasets(gate):
+        if name not in scopes.new.datasets:
+            continue
+        side = scopes.new.datasets[name]
+        columns = np.array([about(gate, cell) for cell in side.configurations])
+        asked = side.asked[:, columns].sum(axis=1)
+        if asked.any():
+            names.append(name)
+            sizes.append(int((asked > 0).sum()))
+            cells.append(max(1, round(float(asked[asked > 0].mean()))))
+    return names, sizes, cells
+
+
+def _spread(gate: Gate, known: Scopes | None, names: Sequence[str]) -> list[float] | None:
+    """Return the standard deviation inside each dataset as two runs show it; None if they cannot.
+
+    For a gate against a baseline that of their paired differences, else of the newer run. A
+    dataset the runs say nothing of gets the mean variance of the others.
+    """
+    if known is None:
+        return None
+    found: list[float | None] = []
+    for name in names:
+        sample = collect(replace(gate, scope=name), known)
+        part = None if sample.problem else moments(sample.values)
+        found.append(None if part is None else part.variance * part.n)
+    told = [variance for variance in found if variance is not None]
+    if not told:
+        return None
+    rest = math.fsum(told) / len(told)
+    return [math.sqrt(rest if variance is None else variance) for variance in found]

@@ -1,0 +1,124 @@
+"""What a gate's judgement holds, and the few words and the exit code made of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+__all__ = ["GateResult", "State", "decide", "exit_code", "holm", "stored_results", "verdict_line"]
+
+State = Literal["holds", "fails", "undecided"]
+
+TOLERANCE = 1e-9
+"""A value this close to a bound keeps it: float noise decides nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateResult:
+    """One gate, judged.
+
+    Against a baseline, `estimate` and `interval` are of the difference (new minus old) and
+    `bound` is the margin; otherwise all three are of the measure itself, as shares of 1 or
+    dollars. `interval` is of the confidence `level`; it, `se`, `df` and `method` are None
+    where they cannot be told. `n_examples` are used, `n_left_out` asked but not usable;
+    `n_left_out_baseline` the same of the baseline, `n_not_asked` its examples that the run
+    never asked. `state_point` compares the estimate alone.
+
+    `p` is the one-sided p of "fails", `holm_marked` that a gate would fail alone but not
+    beside the others. `identical` tells that every paired case has the same answer text.
+    `worst_case` are the bounds of robustness with missing cells anywhere in 0..1.
+    `no_answer` and `baseline_no_answer` are the shares of the scope's cases without an answer.
+    Of a no-answer gate: `n_cases`, `n_no_answer`, the exact interval that takes every case
+    for independent, and the one that takes examples. `notes` are further plain sentences.
+    """
+
+    gate: str
+    estimate: float | None
+    bound: float
+    interval: tuple[float, float] | None = None
+    se: float | None = None
+    df: float | None = None
+    method: str | None = None
+    n_examples: int = 0
+    n_left_out: int = 0
+    state: State = "undecided"
+    state_point: State = "undecided"
+    reason: str = ""
+    level: float = 0.95
+    p: float | None = None
+    holm_marked: bool = False
+    identical: bool = False
+    worst_case: tuple[float, float] | None = None
+    no_answer: float | None = None
+    baseline_no_answer: float | None = None
+    n_left_out_baseline: int | None = None
+    n_not_asked: int = 0
+    n_cases: int | None = None
+    n_no_answer: int | None = None
+    clopper_pearson: tuple[float, float] | None = None
+    effective_interval: tuple[float, float] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def stored_results(entries: Any) -> list[GateResult]:
+    """Return the judged gates that a `run.json` holds; what is no judged gate is left out."""
+    names = {item.name for item in fields(GateResult)}
+    found = []
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, dict) and {"gate", "state", "bound"} <= entry.keys():
+            known = {name: value for name, value in entry.items() if name in names}
+            lists = {name: tuple(v) for name, v in known.items() if isinstance(v, list)}
+            found.append(GateResult(**(known | lists)))
+    return found
+
+
+def decide(low: float, high: float, bound: float, *, at_least: bool) -> State:
+    """Return what an interval says of a bound; an interval without width is never undecided."""
+    if not at_least:
+        low, high, bound = -high, -low, -bound
+    if low >= bound - TOLERANCE:
+        return "holds"
+    return "fails" if high < bound - TOLERANCE else "undecided"
+
+
+def holm(tails: Sequence[float], alpha: float = 0.025, size: int | None = None) -> list[bool]:
+    """Return which of several one-sided p-values reject together (Holm; section 8).
+
+    The r-th smallest must be below alpha / (size - r); the first that is not stops all
+    further ones. `size` is the number of gates in the family, where some are judged already.
+    """
+    rejected = [False] * len(tails)
+    left = len(tails) if size is None else size
+    for place in sorted(range(len(tails)), key=tails.__getitem__):
+        if not tails[place] < alpha / left:
+            break
+        rejected[place] = True
+        left -= 1
+    return rejected
+
+
+def exit_code(results: Iterable[GateResult]) -> int:
+    """Return 0 when all gates hold, 10 when one fails, 11 when one is undecided."""
+    states = {result.state for result in results}
+    return 10 if "fails" in states else 11 if "undecided" in states else 0
+
+
+def verdict_line(results: Sequence[GateResult]) -> str:
+    """Return the verdict on all gates as one plain sentence."""
+    total = len(results)
+    counts = {
+        state: sum(result.state == state for result in results)
+        for state in ("fails", "undecided", "holds")
+    }
+    if not total:
+        return "No gate was asked for."
+    if counts["holds"] == total:
+        return "The gate holds." if total == 1 else f"All {total} gates hold."
+    if total == 1:
+        return "The gate fails." if counts["fails"] else "The gate is undecided."
+    failed, unsure = counts["fails"], counts["undecided"]
+    if failed:
+        rest = f"; {unsure} {'is' if unsure == 1 else 'are'} undecided" if unsure else ""
+        return f"{failed} of {total} gates {'fails' if failed == 1 else 'fail'}{rest}."
+    return f"{unsure} of {total} gates {'is' if unsure == 1 else 'are'} undecided; none fails."

@@ -1,0 +1,308 @@
+"""Example values of a gate's scope: what its interval is taken over (statistics.md 1, 3, 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import fsum
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.names import printable, unknown_name
+from pytest_tablebench.results.gates._grammar import Gate
+from pytest_tablebench.results.gates._sides import Side, Sides, align
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+__all__ = ["Clusters", "Pair", "Sample", "Scopes", "about", "collect"]
+
+Clusters = Mapping[str, Mapping[str, Hashable]]
+"""Of each dataset with shared tables: which table each example has."""
+
+INCOMPLETE = 0.20
+"""Share of examples with an incomplete grid above which robustness is not judged (section 5)."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One dataset in both runs, over the same examples and configurations."""
+
+    new: Side
+    old: Side | None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one gate's judgement rests on.
+
+    `values` holds one array of example values per dataset, differences against a baseline;
+    `problem` is set where no interval may decide. Shares of cases without an answer are None
+    where nothing was asked.
+    """
+
+    values: tuple[Floats, ...] = ()
+    clusters: tuple[Sequence[Hashable] | None, ...] = ()
+    left_out: int = 0
+    left_out_old: int | None = None
+    not_asked: int = 0
+    no_answer: float | None = None
+    no_answer_old: float | None = None
+    identical: bool = False
+    worst: tuple[float, float] | None = None
+    problem: str | None = None
+
+    @property
+    def estimate(self) -> float | None:
+        """The mean over datasets of the means over examples; None where one has none."""
+        if not self.values or any(len(row) == 0 for row in self.values):
+            return None
+        return fsum(fsum(row) / len(row) for row in self.values) / len(self.values)
+
+    @property
+    def n(self) -> int:
+        """How many examples are used."""
+        return sum(len(row) for row in self.values)
+
+
+@dataclass
+class Scopes:
+    """Both runs by dataset, aligned once for all gates; and what the scopes' names stand for."""
+
+    new: Sides
+    old: Sides | None
+    benchmarks: Mapping[str, Sequence[str]]
+    clusters: Clusters = field(default_factory=dict)
+    _pairs: dict[str, Pair] = field(default_factory=dict)
+
+    def datasets(self, gate: Gate) -> list[str]:
+        """Return the names of the datasets a gate is about; empty for an unknown scope."""
+        if gate.scope in ("all", "run"):
+            return list(self.new.datasets)
+        if gate.scope in self.new.datasets:
+            return [gate.scope]
+        return list(self.benchmarks.get(gate.scope, ()))
+
+    def unknown(self, gate: Gate) -> str:
+        """Return why a scope has no case."""
+        known = dict.fromkeys([*self.new.datasets, *self.benchmarks, "all"])
+        if gate.scope in known:
+            return "no case of this scope was asked"
+        return "no case of this scope was asked: " + unknown_name("scope", gate.scope, known)
+
+    def pair(self, dataset: str) -> Pair:
+        """Return a dataset of both runs over the union of their examples and configurations."""
+        if dataset not in self._pairs:
+            self._pairs[dataset] = self._align(dataset)
+        return self._pairs[dataset]
+
+    def _align(self, dataset: str) -> Pair:
+        new = self.new.datasets[dataset]
+        old = self.old.datasets.get(dataset) if self.old else None
+        if old is None:
+            return Pair(new, None)
+        examples = new.examples
+        if old.examples != examples:
+            examples = tuple(sorted({*examples, *old.examples}))
+        cells = new.configurations
+        if old.configurations != cells:
+            cells = tuple(sorted({*cells, *old.configurations}))
+        return Pair(align(new, examples, cells), align(old, examples, cells))
+
+
+def collect(gate: Gate, scopes: Scopes) -> Sample:
+    """Return the example values of a gate on performance, pass rate or robustness."""
+    names = scopes.datasets(gate)
+    parts: list[_Part] = []
+    for name in names:
+        if name not in scopes.new.datasets:
+            return Sample(problem=f"no case of {printable(name, 60)} was asked")
+        pair = scopes.pair(name)
+        if not gate.baseline:
+            pair = replace(pair, old=None)
+        elif pair.old is None:
+            return Sample(problem=f"the baseline has no case of {printable(name, 60)}")
+        part = _part(gate, pair)
+        if part is None:
+            return Sample(problem=f"no case of this scope was asked in {printable(name, 60)}")
+        parts.append(part)
+    if not parts:
+        return Sample(problem=scopes.unknown(gate))
+    total = partial(_total, parts)
+    return Sample(
+        values=tuple(part.values for part in parts),
+        clusters=tuple(
+            _shared(scopes.clusters.get(name), scopes.pair(name).new.examples, part.used)
+            for name, part in zip(names, parts, strict=True)
+        ),
+        left_out=total("left_out"),
+        left_out_old=total("left_out_old") if gate.baseline else None,
+        not_asked=total("not_asked"),
+        no_answer=total("unanswered") / total("asked") if total("asked") else None,
+        no_answer_old=(
+            total("unanswered_old") / total("asked_old") if total("asked_old") else None
+        ),
+        identical=all(part.identical for part in parts),
+        worst=_worst(parts) if gate.measure == "robustness" and not gate.baseline else None,
+        problem=_problem(gate, names, parts),
+    )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One dataset's share of a sample."""
+
+    values: Floats
+    used: Flags
+    identical: bool
+    left_out: int
+    left_out_old: int
+    not_asked: int
+    asked: int
+    unanswered: int
+    asked_old: int
+    unanswered_old: int
+    cells: int
+    same_grid: bool
+    lowest: Floats | None
+    highest: Floats | None
+
+
+def _total(parts: Sequence[_Part], name: str) -> int:
+    return sum(getattr(part, name) for part in parts)
+
+
+def _part(gate: Gate, pair: Pair) -> _Part | None:
+    """Return one dataset's values; None where the run asked no case of the scope."""
+    import numpy as np
+
+    new, old = pair.new, pair.old
+    columns = np.array([about(gate, cell) for cell in new.configurations])
+    asked = new.asked[:, columns]
+    if not asked.any():
+        return None
+    asked_old = old.asked[:, columns] if old else np.zeros_like(asked)
+    scores = (new.passed if gate.measure == "pass_rate" else new.scores)[:, columns]
+    before = None
+    if old:
+        before = (old.passed if gate.measure == "pass_rate" else old.scores)[:, columns]
+    known: Flags = ~np.isnan(scores)
+    both: Flags = known if before is None else known & ~np.isnan(before)
+    lowest = highest = None
+    if gate.measure == "robustness":
+        grid: Flags = np.any(asked | asked_old, axis=0)
+        values, used = _robustness(scores, before, both, grid)
+        lowest, highest = _extremes(scores, known, np.any(asked, axis=1), grid)
+        cells = int(grid.sum())
+    else:
+        values, used = _means(scores, before, both)
+        cells = both.shape[1]
+    some, some_old = asked.any(axis=1), asked_old.any(axis=1)
+    times, lost = (int(part[:, columns].sum()) for part in new.counts())
+    times_old, lost_old = (int(part[:, columns].sum()) for part in old.counts()) if old else (0, 0)
+    return _Part(
+        values=values,
+        used=used,
+        identical=bool(old) and _identical(new, old, columns, both & used[:, None]),
+        left_out=int((some & ~used).sum()),
+        left_out_old=int((some_old & some & ~used).sum()),
+        not_asked=int((some_old & ~some).sum()),
+        asked=times,
+        unanswered=lost,
+        asked_old=times_old,
+        unanswered_old=lost_old,
+        cells=cells,
+        same_grid=before is None or bool((asked.any(axis=0) == asked_old.any(axis=0)).all()),
+        lowest=lowest,
+        highest=highest,
+    )
+
+
+def about(gate: Gate, cell: tuple[str, str]) -> bool:
+    """Return whether a (serializer, perturbation) pair belongs to a gate's scope."""
+    return all(name in cell for name in gate.filters)
+
+
+def _means(scores: Floats, before: Floats | None, both: Flags) -> tuple[Floats, Flags]:
+    """Return the mean over each example's answered cells, and which examples have one."""
+    import numpy as np
+
+    used: Flags = np.any(both, axis=1)
+    values = scores if before is None else scores - before
+    sums = np.where(both, values, 0.0).sum(axis=1)
+    return sums[used] / both.sum(axis=1)[used], used
+
+
+def _robustness(
+    scores: Floats, before: Floats | None, both: Flags, grid: Flags
+) -> tuple[Floats, Flags]:
+    """Return 1 - range of each example whose grid is answered whole, on both sides (section 5)."""
+    import numpy as np
+
+    used: Flags = np.all(both[:, grid], axis=1)
+    values = -_range(scores[used][:, grid])
+    return (1 + values if before is None else values + _range(before[used][:, grid])), used
+
+
+def _range(values: Floats) -> Floats:
+    spread: Floats = values.max(axis=1, initial=0) - values.min(axis=1, initial=1)
+    return spread
+
+
+def _extremes(scores: Floats, known: Flags, asked: Flags, grid: Flags) -> tuple[Floats, Floats]:
+    """Return each asked example's robustness at worst and at best over its missing cells."""
+    import numpy as np
+
+    missing = ~known[:, grid].all(axis=1)
+    high = np.where(known, scores, -np.inf)[:, grid].max(axis=1)
+    low = np.where(known, scores, np.inf)[:, grid].min(axis=1)
+    observed = np.where(np.isinf(high), 1.0, 1 - (high - low))
+    worst = 1 - (
+        np.where(missing, np.maximum(high, 1), high) - np.where(missing, np.minimum(low, 0), low)
+    )
+    return worst[asked], observed[asked]
+
+
+def _identical(new: Side, old: Side | None, columns: Flags, paired: Flags) -> bool:
+    if old is None or new.answers is None or old.answers is None or not paired.any():
+        return False
+    first, second = new.answers[:, columns][paired], old.answers[:, columns][paired]
+    return all(a is not None and a == b for a, b in zip(first, second, strict=True))
+
+
+def _shared(
+    clusters: Mapping[str, Hashable] | None, examples: Sequence[str], used: Flags
+) -> list[Hashable] | None:
+    """Return the cluster of each used example; an example nobody placed stands alone."""
+    if not clusters:
+        return None
+    kept = [name for name, use in zip(examples, used, strict=True) if use]
+    return [clusters.get(name, (None, name)) for name in kept]
+
+
+def _worst(parts: Sequence[_Part]) -> tuple[float, float]:
+    lows = [float(part.lowest.mean()) for part in parts if part.lowest is not None]
+    highs = [float(part.highest.mean()) for part in parts if part.highest is not None]
+    return fsum(lows) / len(lows), fsum(highs) / len(highs)
+
+
+def _problem(gate: Gate, names: Sequence[str], parts: Sequence[_Part]) -> str | None:
+    """Return why no interval may decide, None where one may."""
+    used = sum(len(part.values) for part in parts)
+    if gate.measure == "robustness":
+        if all(part.cells == 1 for part in parts):
+            return "robustness over one configuration is 1 whatever the model does"
+        if not all(part.same_grid for part in parts):
+            return "the two runs asked different configurations, and robustness needs the same"
+        if _total(parts, "left_out") > INCOMPLETE * (used + _total(parts, "left_out")):
+            return "more than 20 % of the examples have an incomplete grid"
+    few = [name for name, part in zip(names, parts, strict=True) if len(part.values) < 2]
+    if few and len(names) == 1:
+        return "fewer than two examples"
+    if few:
+        return "fewer than two usable examples in " + ", ".join(printable(name, 60) for name in few)
+    return None

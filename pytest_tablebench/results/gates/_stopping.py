@@ -1,0 +1,344 @@
+"""Stop asking when every gate is decided: what the three rules share (statistics.md 10)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.names import unknown_name
+from pytest_tablebench.results.gates._counts import judge_cost
+from pytest_tablebench.results.gates._grammar import Gate, parse_gate
+from pytest_tablebench.results.gates._judge import Judged, correct, judge_one
+from pytest_tablebench.results.gates._result import GateResult, State
+from pytest_tablebench.results.gates._sample import Clusters, Scopes
+from pytest_tablebench.results.gates._sides import (
+    Configuration,
+    Side,
+    Sides,
+    align,
+    getter,
+    read_side,
+)
+from pytest_tablebench.seeds import seeded_random
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
+    Integers = NDArray[np.intp]
+
+__all__ = ["RULES", "Board", "RuleName", "StoppingRule", "order"]
+
+RuleName = Literal["passes", "anytime", "point"]
+RULES: tuple[RuleName, ...] = get_args(RuleName)
+
+CaseLike = TypeVar("CaseLike")
+
+
+def order(cases: Iterable[CaseLike], rule: RuleName, seed: int = 0) -> list[CaseLike]:
+    """Return the cases in the order in which a rule must have them asked.
+
+    It hangs on the names of datasets, examples, serializers and perturbations and on `seed`
+    alone, so that it is the same for a model and its baseline. `passes`: one configuration of
+    every example before the next; `anytime`: all configurations of one example before the
+    next, datasets in turn; `point`: single cases.
+    """
+    found = list(cases)
+    rank = ranks(((_key(case)) for case in found), rule, seed)
+    return sorted(found, key=lambda case: rank[_key(case)])
+
+
+Key = tuple[str, str, str, str]
+
+
+def _key(case: Any) -> Key:
+    return case.dataset, case.example_id, case.serializer, case.perturbation
+
+
+def ranks(keys: Iterable[Key], rule: RuleName, seed: int = 0) -> dict[Key, tuple[Any, ...]]:
+    """Return what cases are sorted by; its first number is the pass, round or place."""
+    if rule not in RULES:
+        raise SettingsError(unknown_name("stopping rule", str(rule), RULES))
+    sorted_keys = sorted(set(keys))
+    if rule == "point":
+        return {key: (place,) for place, key in enumerate(_shuffled("cases", sorted_keys, seed))}
+    examples: dict[tuple[str, str], list[Key]] = {}
+    for key in sorted_keys:
+        examples.setdefault(key[:2], []).append(key)
+    if rule == "passes":
+        return {
+            key: (place, key[:2])
+            for name, own in examples.items()
+            for place, key in enumerate(_shuffled("/".join(name), own, seed), start=1)
+        }
+    datasets: dict[str, list[tuple[str, str]]] = {}
+    for name in examples:
+        datasets.setdefault(name[0], []).append(name)
+    return {
+        key: (place, dataset, key)
+        for dataset, names in datasets.items()
+        for place, name in enumerate(_shuffled(dataset, names, seed), start=1)
+        for key in examples[name]
+    }
+
+
+def _shuffled(name: str, values: Sequence[Any], seed: int) -> list[Any]:
+    shuffled = list(values)
+    seeded_random(f"stopping/{name}", seed=42 + seed).shuffle(shuffled)
+    return shuffled
+
+
+@dataclass
+class Board:
+    """The planned cases as arrays, filled in as records arrive."""
+
+    sides: dict[str, Side]
+    planned: dict[str, Flags]
+    places: dict[Key, tuple[str, int, int]]
+
+    @classmethod
+    def of(cls, keys: Iterable[Key]) -> Board:
+        """Lay out planned cases; none is asked yet."""
+        import numpy as np
+
+        by_dataset: dict[str, list[Key]] = {}
+        for key in sorted(set(keys)):
+            by_dataset.setdefault(key[0], []).append(key)
+        sides, planned, places = {}, {}, {}
+        for name, own in by_dataset.items():
+            examples = tuple(sorted({key[1] for key in own}))
+            cells: tuple[Configuration, ...] = tuple(sorted({key[2:] for key in own}))
+            rows = {example: place for place, example in enumerate(examples)}
+            columns = {cell: place for place, cell in enumerate(cells)}
+            shape = (len(examples), len(cells))
+            planned[name] = np.zeros(shape, dtype=bool)
+            for key in own:
+                row, column = rows[key[1]], columns[key[2:]]
+                planned[name][row, column] = True
+                places[key] = (name, row, column)
+            sides[name] = Side(
+                examples,
+                cells,
+                np.full(shape, np.nan),
+                np.full(shape, np.nan),
+                np.zeros(shape, dtype=bool),
+                np.full(shape, None, dtype=object),
+            )
+        return cls(sides, planned, places)
+
+    def fill(self, record: Any, answer: Hashable | None) -> tuple[str, int, int] | None:
+        """Enter a record; None for one that is not planned or is there already."""
+        get = getter(record)
+        key: Key = get("dataset"), get("example_id"), get("serializer"), get("perturbation")
+        place = self.places.get(key)
+        if place is None or self.sides[place[0]].asked[place[1:]]:
+            return None
+        side = self.sides[place[0]]
+        side.asked[place[1:]] = True
+        if get("score") is not None:
+            side.scores[place[1:]] = get("score")
+            side.passed[place[1:]] = bool(get("passed"))
+            if side.answers is not None:
+                side.answers[place[1:]] = answer
+        return place
+
+    def seen(self, masks: Mapping[str, Flags] | None = None) -> Sides:
+        """Return what has arrived, as far as `masks` let it be seen; then without answers.
+
+        Only at the end may equal answers decide: what is not asked yet may differ.
+        """
+        if masks is None:
+            return Sides({name: side for name, side in self.sides.items() if side.asked.any()})
+        import numpy as np
+
+        return Sides(
+            {
+                name: replace(
+                    side,
+                    scores=np.where(masks[name], side.scores, np.nan),
+                    passed=np.where(masks[name], side.passed, np.nan),
+                    asked=side.asked & masks[name],
+                    answers=None,
+                )
+                for name, side in self.sides.items()
+                if (side.asked & masks[name]).any()
+            }
+        )
+
+
+class StoppingRule(ABC):
+    """Follows a run and tells when its gates are decided.
+
+    Records may arrive in any order: what is decided hangs on the planned order alone. Gates on
+    counts (no answer, cost) never keep a run going; they are judged on what was asked. A case
+    whose record never comes is not asked, which is not "no answer".
+    """
+
+    name: RuleName
+
+    def __init__(
+        self,
+        gates: Sequence[str | Gate],
+        planned: Iterable[Any],
+        *,
+        baseline: Iterable[Any] | None = None,
+        seed: int = 0,
+        level: float = 0.95,
+        benchmarks: Mapping[str, Sequence[str]] | None = None,
+        clusters: Clusters | None = None,
+        answers: Callable[[Any], Hashable | None] | None = None,
+        baseline_answers: Mapping[Key, Hashable] | None = None,
+    ) -> None:
+        """Prepare for the planned cases of one model.
+
+        `benchmarks` names the datasets of each benchmark, by default what the cases say where
+        they have a `benchmark`. `answers`
+        gives a record's answer text or a mark of it (by default its `raw`). Raises
+        `SettingsError` for a gate that needs a baseline, or that no planned case belongs to.
+        """
+        self.gates = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
+        self.alpha = 1 - level
+        cases = list(planned)
+        self.board = Board.of(_key(case) for case in cases)
+        self.ranks = ranks(self.board.places, self.name, seed)
+        self.asked = 0
+        self._answer = answers or _raw
+        self._clusters = clusters
+        self._benchmarks = _benchmarks(cases) if benchmarks is None else benchmarks
+        self._old: Sides | None = None
+        if baseline is not None:
+            old = read_side(baseline, baseline_answers)
+            self._old = Sides(
+                {
+                    name: align(old.datasets[name], side.examples, side.configurations)
+                    for name, side in self.board.sides.items()
+                    if name in old.datasets
+                }
+            )
+        self._results: dict[int, GateResult] = {}
+        everything = self.scopes(Sides(self.board.sides))
+        for gate in self.gates:
+            if gate.baseline and baseline is None and not gate.counted:
+                raise SettingsError(f"gate {gate.text!r} compares with a baseline; name one")
+            if not gate.counted and not everything.datasets(gate):
+                raise SettingsError(f"gate {gate.text!r}: {everything.unknown(gate)}")
+
+    @property
+    def planned(self) -> int:
+        """How many cases are planned."""
+        return len(self.board.places)
+
+    @property
+    def decided(self) -> dict[str, State]:
+        """The state of each gate that is decided, by its text; counts are never among them."""
+        return {self.gates[place].text: found.state for place, found in self._results.items()}
+
+    @property
+    def all_decided(self) -> bool:
+        """Whether there is nothing left to ask for: every gate judged by an interval is decided."""
+        needed = [place for place, gate in enumerate(self.gates) if not gate.counted]
+        return bool(needed) and all(place in self._results for place in needed)
+
+    def feed(self, record: Any) -> None:
+        """Take a record of the run; others' and repeated ones are ignored."""
+        place = self.board.fill(record, self._answer(record))
+        if place is not None:
+            self.asked += 1
+            self._advance(*place)
+
+    def results(
+        self,
+        run: Mapping[str, Any] | None = None,
+        baseline_run: Mapping[str, Any] | None = None,
+    ) -> list[GateResult]:
+        """Return the judgement of all gates, in order, valid although the run may have stopped.
+
+        A gate that is not decided although planned cases are missing stays undecided.
+        """
+        known = self.scopes(self.board.seen())
+        finished = self.asked == self.planned
+        results = []
+        for place, gate in enumerate(self.gates):
+            if gate.measure == "cost":
+                results.append(judge_cost(gate, run, baseline_run))
+            elif gate.counted:
+                results.append(judge_one(gate, known, self.alpha / 2))
+            elif place in self._results:
+                results.append(self._results[place])
+            else:
+                result = self.final(place, known)
+                if not finished:
+                    reason = "the run ended before all planned cases were asked, and undecided"
+                    result = replace(result, state="undecided", reason=reason)
+                results.append(result)
+        return results
+
+    def summary(self) -> str:
+        """Return in one sentence what stopping saved in calls."""
+        if self.asked >= self.planned or not self.all_decided:
+            return f"All gates needed the {self.planned} planned cases."
+        saved = self.planned - self.asked
+        return (
+            f"All gates were decided after {self.asked} of {self.planned} planned cases: {saved} "
+            f"({100 * saved / self.planned:.1f} %) were not asked, which is not the same as "
+            f"no answer."
+        )
+
+    @abstractmethod
+    def _advance(self, dataset: str, row: int, column: int) -> None:
+        """See what a new cell decides."""
+
+    @abstractmethod
+    def final(self, place: int, known: Scopes) -> GateResult:
+        """Return the last judgement of a gate that is still open."""
+
+    def scopes(self, new: Sides) -> Scopes:
+        """Return what is seen of the run beside the baseline."""
+        return Scopes(new, self._old, self._benchmarks, self._clusters or {})
+
+    def datasets(self, gate: Gate) -> list[str]:
+        """Return the names of the datasets a gate is about, asked or not."""
+        return self.scopes(Sides(self.board.sides)).datasets(gate)
+
+    def open(self) -> list[int]:
+        """Return the places of the gates still to be decided by an interval."""
+        return [
+            place
+            for place, gate in enumerate(self.gates)
+            if not gate.counted and place not in self._results
+        ]
+
+    def family(self) -> int:
+        """Return the size of the family for Holm: all gates but those that failed already."""
+        total = sum(not gate.counted for gate in self.gates)
+        return total - sum(found.state == "fails" for found in self._results.values())
+
+    def look(self, places: Sequence[int], known: Scopes, tails: Sequence[float]) -> list[Judged]:
+        """Judge some gates on what is known, corrected for the whole family."""
+        judged = [
+            Judged(self.gates[place], judge_one(self.gates[place], known, tail), tail)
+            for place, tail in zip(places, tails, strict=True)
+        ]
+        return correct(judged, max(tails), size=self.family()) if judged else []
+
+    def settle(self, place: int, result: GateResult, note: str) -> None:
+        """Keep a decision; it is never taken back."""
+        self._results[place] = replace(result, notes=(*result.notes, note))
+
+
+def _benchmarks(cases: Iterable[Any]) -> dict[str, list[str]]:
+    found: dict[str, set[str]] = {}
+    for case in cases:
+        name = getattr(case, "benchmark", None)
+        if name:
+            found.setdefault(name, set()).add(case.dataset)
+    return {name: sorted(found[name]) for name in sorted(found)}
+
+
+def _raw(record: Any) -> Hashable | None:
+    found: Hashable | None = getter(record)("raw")
+    return found

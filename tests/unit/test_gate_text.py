@@ -1,0 +1,50 @@
+"""The table of gates in a terminal."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_tablebench.reports.gate_text import gate_lines
+from pytest_tablebench.results.gates import GateResult, judge_gates
+from tests.support.run_folders import GRID, record
+
+
+def cases(*rows):
+    return [
+        record(f"e{n}", *configuration, score)
+        for n, row in enumerate(rows)
+        for configuration, score in zip(GRID, row, strict=True)
+    ]
+
+
+def columns(line):
+    return re.split(r"\s{2,}", line.strip())
+
+
+def test_each_gate_has_a_row_a_reason_and_all_have_a_verdict():
+    records = cases([1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 1, None])
+    gates = ["toy.performance >= 0.5", "all.no_answer <= 0.05"]
+    lines = gate_lines(judge_gates(records, gates))
+    assert columns(lines[0])[:3] == ["gate", "state", "estimate"]
+    first, second = columns(lines[1]), columns(lines[2])
+    assert first[:3] == ["toy.performance >= 0.5", "undecided", "0.6667"]
+    assert first[4:] == ["0.5000", "example Clopper-Pearson", "3", "0"]
+    # One of twelve: judged on the count, with the exact interval beside it.
+    assert second[:3] == ["all.no_answer <= 0.05", "fails", "0.0833"]
+    assert second[3:] == ["0.0021 to 0.3848", "0.0500", "count", "12 cases", "-"]
+    assert lines[3].startswith("  toy.performance >= 0.5: ")
+    assert lines[-1] == "1 of 2 gates fails; 1 is undecided."
+
+
+def test_differences_to_a_baseline_show_their_sign():
+    before, after = cases([1, 0, 0, 0], [0] * 4), cases([1, 1, 0, 0], [0, 0, 0, 1])
+    [result] = judge_gates(after, ["toy.performance >= baseline - 0.05"], before)
+    row = columns(gate_lines([result])[1])
+    assert (row[2], row[4]) == ("+0.2500", "-0.0500")
+
+
+def test_what_is_not_known_is_a_dash_and_text_is_harmless():
+    result = GateResult(gate="\x1b[2Jx", estimate=None, bound=0.5, reason="a\nb\u202e")
+    lines = gate_lines([result])
+    assert columns(lines[1])[1:5] == ["undecided", "-", "-", "0.5000"]
+    assert all(line.isprintable() for line in lines)

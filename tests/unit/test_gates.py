@@ -1,0 +1,403 @@
+"""Gates judged: expectations worked out by hand from the rules of the specification."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.results import Cell
+from pytest_tablebench.results.gates import (
+    exit_code,
+    judge_gates,
+    mcnemar,
+    paired_difference,
+    sign_flip,
+    sign_test,
+    verdict_line,
+)
+from pytest_tablebench.results.gates._intervals import (
+    Moments,
+    failure_tail,
+    level_bounds,
+    moments,
+    paired_bounds,
+)
+
+
+def cell(example, score, *, dataset="d", cell="s/p", raw=None, **more):
+    serializer, _, perturbation = cell.partition("/")
+    return {
+        "dataset": dataset,
+        "example_id": str(example),
+        "serializer": serializer,
+        "perturbation": perturbation,
+        "score": score,
+        "passed": None if score is None else score >= 0.5,
+        "raw": raw,
+        **more,
+    }
+
+
+def rows(scores, **more):
+    return [cell(number, score, **more) for number, score in enumerate(scores)]
+
+
+def judge(gate, records, baseline=None, **options):
+    (result,) = judge_gates(records, [gate], baseline, **options)
+    return result
+
+
+def test_the_mean_is_over_examples_not_cases():
+    records = [cell(0, 1.0), cell(0, 1.0, cell="t/p"), cell(0, 1.0, cell="u/p"), cell(1, 0.0)]
+    result = judge("d.performance >= 0.5", records)
+    assert result.estimate == 0.5
+    assert result.n_examples == 2
+    assert result.state_point == "holds"
+
+
+def test_a_filter_takes_a_serializer_a_perturbation_or_both():
+    records = [
+        cell(example, score, cell=name)
+        for example in (0, 1)
+        for name, score in (("a/x", 0.1), ("a/y", 0.2), ("b/x", 0.4), ("b/y", 0.8))
+    ]
+    for name, mean in {"[a]": 0.15, "[x]": 0.25, "[b][y]": 0.8, "[y][b]": 0.8}.items():
+        assert judge(f"d{name}.performance >= 0", records).estimate == pytest.approx(mean)
+
+
+def test_zero_variance_reaches_as_far_as_unseen_examples_may():
+    result = judge("d.performance >= 0.5", rows([0.75] * 12))
+    # u = 1 - .025^(1/12) = .265 (specification, section 2.1).
+    assert result.interval == pytest.approx((0.75 - 0.2647, 1.0), abs=1e-3)
+    assert (result.se, result.df, result.method) == (0.0, None, "zero variance")
+
+
+def test_paired_by_hand():
+    # d = .1, .2, .3: mean .2, s = .1, t_.975 with 2 df = 4.3027, half = .2484.
+    new, old = rows([0.5, 0.6, 0.7]), rows([0.4, 0.4, 0.4])
+    result = judge("d.performance >= baseline - 0.05", new, old)
+    assert result.estimate == pytest.approx(0.2)
+    assert result.interval == pytest.approx((0.2 - 0.24841, 0.2 + 0.24841), abs=1e-4)
+    assert (result.method, result.df, result.state) == ("t", pytest.approx(2), "holds")
+    interval = paired_difference([0.1, 0.2, 0.3])
+    assert (interval.low, interval.high) == pytest.approx(result.interval)
+
+
+def test_stratified_by_hand():
+    # Means .5 and .2; v = .01/2 and .04/2... each of two examples, df by Welch.
+    found = paired_difference([[0.4, 0.6], [0.0, 0.4]])
+    first, second = 0.02 / 2, 0.08 / 2
+    assert found.estimate == pytest.approx(0.35)
+    assert found.se == pytest.approx(math.sqrt(first + second) / 2)
+    assert found.df == pytest.approx((first + second) ** 2 / (first**2 + second**2))
+    assert found.n == 4
+
+
+def test_clusters_are_tables_where_the_dataset_says_so():
+    # Two tables of two equal examples each: as two examples, not four.
+    values = [0.2, 0.2, 0.6, 0.6]
+    alone, shared = moments([values]), moments([values], [["a", "a", "b", "b"]])
+    # G/(G-1) * ((-.4)^2 + .4^2) / 4^2 = 2 * .32 / 16.
+    assert shared.variance == pytest.approx(0.04)
+    assert (shared.df, shared.size, shared.n) == (1, 2, 4)
+    assert alone.variance == pytest.approx(0.16 / 3 / 4)
+    same = moments([values], [["a", "b", "c", "d"]])
+    assert same == alone
+    records, tables = rows(values), {"d": {"0": "a", "1": "a", "2": "b", "3": "b"}}
+    assert judge("d.performance >= 0", records, clusters=tables).se == pytest.approx(0.2)
+    assert judge("d.performance >= 0", records).se < 0.12
+    one = judge("d.performance >= 0", records, clusters={"d": dict.fromkeys("0123", "t")})
+    assert (one.state, one.interval) == ("undecided", None)
+
+
+@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize(
+    ("found", "bound"),
+    [
+        (Moments(0.6, 0.01, 20.0, 21, 21), 0.85),  # effective
+        (Moments(0.95, 0.0004, 19.0, 20, 20), 0.99),  # by examples
+        (Moments(0.5, 0.0, None, 12, 12), 0.6),  # all equal
+    ],
+)
+def test_p_is_the_tail_at_which_the_end_meets_the_bound(found, bound, above):
+    if not above:
+        mean = 1 - found.mean
+        found, bound = Moments(mean, found.variance, found.df, found.size, found.n), 1 - bound
+    tail = failure_tail(found, bound, above=above, paired=False)
+    assert 0 < tail < 0.5
+    end = level_bounds(found, tail)[1 if above else 0]
+    assert end == pytest.approx(bound, abs=1e-9)
+    # The estimate itself keeps the bound on the other side of it.
+    assert failure_tail(found, bound, above=not above, paired=False) == 1.0
+
+
+def test_p_of_a_paired_difference():
+    found = moments([[0.1, -0.2, -0.3, 0.05]])
+    tail = failure_tail(found, 0.1, above=True, paired=True)
+    assert paired_bounds(found, tail)[1] == pytest.approx(0.1)
+    assert failure_tail(found, 0.1, above=False, paired=True) == pytest.approx(1 - tail)
+
+
+def test_only_cells_answered_on_both_sides_are_compared():
+    new = [*rows([0.5, None, 0.5, 0.7]), cell(4, 0.9), cell(0, 1.0, cell="t/p")]
+    old = [*rows([0.4, 0.4, None, 0.5]), cell(9, 0.1)]
+    result = judge("d.performance >= baseline", new, old)
+    assert result.estimate == pytest.approx(0.15)
+    assert (result.n_examples, result.n_left_out) == (2, 3)
+    assert (result.n_left_out_baseline, result.n_not_asked) == (2, 1)
+    assert result.no_answer == pytest.approx(1 / 6)
+    assert result.baseline_no_answer == pytest.approx(1 / 5)
+    assert any("not asked" in note for note in result.notes)
+
+
+def test_identical_answers_hold_without_a_margin():
+    scores = [0.2, 0.4, 0.9]
+    new, old = (
+        [cell(number, score, raw=f"text {number}") for number, score in enumerate(scores)]
+        for _ in range(2)
+    )
+    result = judge("d.performance >= baseline", new, old)
+    assert (result.state, result.method, result.identical) == ("holds", "identical answers", True)
+    assert result.interval == (0.0, 0.0)
+    assert "identical answers" in result.reason
+    assert judge("d.performance >= baseline + 1 %", new, old).state == "fails"
+    # The same scores from other words, or unknown words, are no such proof.
+    old[1]["raw"] = "other"
+    assert judge("d.performance >= baseline", new, old).state == "undecided"
+    for row in [*new, *old]:
+        row["raw"] = None
+    assert judge("d.performance >= baseline", new, old).state == "undecided"
+    marks = {("d", str(number), "s", "p"): number for number in range(3)}
+    options = {"answers": marks, "baseline_answers": dict(marks)}
+    assert judge("d.performance >= baseline", new, old, **options).state == "holds"
+
+
+def test_cells_have_no_answers_and_are_judged_on_scores():
+    cells = [Cell("b", "d", str(n), "s", "p", 0.5, True, None) for n in range(8)]
+    result = judge("b.performance >= baseline", cells, cells)
+    assert (result.state, result.identical) == ("undecided", False)
+    assert any("margin" in note for note in result.notes)
+
+
+def grid(examples, *, missing=()):
+    return [
+        cell(number, None if (number, name) in missing else score, cell=name)
+        for number in range(examples)
+        for name, score in (("a/x", 0.25), ("b/x", 0.75))
+    ]
+
+
+def test_robustness_counts_complete_examples_only():
+    result = judge("d.robustness >= 0.1", grid(10, missing={(0, "a/x"), (1, "b/x")}))
+    assert result.estimate == pytest.approx(0.5)
+    assert (result.n_examples, result.n_left_out, result.state) == (8, 2, "holds")
+    # Worst: the two incomplete ones range over 0..1; best: what is there has no range.
+    assert result.worst_case == pytest.approx(((8 * 0.5) / 10, (8 * 0.5 + 2) / 10))
+    result = judge("d.robustness >= 0.1", grid(10, missing={(n, "a/x") for n in range(3)}))
+    assert result.state == "undecided"
+    assert result.state_point == "holds"
+    assert result.reason == "more than 20 % of the examples have an incomplete grid"
+
+
+def test_robustness_needs_two_configurations_and_equal_grids():
+    one = [row for row in grid(10) if row["serializer"] == "a"]
+    result = judge("d.robustness >= 0.9", one)
+    assert (result.estimate, result.state) == (1.0, "undecided")
+    assert "one configuration" in result.reason
+    result = judge("d.robustness >= baseline - 0.5", grid(10), one)
+    assert result.state == "undecided"
+    assert "different configurations" in result.reason
+
+
+def test_no_answer_is_a_count():
+    records = rows([1.0] * 98 + [None] * 2)
+    result = judge("all.no_answer <= 2 %", records)
+    assert (result.state, result.method, result.interval) == ("holds", "count", None)
+    assert (result.n_cases, result.n_no_answer) == (100, 2)
+    assert judge("all.no_answer <= 0.019", records).state == "fails"
+    against = judge("all.no_answer <= baseline + 1 %", records, rows([1.0] * 99 + [None]))
+    assert (against.estimate, against.state) == (pytest.approx(0.01), "holds")
+
+
+def test_failures_in_bursts_widen_the_interval_over_examples():
+    names = [f"s{number}/p" for number in range(10)]
+    records = [
+        cell(example, None if example < 5 else 1.0, cell=name)
+        for example in range(20)
+        for name in names
+    ]
+    result = judge("all.no_answer <= 0.5", records)
+    assert result.estimate == 0.25
+    exact, effective = result.clopper_pearson, result.effective_interval
+    assert effective[0] < exact[0] < 0.25 < exact[1] < effective[1]
+
+
+@pytest.mark.parametrize(
+    ("run", "state"),
+    [
+        ({"cost_usd": 19.99}, "holds"),
+        ({"cost_usd": 20.01}, "fails"),
+        ({"cost_usd": None, "calls_paid": 10}, "undecided"),
+        ({"cost_usd": None, "calls_paid": 0}, "holds"),
+        (None, "undecided"),
+    ],
+)
+def test_cost_is_what_the_run_says(run, state):
+    result = judge("run.cost <= 20", rows([1.0]), run=run)
+    assert result.state == result.state_point == state
+    assert result.reason
+
+
+def test_cost_against_the_baseline():
+    result = judge(
+        "run.cost <= baseline + 1", rows([1.0]), run={"cost_usd": 5.0}, baseline_run={"cost_usd": 3}
+    )
+    assert (result.estimate, result.state) == (2.0, "fails")
+
+
+def test_holm_takes_back_what_fails_only_alone():
+    # Differences whose t gives a one-sided p of about .017: fails alone, not as one of two.
+    values = [-0.1 + 0.165 * math.sin(number * 2.4) for number in range(10)]
+    old = [*rows([0.5] * 10), *rows([0.5] * 10, dataset="e")]
+    new = [*rows([0.5 + value for value in values]), *rows([0.5] * 9 + [0.4], dataset="e")]
+    gates = ["d.performance >= baseline", "e.performance >= baseline"]
+    alone = judge(gates[0], new, old)
+    assert alone.state == "fails"
+    assert 0.0125 < alone.p < 0.025
+    both = judge_gates(new, gates, old)
+    assert [result.state for result in both] == ["undecided", "undecided"]
+    assert both[0].holm_marked
+    assert not both[1].holm_marked
+    assert "Holm" in both[0].reason
+    plain = judge_gates(new, gates, old, correction="none")
+    assert plain[0].state == "fails"
+    # Counts stay outside the family.
+    counted = judge_gates(new, [gates[0], "all.no_answer <= 0"], old)
+    assert counted[0].state == "fails"
+
+
+def test_point_judges_the_estimate():
+    results = judge_gates(
+        rows([0.4, 0.6, 0.9]), ["d.performance >= 0.6", "d.performance >= 0.7"], point=True
+    )
+    assert [result.state for result in results] == ["holds", "fails"]
+    assert all("estimate alone" in result.reason for result in results)
+    nothing = judge("d.performance >= 0.5", rows([None]), point=True)
+    assert (nothing.state, nothing.estimate) == ("undecided", None)
+
+
+def test_float_noise_decides_nothing():
+    # The mean of ten times .1 + .2 is not .3 in floats.
+    result = judge("d.performance >= 0.3", rows([0.1 + 0.2] * 3 + [0.3]), point=True)
+    assert result.state == "holds"
+    assert judge("d.performance <= 0.3", rows([0.1 + 0.2] * 3), point=True).state == "holds"
+
+
+TWO = rows([0.5] * 3) + rows([1.0], dataset="e")
+
+
+@pytest.mark.parametrize(
+    ("gate", "records", "baseline", "words"),
+    [
+        ("d.performance >= 0.1", rows([0.5]), None, "fewer than two examples"),
+        ("d.performance >= 0.1", rows([None, None]), None, "fewer than two examples"),
+        ("all.performance >= 0", TWO, None, "fewer than two usable examples in e"),
+        ("dd.performance >= 0", rows([0.5] * 3), None, "did you mean 'd'"),
+        ("d[nope].performance >= 0", rows([0.5] * 3), None, "no case of this scope"),
+        ("d.performance >= baseline", TWO, rows([1.0], dataset="e"), "the baseline has no case"),
+    ],
+)
+def test_what_cannot_be_told_is_undecided_with_a_reason(gate, records, baseline, words):
+    result = judge(gate, records, baseline)
+    assert (result.state, result.interval) == ("undecided", None)
+    assert words in result.reason
+    assert exit_code([result]) == 11
+
+
+def test_a_benchmark_named_with_a_dataset_that_did_not_run_is_undecided():
+    result = judge("torr.performance >= 0", rows([0.5] * 9), benchmarks={"torr": ["d", "e"]})
+    assert (result.state, result.reason) == ("undecided", "no case of e was asked")
+
+
+def test_benchmarks_are_those_of_the_records():
+    records = rows([0.2] * 4, benchmark="b") + rows([0.6] * 4, dataset="e", benchmark="b")
+    assert judge("b.performance >= 0", records).estimate == pytest.approx(0.4)
+
+
+def test_wrong_use_is_refused():
+    with pytest.raises(SettingsError, match="--bench-baseline"):
+        judge("d.performance >= baseline", rows([0.5]))
+    with pytest.raises(SettingsError, match="--bench-baseline"):
+        judge("run.cost <= baseline", rows([0.5]), run={"cost_usd": 1})
+    with pytest.raises(DataError, match="d/0/s/p occurs 2 times"):
+        judge("d.performance >= 0", rows([0.5]) * 2)
+    with pytest.raises(DataError, match="not from 0 to 1"):
+        judge("d.performance >= 0", rows([1.5]))
+    with pytest.raises(SettingsError, match="level"):
+        judge("d.performance >= 0", rows([0.5]), level=95)
+    with pytest.raises(SettingsError, match="correction"):
+        judge("d.performance >= 0", rows([0.5]), correction="bonferroni")
+
+
+def results_of(*states):
+    records = rows([0.5] * 50)
+    gates = {"holds": "d.performance >= 0.1", "fails": "d.performance >= 0.9",
+             "undecided": "d.performance >= 0.5"}  # fmt: skip
+    return judge_gates(records, [gates[state] for state in states])
+
+
+@pytest.mark.parametrize(
+    ("states", "code", "line"),
+    [
+        ([], 0, "No gate was asked for."),
+        (["holds"], 0, "The gate holds."),
+        (["holds", "holds"], 0, "All 2 gates hold."),
+        (["fails"], 10, "The gate fails."),
+        (["undecided"], 11, "The gate is undecided."),
+        (["holds", "undecided"], 11, "1 of 2 gates is undecided; none fails."),
+        (["undecided", "fails", "holds"], 10, "1 of 3 gates fails; 1 is undecided."),
+        (["fails", "fails"], 10, "2 of 2 gates fail."),
+    ],
+)
+def test_exit_code_and_verdict(states, code, line):
+    results = results_of(*states)
+    assert [result.state for result in results] == states
+    assert exit_code(results) == code
+    assert verdict_line(results) == line
+
+
+def test_sign_flip_and_sign_test():
+    assert sign_flip([]) == sign_flip([0.0] * 5) == sign_test([0.0]) == 1.0
+    # All ten of one sign: 2 of 1,024 sign patterns reach the sum.
+    assert sign_flip([0.1] * 10) == pytest.approx(2 / 1024, abs=0.002)
+    assert sign_test([0.1] * 10) == pytest.approx(2 / 1024)
+    assert sign_flip([0.1] * 10, seed=1) == sign_flip([0.1] * 10, seed=1)
+    # Sums equal but for float noise are ties: with + - pairs nothing is extreme.
+    assert sign_flip([0.1, -0.1]) == 1.0
+    assert mcnemar(0, 0) == 1.0
+    assert mcnemar(0, 5) == pytest.approx(2 / 32)
+
+
+unit = st.floats(0, 1, allow_nan=False)
+
+
+@given(st.lists(st.tuples(unit, unit), min_size=2, max_size=12))
+def test_the_estimate_lies_in_its_interval_and_order_leaves_no_trace(pairs):
+    new = rows([pair[0] for pair in pairs])
+    old = rows([pair[1] for pair in pairs])
+    for gate, base in (("d.performance >= 0.5", None), ("d.performance >= baseline", old)):
+        result = judge(gate, new, base)
+        low, high = result.interval
+        assert low - 1e-9 <= result.estimate <= high + 1e-9
+        assert judge(gate, new[::-1], base and base[::-1]) == result
+
+
+@given(st.lists(unit, min_size=2, max_size=12), unit)
+def test_at_most_mirrors_at_least(scores, bound):
+    least = judge(f"d.performance >= {bound:.6f}", rows(scores))
+    flipped = [1 - score for score in scores]
+    most = judge(f"d.performance <= {1 - round(bound, 6):.6f}", rows(flipped))
+    assert most.interval == pytest.approx((1 - least.interval[1], 1 - least.interval[0]), abs=1e-6)
+    assert most.p == pytest.approx(least.p, abs=1e-6)

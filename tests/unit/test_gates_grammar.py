@@ -1,0 +1,141 @@
+"""Gates as text."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench import SettingsError
+from pytest_tablebench.results.gates import MEASURES, check_gates, parse_gate
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("torr.performance >= 0.45", ("torr", (), "performance", True, 0.45, False)),
+        ("finqa.pass_rate >= 0.35", ("finqa", (), "pass_rate", True, 0.35, False)),
+        ("all.no_answer <= 0.01", ("all", (), "no_answer", False, 0.01, False)),
+        ("all.no_answer<=1%", ("all", (), "no_answer", False, 0.01, False)),
+        ("w[html].performance >= 0.8", ("w", ("html",), "performance", True, 0.8, False)),
+        ("d[b][a].performance >= .8", ("d", ("a", "b"), "performance", True, 0.8, False)),
+        ("t.performance >= baseline - 0.05", ("t", (), "performance", True, -0.05, True)),
+        ("t.robustness >= baseline + 1 %", ("t", (), "robustness", True, 0.01, True)),
+        ("  t . performance  >=  baseline ", ("t", (), "performance", True, 0.0, True)),
+        ("t.performance >= baseline-5%", ("t", (), "performance", True, -0.05, True)),
+        ("run.cost <= 20", ("run", (), "cost", False, 20.0, False)),
+        ("run.cost <= baseline + 2.50", ("run", (), "cost", False, 2.5, True)),
+        ("my.data-set.pass_rate >= 1", ("my.data-set", (), "pass_rate", True, 1.0, False)),
+        ("d[j[x=[2]]].pass_rate >= 0", ("d", ("j[x=[2]]",), "pass_rate", True, 0.0, False)),
+    ],
+)
+def test_a_gate_is_read(text, expected):
+    gate = parse_gate(text)
+    *names, bound, baseline = expected
+    assert [gate.scope, gate.filters, gate.measure, gate.at_least] == names
+    assert gate.baseline is baseline
+    assert gate.bound == pytest.approx(bound, abs=1e-12)
+    assert str(gate) == gate.text == " ".join(text.split())
+
+
+def test_the_way_of_writing_makes_no_other_gate():
+    assert parse_gate("all.no_answer<=1%") == parse_gate("all.no_answer <= 0.01")
+    assert parse_gate("d[a][b].pass_rate >= 1") == parse_gate("d[b][a].pass_rate >= 100 %")
+    assert parse_gate("d.pass_rate >= .5") != parse_gate("d.pass_rate <= .5")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "a gate is empty"),
+        ("torr.performance", "character 17: `>=` or `<=` and a bound are missing"),
+        ("torr.performance > 0.5", "character 18: a gate compares with `>=` or `<=`"),
+        ("torr.performance == 0.5", "character 18: a gate compares"),
+        ("torr.performance >=", "the bound is a number"),
+        ("torr.performance >= high", "the bound is a number"),
+        ("torr.performance >= 45", "a share from 0 to 1; write 45 % or 0.45"),
+        ("torr.performance >= -0.1", "a share from 0 to 1"),
+        ("torr.performance >= baseline - 5", "a share from 0 to 1"),
+        ("torr.performance >= baseline 0.5", "the bound is a number"),
+        ("torr.performance >= baseline -", "the bound is a number"),
+        ("torr.performance >= 1e-1", "the bound is a number"),
+        ("torr.performance >= nan", "the bound is a number"),
+        ("torr.performance >= ٣", "the bound is a number"),
+        ("performance >= 0.5", "`.` and a measure are missing: performance, robustness"),
+        (".performance >= 0.5", "the scope is missing"),
+        ("torr.perfomance >= 0.5", "unknown measure 'perfomance'; did you mean 'performance'"),
+        ("torr.cost <= 5", "`run.cost <= 20`"),
+        ("run.performance >= 0.5", "`run.cost <= 20`"),
+        ("run[html].cost <= 5", "has no serializer"),
+        ("run.cost <= -1", "in dollars"),
+        ("d[html.performance >= 0.5", "a bracket does not pair"),
+        ("d]html[.performance >= 0.5", "a bracket does not pair"),
+        ("d[html]x.performance >= 0.5", "a bracket does not pair"),
+        ("d[].performance >= 0.5", "brackets hold a serializer"),
+        ("d[a][b][c].performance >= 0.5", "brackets hold a serializer"),
+    ],
+)
+def test_a_wrong_gate_is_named_with_the_place(text, message):
+    with pytest.raises(SettingsError) as caught:
+        parse_gate(text)
+    assert message in str(caught.value)
+    assert not text or text in str(caught.value)
+
+
+@given(st.text(alphabet="abz.[]<>=+-0123456789% \u202ebaseline", max_size=60))
+def test_any_text_is_a_gate_or_a_settings_error(text):
+    try:
+        gate = parse_gate(text)
+    except SettingsError:
+        return
+    assert gate.measure in MEASURES
+    assert parse_gate(gate.text) == gate
+
+
+def test_hostile_text_costs_nothing_and_shows_as_text():
+    start = time.process_time()
+    for text in (
+        "[" * 50_000,
+        "d.performance >= " + "1" * 50_000,
+        "d.performance >=" + " " * 50_000,
+    ):
+        with pytest.raises(SettingsError) as caught:
+            parse_gate(text)
+        assert len(str(caught.value)) < 400
+    assert time.process_time() - start < 2
+    with pytest.raises(SettingsError, match=r"x1b\[31m") as caught:
+        parse_gate("\x1b[31md.performance >= 1")
+    assert "\x1b" not in str(caught.value)
+
+
+def check(text):
+    check_gates(
+        [parse_gate(text)],
+        datasets=["finqa", "wikitq"],
+        benchmarks=["torr"],
+        serializers=["html", "csv"],
+        perturbations=["none", "transpose"],
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["all.performance >= 0", "torr.performance >= 0", "wikitq[html].performance >= 0",
+     "wikitq[transpose][csv].pass_rate >= 0", "run.cost <= 1"],
+)  # fmt: skip
+def test_known_names_pass(text):
+    check(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("wikitqq.performance >= 0", "unknown scope 'wikitqq'; did you mean 'wikitq'"),
+        ("wikitq[htm].performance >= 0", "unknown serializer or perturbation 'htm'; did you mean"),
+        ("wikitq[html][csv].performance >= 0", "one serializer and one perturbation"),
+    ],
+)
+def test_unknown_names_are_refused(text, message):
+    with pytest.raises(SettingsError, match="gate ") as caught:
+        check(text)
+    assert message in str(caught.value)

@@ -1,0 +1,100 @@
+"""What a gate can see before anything is asked."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_tablebench.results.gates import assumed_sd, plan_gates, power, smallest_drop
+from tests.support.gate_worlds import as_records, cases_of
+
+
+def test_the_table_of_the_specification():
+    for s_d, n, points in ((0.17, 12, 15.1), (0.25, 50, 10.1), (0.37, 200, 7.4), (0.49, 1000, 4.3)):
+        assert 100 * smallest_drop(n, s_d) == pytest.approx(points, abs=0.06)
+    assert smallest_drop(1, 0.3) == math.inf
+    assert power(1, 0.3, 0.5) == 0.0
+
+
+def test_the_smallest_drop_is_seen_with_80_percent():
+    # Not exactly: the formula shifts a central t, the power is of the noncentral one.
+    assert power(50, 0.36, smallest_drop(50, 0.36)) == pytest.approx(0.80, abs=0.01)
+
+
+def test_assumed_spreads_of_the_specification():
+    assert assumed_sd(35) == pytest.approx(0.36, abs=0.005)
+    assert assumed_sd(1) == pytest.approx(0.61, abs=0.005)
+    seen = [assumed_sd(35, variance=0.24, correlation=icc) for icc in (0.2, 0.5, 0.8)]
+    assert seen == pytest.approx([0.24, 0.36, 0.44], abs=0.01)
+    # Infinitely many configurations instead of 35 would lower it by 3 %.
+    assert 1 - assumed_sd(10**9) / assumed_sd(35) == pytest.approx(0.03, abs=0.005)
+
+
+def plan(gate, planned, *history, **options):
+    (found,) = plan_gates([gate], planned, history or None, **options)
+    return found
+
+
+def test_without_history_the_spread_is_assumed_and_marked():
+    found = plan("d.performance >= baseline - 0.05", cases_of(200))
+    assert (found.n_examples, found.configurations, found.assumed) == (200, 35, True)
+    assert found.smallest_drop == pytest.approx(smallest_drop(200, assumed_sd(35)))
+    assert "7.2" in found.text
+    assert "assumed" in found.text
+    one = plan("d.performance >= baseline", cases_of(200, 1))
+    assert one.smallest_drop == pytest.approx(smallest_drop(200, assumed_sd(1)))
+
+
+def test_two_runs_tell_the_spread():
+    import numpy as np
+
+    differences = np.array([0.1, -0.1, 0.3, -0.3, 0.0])
+    new, old = (0.5 + differences / 2)[:, None], (0.5 - differences / 2)[:, None]
+    found = plan("d.performance >= baseline", cases_of(100, 1), as_records(new), as_records(old))
+    s_d = math.sqrt((0.01 + 0.01 + 0.09 + 0.09) / 4)
+    assert found.s_d == pytest.approx(s_d)
+    assert found.smallest_drop == pytest.approx(smallest_drop(100, s_d))
+    assert not found.assumed
+    # A dataset the two runs lack gets the spread of those they have.
+    planned = cases_of(100, 1) + cases_of(100, 1, "e")
+    wider = plan("all.performance >= baseline", planned, as_records(new), as_records(old))
+    assert wider.smallest_drop == pytest.approx(smallest_drop(200, s_d), rel=0.01)
+    elsewhere = plan(
+        "e.performance >= baseline",
+        cases_of(100, 1, "e"),
+        as_records(new),
+        as_records(old),
+    )
+    assert elsewhere.assumed
+
+
+def test_a_benchmark_adds_up_the_errors_of_its_datasets():
+    planned = cases_of(100, dataset="d") + cases_of(100, dataset="e")
+    both = plan("b.performance >= baseline", planned, benchmarks={"b": ["d", "e"]})
+    # The mean of two independent means with the same error: as one of 200 examples.
+    assert both.smallest_drop == pytest.approx(smallest_drop(200, assumed_sd(35)), rel=0.01)
+    assert both.n_examples == 200
+
+
+@pytest.mark.parametrize(
+    ("gate", "planned", "words"),
+    [
+        ("all.no_answer <= 0.01", cases_of(20), "a count"),
+        ("run.cost <= 5", cases_of(20), "a count"),
+        ("d.robustness >= baseline", cases_of(20), "after two runs"),
+        ("d.performance >= 0.5", cases_of(1), "fewer than two examples"),
+        ("x.performance >= 0.5", cases_of(20), "unknown scope 'x'"),
+    ],
+)
+def test_what_has_no_smallest_drop_says_why(gate, planned, words):
+    found = plan(gate, planned)
+    assert found.smallest_drop is None
+    assert words in found.text
+
+
+def test_plain_cases_will_do():
+    case = {"example_id": "e", "serializer": "s", "perturbation": "p"}
+    planned = [
+        SimpleNamespace(dataset="d", **(case | {"example_id": str(number)})) for number in range(5)
+    ]
+    assert plan("d[s].performance >= 0.5", planned).n_examples == 5

@@ -1,0 +1,334 @@
+"""Stopping early: the order of asking, and what a rule makes of records."""
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results.gates import Wealth, judge_gates, make_rule, order
+from pytest_tablebench.results.gates._stopping import ranks
+from pytest_tablebench.results.gates._wealth import betting_interval, decided_among
+from tests.support.gate_worlds import Record, World, as_records, cases_of
+
+
+def key(case):
+    return case.dataset, case.example_id, case.serializer, case.perturbation
+
+
+def both(examples, *, drop=0.0, seed=0, icc=0.5):
+    new, old = World(drop=drop, icc=icc).scores(np.random.default_rng(seed), examples)
+    return as_records(new), as_records(old)
+
+
+def run(name, gates, records, *, shuffle=None, stop=True, **options):
+    """Feed records in the rule's order, or all of them in another one."""
+    rule = make_rule(name, gates, [key_case(record) for record in records], **options)
+    by = {key(record): record for record in records}
+    sequence = order(records, name, options.get("seed", 0))
+    if shuffle is not None:
+        random.Random(shuffle).shuffle(sequence)
+    for case in sequence:
+        rule.feed(by[key(case)])
+        if stop and rule.all_decided:
+            break
+    return rule
+
+
+def key_case(record):
+    return Record(*key(record))
+
+
+CASES = cases_of(6, 10, "d") + cases_of(3, 10, "e")
+
+
+@pytest.mark.parametrize("rule", ["passes", "anytime", "point"])
+def test_the_order_hangs_on_names_and_seed_alone(rule):
+    found = order(CASES, rule)
+    assert Counter(map(key, found)) == Counter(map(key, CASES))
+    shuffled = random.Random(1).sample(CASES, len(CASES))
+    assert order(shuffled, rule) == found
+    assert order(CASES, rule, seed=1) != found
+    # Cases of two models stay side by side.
+    doubled = order([*CASES, *CASES], rule)
+    assert [key(case) for case in doubled[::2]] == [key(case) for case in found]
+
+
+def test_a_pass_asks_every_example_once():
+    found = order(CASES, "passes")
+    for number in range(10):
+        part = found[number * 9 : (number + 1) * 9]
+        assert len({(case.dataset, case.example_id) for case in part}) == 9
+    # Not all examples begin with the same configuration.
+    assert len({(case.serializer, case.perturbation) for case in found[:9]}) > 1
+
+
+def test_examples_are_asked_whole_and_datasets_in_turn():
+    found = order(CASES, "anytime")
+    blocks = [found[start : start + 10] for start in range(0, 90, 10)]
+    assert all(len({key(case)[:2] for case in block}) == 1 for block in blocks)
+    assert [block[0].dataset for block in blocks] == list("dedededdd")
+
+
+def test_single_cases_are_mixed_all_over():
+    found = order(CASES, "point")
+    assert len({case.example_id for case in found[:10]}) > 3
+
+
+def test_an_unknown_rule_is_named():
+    with pytest.raises(SettingsError, match="did you mean 'passes'"):
+        make_rule("passs", ["d.performance >= 0"], CASES)
+    with pytest.raises(SettingsError, match="unknown stopping rule"):
+        ranks([], "later")
+
+
+@pytest.mark.parametrize("name", ["passes", "anytime", "point"])
+def test_a_clear_drop_stops_early_and_stays_decided(name):
+    new, old = both(100, drop=0.3)
+    gate = "d.performance >= baseline - 0.05"
+    rule = run(name, [gate], new, baseline=old)
+    assert rule.decided == {gate: "fails"}
+    assert rule.all_decided
+    assert rule.asked < rule.planned / 2
+    assert "not the same as no answer" in rule.summary()
+    (result,) = rule.results()
+    assert (result.state, result.gate) == ("fails", gate)
+    assert any(note.startswith("Decided") for note in result.notes)
+    # What comes in late (in flight when it was decided) changes nothing.
+    for record in new:
+        rule.feed(record)
+    assert rule.decided == {gate: "fails"}
+    assert rule.results() == [result]
+
+
+@pytest.mark.parametrize("name", ["passes", "anytime", "point"])
+def test_the_order_of_arrival_changes_nothing(name):
+    new, old = both(40, drop=0.2, seed=3)
+    gates = ["d.performance >= baseline", "d.pass_rate >= 0.9", "d.performance >= 0.1"]
+    expected = run(name, gates, new, baseline=old, stop=False).results()
+    assert run(name, gates, new, baseline=old, stop=False, shuffle=1).results() == expected
+    doubled = run(name, gates, [*new], baseline=old, stop=False, shuffle=2)
+    for record in [*new, Record("x", "y", "z", "w", 1.0, True)]:
+        doubled.feed(record)  # again, or not planned
+    assert doubled.results() == expected
+    assert doubled.asked == len(new)
+
+
+def test_without_a_decision_passes_end_with_the_rest_of_the_error():
+    new, old = both(40, seed=1)
+    rule = run("passes", ["d.performance >= baseline"], new, baseline=old)
+    assert rule.asked == rule.planned
+    (result,) = rule.results()
+    assert result.state == "undecided"
+    assert result.level == pytest.approx(0.96)  # .05 less five looks of .002
+    (plain,) = judge_gates(new, ["d.performance >= baseline"], old, level=0.96)
+    assert result.interval == pytest.approx(plain.interval)
+    assert "needed" in rule.summary()
+
+
+def test_few_configurations_leave_more_for_the_end():
+    records = [record for record in both(40)[0] if record.serializer == "s0"]
+    gate = "all.performance >= 0.6"
+    for count, level in ((5, 1 - 0.05 + 0.006), (1, 0.95)):
+        kept = [record for record in records if int(record.perturbation[1]) < count]
+        (result,) = run("passes", [gate], kept).results()
+        assert result.level == pytest.approx(level)
+
+
+def test_robustness_and_single_columns_wait_for_the_last_pass():
+    new, old = both(60, drop=0.4)
+    gates = ["d.robustness >= 0.99", "d[s0].performance >= baseline"]
+    rule = run("passes", gates, new, baseline=old)
+    assert rule.asked == rule.planned
+    assert rule.decided == dict.fromkeys(gates, "fails")
+    assert all(result.level == pytest.approx(0.95) for result in rule.results())
+
+
+def test_a_look_sees_nothing_of_later_passes():
+    new, old = both(60, drop=0.5, icc=0.2)
+    gate, passes = "d.performance >= baseline", order(new, "passes")
+    rule = make_rule("passes", [gate], new, baseline=old)
+    # All later passes are there already, all right, when the first is completed.
+    for record in passes[60:]:
+        rule.feed(Record(*key(record), 1.0, True))
+    assert rule.decided == {}
+    for record in passes[:60]:
+        rule.feed(record)
+    asked = {key(record) for record in passes[:60]}
+    (first,) = judge_gates(
+        passes[:60], [gate], [record for record in old if key(record) in asked], level=0.998
+    )
+    assert first.state == "fails"
+    (result,) = rule.results()
+    assert result.interval == pytest.approx(first.interval)
+    assert rule.decided == {gate: "fails"}
+
+
+def test_betting_waits_for_whole_examples_in_order():
+    new, old = both(40, drop=0.5, icc=0.2)
+    gate = "d.performance >= baseline"
+    rule = make_rule("anytime", [gate], new, baseline=old)
+    sequence = order(new, "anytime")
+    for record in sequence[1:]:
+        rule.feed(record)
+    assert rule.decided == {}  # the first example still lacks a case
+    rule.feed(sequence[0])
+    assert rule.decided == {gate: "fails"}
+    (result,) = rule.results()
+    assert result.method == "betting"
+    assert result.interval[1] < 0
+
+
+def test_betting_on_robustness_leaves_incomplete_examples_out():
+    steady = as_records(np.full((60, 35), 0.5))  # no range at all: robustness 1
+    gate = "d.robustness >= 0.5"
+    rule = run("anytime", [gate], steady)
+    assert rule.decided == {gate: "holds"}
+    assert rule.asked < rule.planned
+    # Every third example lacks a cell: more than 20 % are left out, and nothing is decided.
+    torn = [
+        Record(*key(record)) if number % 105 == 0 else record
+        for number, record in enumerate(steady)
+    ]
+    (result,) = run("anytime", [gate], torn).results()
+    assert (result.state, result.n_left_out) == ("undecided", 20)
+
+
+def test_betting_leaves_shared_tables_to_the_end():
+    right = as_records(np.ones((40, 35)))
+    gate = "d.performance >= 0.3"
+    assert run("anytime", [gate], right).asked < len(right)
+    tables = {"d": {f"e{number:04}": number // 4 for number in range(40)}}
+    rule = run("anytime", [gate], right, clusters=tables)
+    assert rule.asked == rule.planned
+    assert rule.decided == {gate: "holds"}
+
+
+def test_betting_over_several_datasets_goes_in_rounds():
+    draw = np.random.default_rng(0)
+    rows = {name: World(mean=0.8).scores(draw, n)[0] for name, n in (("d", 60), ("e", 30))}
+    records = [record for name in rows for record in as_records(rows[name], name)]
+    gate = "b.performance >= 0.3"
+    rule = run("anytime", [gate], records, benchmarks={"b": ["d", "e"]})
+    assert rule.decided == {gate: "holds"}
+    stream = rule._streams[0]
+    first = [order(records, "anytime")[place * 35] for place in (0, 1)]
+    means = {
+        case.dataset: np.mean([r.score for r in records if key(r)[:2] == key(case)[:2]])
+        for case in first
+    }
+    assert stream.rounds[0] == pytest.approx((means["d"] + means["e"]) / 2)
+    assert len(stream.rounds) <= 30
+
+
+def test_what_is_not_asked_is_not_no_answer():
+    new, old = both(100, drop=0.3)
+    gates = ["d.performance >= baseline", "all.no_answer <= 0.5 %", "run.cost <= 10"]
+    rule = run("passes", gates, new, baseline=old)
+    assert rule.all_decided  # counts keep no run going
+    results = rule.results(run={"cost_usd": 3.0})
+    assert [result.state for result in results] == ["fails", "holds", "holds"]
+    assert (results[1].n_cases, results[1].n_no_answer) == (rule.asked, 0)
+
+
+def test_cases_without_an_answer_complete_a_pass():
+    new, old = both(40, drop=0.3)
+    silent = [
+        Record(*key(record)) if number % 7 == 0 else record for number, record in enumerate(new)
+    ]
+    for name in ("passes", "anytime", "point"):
+        rule = run(name, ["d.performance >= baseline"], silent, baseline=old)
+        assert rule.decided == {"d.performance >= baseline": "fails"}, name
+
+
+@pytest.mark.parametrize(
+    "gate", ["d.performance >= baseline", "d.robustness >= 0.5", "d.pass_rate <= 0.55"]
+)
+@pytest.mark.parametrize("silent", [False, True])
+def test_the_planned_verdict_is_exact_at_the_end(gate, silent):
+    new, old = both(6, seed=2)
+    if silent:  # one example has no answer here and there
+        new = [
+            Record(*key(r)) if r.example_id == "e0001" and n % 5 else r for n, r in enumerate(new)
+        ]
+    (result,) = run("point", [gate], new, baseline=old).results()
+    (plain,) = judge_gates(new, [gate], old, point=True)
+    assert result.state == plain.state_point != "undecided"
+
+
+def test_unequal_datasets_weigh_the_same_in_the_planned_verdict():
+    # d has 10 examples all wrong, e 90 all right: the mean over datasets is .5.
+    records = as_records(np.zeros((10, 35)), "d") + as_records(np.ones((90, 35)), "e")
+    for gate, state in (("all.performance >= 0.6", "fails"), ("all.performance >= 0.4", "holds")):
+        rule = run("point", [gate], records)
+        assert rule.decided == {gate: state}
+        assert rule.asked < rule.planned
+
+
+def test_a_run_cut_off_is_undecided():
+    new, old = both(40, seed=1)
+    rule = make_rule("passes", ["d.performance >= baseline"], new, baseline=old)
+    for record in order(new, "passes")[:100]:
+        rule.feed(record)
+    (result,) = rule.results()
+    assert (result.state, result.interval is not None) == ("undecided", True)
+    assert "before all planned cases" in result.reason
+
+
+def test_equal_answers_decide_only_at_the_end():
+    old = [Record(*key(case), 1.0, True, "same") for case in cases_of(20)]
+    gate = "d.performance >= baseline"
+    rule = run("passes", [gate], old, baseline=old)
+    assert rule.asked == rule.planned
+    assert rule.decided == {gate: "holds"}
+    assert rule.results()[0].identical
+
+
+def test_gates_that_cannot_be_followed_are_refused():
+    with pytest.raises(SettingsError, match="compares with a baseline"):
+        make_rule("passes", ["d.performance >= baseline"], CASES)
+    with pytest.raises(SettingsError, match="unknown scope 'torr'"):
+        make_rule("passes", ["torr.performance >= 0.5"], CASES)
+
+
+def test_only_counts_never_stop_a_run():
+    rule = run("passes", ["all.no_answer <= 0.1"], both(5)[0])
+    assert not rule.all_decided
+    assert rule.asked == rule.planned
+
+
+def test_wealth_all_at_once_is_wealth_step_by_step():
+    draw = np.random.default_rng(5)
+    for level in (0.2, 0.5, 0.8):
+        values = draw.beta(4 * level, 4 * (1 - level), 200)
+        wealth, after = Wealth(0.5, population=200), None
+        for number, value in enumerate(values, start=1):
+            wealth.feed(float(value))
+            if wealth.decision and after is None:
+                after = number
+        found = decided_among(values, 0.5, 200)
+        assert found == ((wealth.decision, after) if wealth.decision else None)
+
+
+def test_the_betting_interval_agrees_with_the_decisions():
+    values = np.random.default_rng(6).beta(3, 2, 80)
+    low, high = betting_interval(values)
+    assert low < values.mean() < high
+    for mean, decision in ((low - 0.01, "above"), (high + 0.01, "below")):
+        wealth = Wealth(mean)
+        for value in values:
+            wealth.feed(float(value))
+        assert wealth.decision == decision
+    inside = Wealth((low + high) / 2)
+    for value in values:
+        inside.feed(float(value))
+    assert inside.decision is None
+
+
+def test_wealth_survives_the_ends_of_the_scale():
+    for threshold in (0.0, 1.0):
+        wealth = Wealth(threshold)
+        for value in (0.0, 1.0, 1.0, 0.0, 0.5):
+            wealth.feed(value)
+        assert wealth.decision == ("above" if threshold == 0.0 else "below")
