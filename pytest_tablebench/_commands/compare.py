@@ -1,0 +1,42 @@
+"""`tablebench compare A B`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+
+__all__ = ["add_parser"]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the `tablebench` parser."""
+    parser = commands.add_parser("compare", help="what changed from one run to another")
+    parser.add_argument("before", type=Path, metavar="A", help="run folder, as it was before")
+    parser.add_argument("after", type=Path, metavar="B", help="run folder, as it is now")
+    parser.add_argument(
+        "--allow-unlike",
+        action="store_true",
+        help="compare runs that differ in more than the model (grid, data, compat, seed, ...)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the comparison as JSON")
+    parser.set_defaults(lines=_compare)
+
+
+def _compare(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.reports.compare_text import comparison_lines
+    from pytest_tablebench.results.compare import compare_runs
+
+    comparison = compare_runs(given.before, given.after, allow_unlike=given.allow_unlike)
+    if given.json is not None:
+        text = json.dumps(comparison.to_json(), indent=2) + "\n"
+        try:
+            given.json.write_text(text, encoding="ascii")
+        except OSError as error:
+            raise SettingsError(
+                f"--json: cannot write {given.json} ({error.strerror or error})"
+            ) from None
+    return comparison_lines(comparison), 0

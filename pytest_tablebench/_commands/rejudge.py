@@ -1,0 +1,187 @@
+"""`tablebench rejudge RUN`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.gates import Gate, GateResult
+    from pytest_tablebench.results.rejudge import Rejudged
+    from pytest_tablebench.settings import Settings
+
+__all__ = ["add_parser"]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the `tablebench` parser."""
+    parser = commands.add_parser(
+        "rejudge", help="a new verdict from stored answers: other gates, thresholds, metrics"
+    )
+    parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or cut off")
+    parser.add_argument(
+        "--bench-gate",
+        action="append",
+        metavar="EXPR",
+        help="gate, such as 'torr.performance >= 0.45'. Repeatable. Default: the run's own",
+    )
+    parser.add_argument(
+        "--bench-gate-point", action="store_true", help="judge gates on the estimate alone"
+    )
+    parser.add_argument(
+        "--bench-baseline",
+        type=Path,
+        metavar="RUN",
+        help="run folder that gates compare with; it is judged by the same rules",
+    )
+    parser.add_argument(
+        "--bench-compat",
+        metavar="MODE",
+        help="fixed or reference: score every stored reply again in this mode",
+    )
+    parser.add_argument(
+        "--bench-threshold",
+        action="append",
+        metavar="DATASET=X",
+        help="score from which an answer counts as right. Repeatable",
+    )
+    parser.add_argument(
+        "--bench-data", metavar="DIR", help="dataset folder. Default: where the run had it"
+    )
+    parser.add_argument(
+        "--allow-unlike",
+        action="store_true",
+        help="gates against a baseline that differs in more than the model",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="write a new run folder. Default: write nothing"
+    )
+    parser.set_defaults(lines=_rejudge)
+
+
+def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.reports.gate_text import gate_lines
+    from pytest_tablebench.reports.terminal import summary_lines
+    from pytest_tablebench.results.gates import exit_code
+    from pytest_tablebench.results.rejudge import write_rejudged
+
+    settings = _settings(given)
+    judged = _judge(given.run, settings, given)
+    gates = _gates(given.bench_gate, judged)
+    results = _decide(judged, gates, settings, given)
+    if given.out is not None:
+        write_rejudged(judged, given.out, gates=[gate.text for gate in gates])
+    lines = [*_change_lines(judged), *summary_lines(judged.summary)]
+    if results:
+        lines += ["", *gate_lines(results)]
+    if given.out is not None:
+        lines.append(f"run folder: {printable(str(given.out))}")
+    return lines, exit_code(results) if results else 0
+
+
+def _settings(given: argparse.Namespace) -> Settings:
+    """Read the options as pytest does, with the same messages for what is wrong."""
+    from pytest_tablebench.settings import read_settings
+
+    known = {"bench_compat", "bench_threshold", "bench_data"}
+    return read_settings(lambda key: getattr(given, key) if key in known else None, Path.cwd())
+
+
+def _judge(path: Path, settings: Settings, given: argparse.Namespace) -> Rejudged:
+    from pytest_tablebench.results.rejudge import rejudge
+
+    return rejudge(
+        path,
+        compat=settings.compat if given.bench_compat else None,
+        thresholds=settings.thresholds,
+        data=settings.data,
+    )
+
+
+def _gates(asked: Sequence[str] | None, judged: Rejudged) -> list[Gate]:
+    """Return the gates asked for, else those that run.json names."""
+    from pytest_tablebench.results.gates import check_gates, parse_gate
+
+    texts = list(asked or ()) or _recorded_gates(judged.run)
+    gates = [parse_gate(text) for text in texts]
+    records = judged.records
+    check_gates(
+        gates,
+        dict.fromkeys(record.dataset for record in records),
+        dict.fromkeys(record.benchmark for record in records),
+        dict.fromkeys(record.serializer for record in records),
+        dict.fromkeys(record.perturbation for record in records),
+    )
+    return gates
+
+
+def _recorded_gates(run: Mapping[str, Any]) -> list[str]:
+    found = run.get("gates")
+    entries = found if isinstance(found, list) else []
+    texts = [entry.get("gate") if isinstance(entry, dict) else entry for entry in entries]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _decide(
+    judged: Rejudged, gates: Sequence[Gate], settings: Settings, given: argparse.Namespace
+) -> list[GateResult]:
+    from pytest_tablebench.results import read_records
+    from pytest_tablebench.results.compare import check_alike
+    from pytest_tablebench.results.gates import judge_gates
+    from pytest_tablebench.results.rejudge import rejudge
+
+    if not gates:
+        return []
+    baseline = None
+    if given.bench_baseline is not None:
+        present = {record.dataset for record in read_records(given.bench_baseline)}
+        baseline = rejudge(
+            given.bench_baseline,
+            compat=settings.compat if given.bench_compat else None,
+            thresholds={
+                name: value for name, value in settings.thresholds.items() if name in present
+            },
+            data=settings.data,
+        )
+        if not given.allow_unlike:
+            hint = (
+                "Gates judge only what is alike: give --bench-compat or --bench-threshold to "
+                "judge both by the same rules, or --allow-unlike to compare all the same"
+            )
+            check_alike(baseline.run, judged.run, hint=hint)
+    elif any(gate.baseline for gate in gates):
+        text = next(gate.text for gate in gates if gate.baseline)
+        raise SettingsError(
+            f"gate {printable(text, 100)!r} compares with a baseline; name its run folder: "
+            f"--bench-baseline RUN"
+        )
+    return judge_gates(
+        judged.records,
+        gates,
+        baseline.records if baseline else None,
+        point=given.bench_gate_point,
+        run=judged.run,
+        baseline_run=baseline.run if baseline else None,
+    )
+
+
+def _change_lines(judged: Rejudged) -> list[str]:
+    """Return what the new rules changed, and what a reader must know."""
+    model = printable(str(judged.run.get("model")), 100)
+    lines = [f"{model}  ({printable(str(judged.origin))})"]
+    if judged.scored:
+        lines.append(
+            f"{judged.scored} answers scored again in compat {judged.run['compat']}: "
+            f"{judged.rescored} scores changed"
+        )
+    if judged.better or judged.worse:
+        lines.append(
+            f"verdicts changed: {judged.better} wrong before and right now, {judged.worse} right "
+            f"before and wrong now"
+        )
+    return [*lines, *(f"note: {printable(note, 400)}" for note in judged.notes)]

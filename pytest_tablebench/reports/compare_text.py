@@ -1,0 +1,294 @@
+"""A comparison of two runs as text: for a terminal, and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_tablebench.names import printable
+from pytest_tablebench.results.compare import (
+    MEASURES,
+    Comparison,
+    Measure,
+    MeasureDifference,
+    RunSide,
+    ScopeComparison,
+)
+
+__all__ = ["SHOWN_FLIPS", "comparison_lines", "comparison_markdown"]
+
+SHOWN_FLIPS = 20
+"""Cases listed in each direction."""
+
+_SHOWN_SINGLE = 5
+_LABELS: dict[Measure, str] = {
+    "performance": "performance",
+    "pass_rate": "pass rate",
+    "robustness": "robustness",
+}
+_CAUTION = (
+    "each p-value stands for itself: of twenty without any difference, one is below .05 by chance"
+)
+
+
+@dataclass(frozen=True)
+class _Table:
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+    labels: int = 1
+    """Columns that hold words, from the left."""
+    subject: str = ""
+    """The dataset, where the table is about one."""
+
+
+def comparison_lines(comparison: Comparison, *, flips: int = SHOWN_FLIPS) -> list[str]:
+    """Return the comparison for a terminal; whatever the runs hold is shown as harmless text.
+
+    `flips` is the number of cases listed in each direction.
+    """
+    lines = [
+        _side_line("before", comparison.before),
+        _side_line("after ", comparison.after),
+        *(f"differs: {line}" for line in _differences(comparison)),
+        *(f"note: {printable(remark, 600)}" for remark in comparison.remarks),
+    ]
+    for table in _tables(comparison):
+        subject = f"{table.subject}: " if table.subject else ""
+        lines += ["", subject + table.title, *_aligned(table)]
+        lines += [f"  {note}" for note in table.notes]
+    lines += ["", _answers_line(comparison), _single_line(comparison), _CAUTION]
+    for title, ids, shown in _lists(comparison, flips):
+        lines.append(f"{title}: {len(ids)}")
+        lines += [f"  {printable(case, 200)}" for case in ids[:shown]]
+        if len(ids) > shown:
+            lines.append(f"  ... and {len(ids) - shown} more (all of them with --json)")
+    return lines
+
+
+def comparison_markdown(comparison: Comparison, *, flips: int = SHOWN_FLIPS) -> str:
+    """Return the comparison as Markdown tables; names stand in code spans, where nothing acts."""
+    parts = []
+    for word, side in (("Before", comparison.before), ("After", comparison.after)):
+        parts.append(f"- {word}: {_code(side.model)}, {_cases(side)}")
+    parts += [f"- Differs: {_code(line)}" for line in _differences(comparison)]
+    parts += [f"- Note: {_code(remark)}" for remark in comparison.remarks]
+    for table in _tables(comparison):
+        subject = f"{_code(table.subject)}: " if table.subject else ""
+        parts += ["", f"{subject}**{table.title}**", ""]
+        parts.append("| " + " | ".join(table.header) + " |")
+        numbers = len(table.header) - table.labels
+        parts.append("| " + " | ".join(["---"] * table.labels + ["---:"] * numbers) + " |")
+        parts += [
+            "| " + " | ".join([_code(row[0].strip()) if row[0] else "", *row[1:]]) + " |"
+            for row in table.rows
+        ]
+        parts += ["", *(f"- {_code(note)}" for note in table.notes)] if table.notes else []
+    parts += [
+        "",
+        _answers_line(comparison),
+        "",
+        _code(_single_line(comparison)),
+        "",
+        f"{_CAUTION}.",
+    ]
+    for title, ids, shown in _lists(comparison, flips):
+        parts += ["", f"**{title}: {len(ids)}**", ""]
+        parts += [f"- {_code(case)}" for case in ids[:shown]]
+        parts += [f"- ... and {len(ids) - shown} more"] if len(ids) > shown else []
+    return "\n".join(parts) + "\n"
+
+
+def _code(text: str) -> str:
+    shown = printable(text, 400).replace("`", "'").replace("|", "\\|")
+    return f"`{shown}`"
+
+
+def _side_line(word: str, side: RunSide) -> str:
+    return f"{word}  {printable(side.model, 100)}  ({printable(side.path)}): {_cases(side)}"
+
+
+def _cases(side: RunSide) -> str:
+    of = f" of {'?' if side.planned is None else side.planned}" if side.cut_off else ""
+    return f"{side.recorded}{of} cases, {side.unanswered} without an answer"
+
+
+def _differences(comparison: Comparison) -> Iterator[str]:
+    for found in comparison.differences:
+        mark = "UNLIKE, " if found.unlike else ""
+        yield (
+            f"{printable(found.name, 100)}: {printable(found.before, 160)} before, "
+            f"{printable(found.after, 160)} after ({mark}{printable(found.meaning, 160)})"
+        )
+
+
+def _lists(comparison: Comparison, flips: int) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    yield "wrong before, right now", comparison.better, flips
+    yield "right before, wrong now", comparison.worse, flips
+    for word, ids in (("before", comparison.only_before), ("after", comparison.only_after)):
+        if ids:
+            yield f"cases only {word} has", ids, _SHOWN_SINGLE
+
+
+def _tables(comparison: Comparison) -> Iterator[_Table]:
+    whole = [scope for scope in comparison.scopes if scope.kind in {"benchmark", "dataset"}]
+    yield _whole_table([scope for scope in whole if not _same_as_dataset(scope, comparison)])
+    for dataset in (scope for scope in whole if scope.kind == "dataset"):
+        parts = [
+            scope
+            for scope in comparison.scopes
+            if scope.dataset == dataset.name and scope.kind in {"serializer", "perturbation"}
+        ]
+        kinds = [scope.kind for scope in parts]
+        if any(kinds.count(kind) > 1 for kind in set(kinds)):
+            yield _axes_table(dataset.name, parts)
+
+
+def _same_as_dataset(scope: ScopeComparison, comparison: Comparison) -> bool:
+    """Tell whether a benchmark consists of one dataset, which then has its own row."""
+    own = [
+        other
+        for other in comparison.scopes
+        if other.kind == "dataset" and other.benchmark == scope.benchmark
+    ]
+    return scope.kind == "benchmark" and len(own) == 1
+
+
+def _whole_table(scopes: Sequence[ScopeComparison]) -> _Table:
+    header = (
+        *("", "measure", "before", "after", "difference", "95 % interval", "p", "examples"),
+        *("left out", "no answer", "right now", "wrong now"),
+    )
+    rows, notes = [], []
+    for scope in scopes:
+        name = f"{scope.name} (all)" if scope.kind == "benchmark" else scope.name
+        name = printable(name, 60)
+        for number, measure in enumerate(MEASURES):
+            found = scope.measures[measure]
+            rows.append(
+                (
+                    "" if number else name,
+                    _LABELS[measure],
+                    _number(found.before),
+                    _number(found.after),
+                    _signed(found.difference),
+                    _bounds(found),
+                    _p(found),
+                    str(found.n_examples),
+                    _left_out(found),
+                    "" if number else _shares(scope),
+                    "" if number else str(scope.better),
+                    "" if number else str(scope.worse),
+                )
+            )
+            if found.note:
+                notes.append(f"{name}, {_LABELS[measure]}: {printable(found.note, 300)}")
+    title = "over the same examples on both sides"
+    return _Table(title, header, tuple(rows), tuple(notes), labels=2)
+
+
+def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:
+    header = (
+        *("", "performance", "95 % interval", "p", "pass rate", "p"),
+        *("robustness", "95 % interval", "p", "examples", "right now", "wrong now"),
+    )
+    rows = []
+    for scope in scopes:
+        performance, pass_rate, robustness = (scope.measures[measure] for measure in MEASURES)
+        rows.append(
+            (
+                f"  {printable(scope.name, 60)}",
+                _signed(performance.difference),
+                _bounds(performance),
+                _p(performance),
+                _signed(pass_rate.difference),
+                _p(pass_rate),
+                _signed(robustness.difference),
+                _bounds(robustness),
+                _p(robustness),
+                str(performance.n_examples),
+                str(scope.better),
+                str(scope.worse),
+            )
+        )
+    title = "differences by format and perturbation"
+    return _Table(title, header, tuple(rows), subject=printable(dataset, 60))
+
+
+def _aligned(table: _Table) -> list[str]:
+    rows = [table.header, *table.rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(table.header))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if column < table.labels else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def _answers_line(comparison: Comparison) -> str:
+    found = comparison.answers
+    judged = (
+        f" ({found.flipped_same_text} of them with the same text)"
+        if found.flipped_same_text
+        else ""
+    )
+    unanswered = ""
+    if found.gained or found.lost or found.neither:
+        unanswered = (
+            f"; without an answer only before {found.gained}, only after {found.lost}, "
+            f"on both sides {found.neither}"
+        )
+    return (
+        f"answers: same text {found.same_text}; other text, same verdict {found.other_text}; "
+        f"verdict flipped {found.flipped}{judged}{unanswered}"
+    )
+
+
+def _single_line(comparison: Comparison) -> str:
+    """Return the line on exact McNemar inside single configurations."""
+    found = [one for one in comparison.configurations if one.n_examples]
+    if not found:
+        return "single configurations (exact McNemar): none has an answer on both sides"
+    least = min(found, key=lambda one: one.p)
+    name = f"{least.dataset}/{least.serializer}/{least.perturbation}"
+    return (
+        f"single configurations (exact McNemar): smallest p of {len(found)} is {least.p:.3g} in "
+        f"{printable(name, 160)} (right now {least.better}, wrong now {least.worse})"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _signed(value: float | None) -> str:
+    # No minus before what is shown as zero.
+    return "-" if value is None else f"{round(value, 3) + 0.0:+.3f}"
+
+
+def _bounds(found: MeasureDifference) -> str:
+    if found.interval is None:
+        return "-"
+    low, high = found.interval
+    return f"{_signed(low)} to {_signed(high)}"
+
+
+def _p(found: MeasureDifference) -> str:
+    if found.p is None:
+        return "-"
+    return "<.001" if found.p < 0.001 else f"{found.p:.3f}"
+
+
+def _left_out(found: MeasureDifference) -> str:
+    if not found.left_out:
+        return "0"
+    return f"{found.left_out} ({found.left_out_before}/{found.left_out_after})"
+
+
+def _shares(scope: ScopeComparison) -> str:
+    shares = (scope.no_answer_before, scope.no_answer_after)
+    return " / ".join("-" if share is None else f"{100 * share:.1f} %" for share in shares)

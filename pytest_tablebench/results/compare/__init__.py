@@ -1,0 +1,32 @@
+"""Comparing two run folders (spec: statistics.md sections 3, 4, 5 and 7)."""
+
+from pytest_tablebench.results.compare._compare import compare_runs
+from pytest_tablebench.results.compare._sides import check_alike, setting_differences
+from pytest_tablebench.results.compare._types import (
+    MEASURES,
+    Answers,
+    Comparison,
+    ConfigurationFlips,
+    Measure,
+    MeasureDifference,
+    RunSide,
+    ScopeComparison,
+    ScopeKind,
+    SettingDifference,
+)
+
+__all__ = [
+    "MEASURES",
+    "Answers",
+    "Comparison",
+    "ConfigurationFlips",
+    "Measure",
+    "MeasureDifference",
+    "RunSide",
+    "ScopeComparison",
+    "ScopeKind",
+    "SettingDifference",
+    "check_alike",
+    "compare_runs",
+    "setting_differences",
+]

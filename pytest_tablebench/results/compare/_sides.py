@@ -1,0 +1,237 @@
+"""The two runs of a comparison: read, checked, and what was not done alike in them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.names import printable
+from pytest_tablebench.results._folder import read_records, read_run
+from pytest_tablebench.results._record import Record
+from pytest_tablebench.results.compare._types import RunSide, SettingDifference
+
+__all__ = ["Answered", "Key", "Side", "check_alike", "load_side", "setting_differences"]
+
+Key = tuple[str, str, str, str, int]
+"""Dataset, example, serializer, perturbation, repeat: what makes a case the same in both runs."""
+
+_REPEAT = re.compile(r"r[1-9][0-9]{0,5}", re.ASCII)
+"""How the id of a case ends that is asked for the second time, the third, and so on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A record without its texts. `text` is a digest of the raw reply, None without one."""
+
+    case_id: str
+    benchmark: str
+    score: float | None
+    passed: bool | None
+    text: bytes | None
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run folder: its run.json and its cases by key."""
+
+    about: RunSide
+    run: Mapping[str, Any]
+    cases: Mapping[Key, Answered]
+
+
+def load_side(path: Path) -> Side:
+    """Read a run folder, finished or cut off.
+
+    Raises `SettingsError` for a folder that is no run, and for a record that cannot be.
+    """
+    run = read_run(path)
+    cases = {}
+    for record in read_records(path):
+        case_id, repeat = _plain_id(str(record.case_id))
+        key = record.dataset, record.example_id, record.serializer, record.perturbation, repeat
+        cases[key] = _answered(record, case_id, path)
+    planned = run.get("cases_planned")
+    versions = run.get("versions")
+    about = RunSide(
+        path=str(path),
+        model=str(run.get("model")),
+        status=str(run.get("status", "unknown")),
+        planned=planned if isinstance(planned, int) else None,
+        recorded=len(cases),
+        unanswered=sum(case.score is None for case in cases.values()),
+        compat=_text_or_none(run.get("compat")),
+        version=_text_or_none(
+            versions.get("pytest-tablebench") if isinstance(versions, Mapping) else None
+        ),
+    )
+    return Side(about, run, cases)
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _plain_id(case_id: str) -> tuple[str, int]:
+    """Return a case id without the model that runs of several have in it, and the repeat."""
+    parts = case_id.split("/")
+    repeat = 1
+    if len(parts) > 4 and _REPEAT.fullmatch(parts[-1]):
+        repeat = int(parts[-1][1:])
+    tail = [f"r{repeat}"] if repeat > 1 else []
+    return "/".join(parts[:4] + tail), repeat
+
+
+def _answered(record: Record, case_id: str, path: Path) -> Answered:
+    score = record.score
+    if score is not None and not (isinstance(score, int | float) and 0 <= score <= 1):
+        raise SettingsError(
+            f"{path / 'records.jsonl'}: case {printable(str(record.case_id), 120)} has the score "
+            f"{printable(repr(score), 40)}; scores go from 0 to 1"
+        )
+    raw = record.raw
+    text = None
+    if score is not None and isinstance(raw, str):
+        text = hashlib.blake2b(raw.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    passed = None if score is None else bool(record.passed)
+    return Answered(case_id, str(record.benchmark), score, passed, text)
+
+
+# What was not done alike
+
+
+_SETTINGS: tuple[tuple[str, str, str, bool], ...] = (
+    # key of run.json, what None stands for, what a difference means, whether it makes them unlike
+    ("compat", "unknown", "other metrics and prompts", True),
+    ("strategy", "unknown", "the model was asked in another way", True),
+    ("modality", "unknown", "the tables were shown in another way", True),
+    ("shots", "the dataset's own", "other numbers of demonstrations", True),
+    ("demos", "unknown", "demonstrations were drawn in another way", True),
+    ("configs_per_example", "all", "other configurations were asked", True),
+    ("seed", "unknown", "demonstrations and perturbations were drawn differently", True),
+    ("repeats", "1", "the cases were asked another number of times", True),
+    ("judge", "none", "another model judged the answers", True),
+    ("limit", "the dataset's own", "other numbers of examples; only common ones count", False),
+    ("shard", "none", "other parts of the cases; only common ones count", False),
+    ("model", "unknown", "that is what is compared", False),
+    ("api_base", "the provider's own", "another server answered", False),
+)
+_PACKAGES = ("pytest-tablebench", "spacy")
+
+
+def setting_differences(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> tuple[SettingDifference, ...]:
+    """Return what differs between two runs' `run.json`.
+
+    What one of them does not say (a run cut off before it knew, an older version) is no
+    difference.
+    """
+    found = [
+        SettingDifference(key, _shown(before[key], none), _shown(after[key], none), meaning, unlike)
+        for key, none, meaning, unlike in _SETTINGS
+        if key in before and key in after and before[key] != after[key]
+    ]
+    found += _entries(before, after, "params", "lengths and randomness of replies may differ")
+    found += _entries(before, after, "thresholds", "other scores count as right")
+    found += _grid(before, after)
+    found += _data(before, after)
+    for package in _PACKAGES:
+        old, new = (_mapping(run, "versions").get(package) for run in (before, after))
+        if old is not None and new is not None and old != new:
+            name = f"versions.{package}"
+            meaning = "scores may differ for that reason alone"
+            found.append(SettingDifference(name, str(old), str(new), meaning, unlike=False))
+    return tuple(sorted(found, key=lambda one: not one.unlike))
+
+
+def _shown(value: object, none: str = "none") -> str:
+    if value is None:
+        return none
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+
+
+def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = data.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _entries(
+    before: Mapping[str, Any], after: Mapping[str, Any], key: str, meaning: str
+) -> Iterator[SettingDifference]:
+    if not (isinstance(before.get(key), Mapping) and isinstance(after.get(key), Mapping)):
+        return
+    old, new = before[key], after[key]
+    for name in sorted({*old, *new}):
+        if name not in old or name not in new or old[name] != new[name]:
+            yield SettingDifference(
+                f"{key}.{name}",
+                _shown(old.get(name), "not given"),
+                _shown(new.get(name), "not given"),
+                meaning,
+                unlike=True,
+            )
+
+
+def _grid(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[SettingDifference]:
+    old, new = _mapping(before, "grid"), _mapping(after, "grid")
+    for axis in ("serializers", "perturbations"):
+        names = old.get(axis), new.get(axis)
+        if all(isinstance(part, list) for part in names):
+            first, second = (sorted(map(str, part or ())) for part in names)
+            if first != second:
+                meaning = "only common ones count, robustness above all depends on them"
+                yield SettingDifference(
+                    f"grid.{axis}", ", ".join(first), ", ".join(second), meaning, unlike=True
+                )
+
+
+def _data(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[SettingDifference]:
+    """Yield the differences of what is recorded of each common dataset: digests, revisions."""
+    old, new = _mapping(before, "datasets"), _mapping(after, "datasets")
+    for dataset in sorted({*old} & {*new}):
+        first, second = _mapping(old, dataset), _mapping(new, dataset)
+        for key in sorted(({*first} & {*second}) - {"notes", "problems"}):
+            if first[key] == second[key]:
+                continue
+            yield SettingDifference(
+                f"datasets.{dataset}.{key}",
+                *_shortest(first[key], second[key]),
+                "the data is not the same",
+                unlike=True,
+            )
+
+
+def _shortest(old: object, new: object) -> tuple[str, str]:
+    """Return two different values as texts; of mappings, only the entries that differ."""
+    if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
+        return _shown(old), _shown(new)
+    names = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
+    return _digests(old, names), _digests(new, names)
+
+
+def _digests(values: Mapping[str, Any], names: Sequence[str]) -> str:
+    return ", ".join(
+        f"{name} {_shown(values[name])[:12]}" if name in values else f"no {name}" for name in names
+    )
+
+
+def check_alike(before: Mapping[str, Any], after: Mapping[str, Any], *, hint: str) -> None:
+    """Raise `SettingsError` naming all that makes two runs (their `run.json`) unlike.
+
+    A different model alone is what comparisons are for. `hint` says how to compare them all the
+    same.
+    """
+    unlike = [found for found in setting_differences(before, after) if found.unlike]
+    if unlike:
+        named = "; ".join(
+            f"{printable(found.name, 80)}: {printable(found.before, 120)} against "
+            f"{printable(found.after, 120)} ({found.meaning})"
+            for found in unlike
+        )
+        raise SettingsError(f"the runs are unlike: {named}. {hint}")

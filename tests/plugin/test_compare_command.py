@@ -1,0 +1,255 @@
+"""`tablebench compare` and `tablebench rejudge` over runs that pytest made."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import pytest_tablebench.results.compare
+import pytest_tablebench.results.gates
+import pytest_tablebench.results.rejudge  # noqa: F401
+from pytest_tablebench.cli import main
+from pytest_tablebench.results import read_records, read_run
+from tests.support import upstream
+from tests.support.toy_bench import Bench
+
+FORMATS = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
+TABFACT_SUITE = """
+import pytest
+from pytest_tablebench import assert_accuracy, assert_token_f1
+
+
+@pytest.mark.tablebench("tabfact")
+def test_tabfact(case, answer):
+    assert_accuracy(case, answer)
+
+
+@pytest.mark.tablebench("wikitq")
+def test_wikitq(case, answer):
+    assert_token_f1(case, answer)
+"""
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and error of the command."""
+    capsys.readouterr()
+    code = main(list(arguments))
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+@pytest.fixture
+def two(bench: Bench) -> None:
+    """Run `a` answers 36 to all, run `b` is right about Ada and Bo, and silent about Cy."""
+    bench.run("--model=echo/any", *FORMATS, results="a")
+    script = bench.script(
+        {"match": "How old is Ada?", "text": "36"},
+        {"match": "How old is Bo?", "text": "41"},
+        {"match": "How old is Cy?", "error": "timeout"},
+    )
+    bench.run(f"--model={script}", *FORMATS, results="b")
+
+
+def test_two_models_are_compared(two, capsys):
+    code, out, err = command(capsys, "compare", "a", "b", "--json", "c.json")
+    assert (code, err) == (0, "")
+    assert "differs: model: echo/any before, tablebench/scripted:script.jsonl after" in out
+    row = next(line for line in out.splitlines() if line.startswith("toy  performance"))
+    # Two examples are answered on both sides: Ada right twice, Bo wrong and then right.
+    assert re.split(r"\s{2,}", row)[2:5] == ["0.500", "1.000", "+0.500"]
+    assert "0.0 % / 33.3 %" in row
+    assert "wrong before, right now: 4\n  toy/bo/csv/none\n" in out
+    assert "without an answer only before 0, only after 4, on both sides 0" in out
+    content = json.loads(Path("c.json").read_text("utf-8"))
+    assert content["answers"]["same_text"] == 4
+    assert content["scopes"][0]["measures"]["performance"]["left_out_after"] == 1
+
+
+def test_unlike_runs_need_to_be_asked_for(bench, capsys):
+    bench.run("--model=echo/any", *FORMATS, results="a")
+    bench.run("--model=echo/any", *FORMATS, "--bench-seed=5", results="b")
+    code, out, err = command(capsys, "compare", "a", "b")
+    assert (code, out) == (2, "")
+    assert "the runs are unlike: seed: 0 against 5" in err
+    assert err.count("\n") == 1
+    assert command(capsys, "compare", "a", "b", "--allow-unlike")[0] == 0
+
+
+def test_what_is_no_run_is_refused(bench, capsys):
+    code, out, err = command(capsys, "compare", "a", "b")
+    assert (code, out) == (2, "")
+    assert "a is no run folder" in err
+    code, out, err = command(capsys, "rejudge", "a")
+    assert (code, out) == (2, "")
+    assert "a is no run folder" in err
+
+
+def test_a_run_of_several_models_is_compared_with_a_run_of_one(bench, capsys):
+    bench.run("--model=echo/any", "--model=echo/other", *FORMATS, results="both")
+    bench.run("--model=echo/any", *FORMATS, results="one")
+    code, out, _ = command(capsys, "compare", "both/echo-other", "one")
+    assert code == 0
+    assert "answers: same text 12; other text, same verdict 0; verdict flipped 0" in out
+
+
+def test_the_json_file_must_be_writable(two, capsys):
+    code, _, err = command(capsys, "compare", "a", "b", "--json", "no/such/c.json")
+    assert code == 2
+    assert "--json: cannot write" in err
+
+
+def test_gates_are_judged_from_stored_answers(two, bench, capsys):
+    asked = len(bench.calls("ask"))
+    code, out, err = command(
+        capsys, "rejudge", "b", "--bench-gate", "toy.no_answer <= 0.5", "--bench-gate-point"
+    )
+    assert (code, err) == (0, "")
+    assert out.startswith("tablebench/scripted:script.jsonl  (b)\n")
+    assert "The gate holds." in out
+    code, out, _ = command(capsys, "rejudge", "b", "--bench-gate", "toy.no_answer <= 0.1")
+    assert code == 10
+    assert "The gate fails." in out
+    code, out, _ = command(capsys, "rejudge", "b", "--bench-gate", "toy.performance >= 0.9")
+    assert code == 11  # two examples are too few
+    assert "The gate is undecided." in out
+    assert len(bench.calls("ask")) == asked
+    assert command(capsys, "rejudge", "b")[0] == 0
+
+
+def test_gates_against_a_baseline(two, capsys):
+    gate = ("--bench-gate", "toy.performance >= baseline + 0.1", "--bench-gate-point")
+    assert command(capsys, "rejudge", "b", *gate, "--bench-baseline", "a")[0] == 0
+    assert command(capsys, "rejudge", "a", *gate, "--bench-baseline", "b")[0] == 10
+    code, _, err = command(capsys, "rejudge", "b", *gate)
+    assert code == 2
+    assert "--bench-baseline RUN" in err
+
+
+def test_an_unlike_baseline_is_refused(bench, capsys):
+    bench.run("--model=echo/any", *FORMATS, results="a")
+    bench.run("--model=echo/any", *FORMATS, "--bench-demos=fixed", results="b")
+    arguments = ("b", "--bench-gate", "toy.performance >= baseline", "--bench-baseline", "a")
+    code, _, err = command(capsys, "rejudge", *arguments)
+    assert code == 2
+    assert "the runs are unlike: demos: perturbed against fixed" in err
+    code, out, _ = command(capsys, "rejudge", *arguments, "--allow-unlike")
+    assert code == 0  # the same answers, so nothing can differ
+    assert "identical answers" in out
+
+
+def test_a_gate_that_cannot_be_is_refused(two, capsys):
+    for gate, message in (
+        ("toy.performance", "`>=` or `<=`"),
+        ("tooy.performance >= 0.1", "did you mean 'toy'"),
+        ("toy[latex].performance >= 0.1", "unknown serializer or perturbation 'latex'"),
+    ):
+        code, out, err = command(capsys, "rejudge", "a", "--bench-gate", gate)
+        assert (code, out) == (2, "")
+        assert message in err
+
+
+def test_gates_of_the_run_count_where_none_is_given(two, bench, capsys):
+    path = bench.path / "b/run.json"
+    facts = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(facts | {"gates": ["toy.no_answer <= 0.1"]}), encoding="utf-8")
+    assert command(capsys, "rejudge", "b")[0] == 10
+    assert command(capsys, "rejudge", "b", "--bench-gate", "toy.no_answer <= 0.9")[0] == 0
+
+
+def test_a_threshold_moves_verdicts_into_a_new_run(bench, capsys):
+    bench.suite(TABFACT_SUITE, "test_suite.py")
+    data = _data(bench.path / "data")
+    script = bench.script({"match": "Which ship", "text": "gull bird"}, {"default": "3"})
+    arguments = ("--bench-dataset=wikitq", "--bench-shots=0", f"--bench-data={data}")
+    bench.run(f"--model={script}", *arguments, results="a")
+    # Half of two words are right: f1 = 2 * (1/2 * 1) / (1/2 + 1) = 2/3.
+    assert [record.score for record in read_records(bench.path / "a")] == [
+        pytest.approx(2 / 3),
+        1.0,
+    ]
+    code, out, err = command(
+        capsys, "rejudge", "a", "--bench-threshold", "wikitq=0.6", "--out", "new"
+    )
+    assert (code, err) == (0, "")
+    assert "verdicts changed: 1 wrong before and right now, 0 right before and wrong now" in out
+    assert [record.outcome for record in read_records(bench.path / "new")] == ["right", "right"]
+    facts = read_run(bench.path / "new")
+    assert facts["rejudged"]["origin"] == "a"
+    assert facts["thresholds"]["wikitq"] == 0.6
+    summary = json.loads((bench.path / "new/summary.json").read_text("utf-8"))
+    assert summary["benchmarks"]["torr"]["pass_rate"] == 1.0
+    code, _, err = command(capsys, "rejudge", "a", "--out", "new")
+    assert code == 2
+    assert err.startswith("tablebench: --out: ")
+
+
+def _data(folder: Path) -> Path:
+    upstream.tabfact(folder / "tabfact")
+    upstream.wikitq(folder / "wikitq")
+    return folder
+
+
+@pytest.mark.parametrize(("ran", "judged"), [("fixed", "reference"), ("reference", "fixed")])
+def test_another_mode_gives_what_a_run_in_that_mode_gives(bench, capsys, ran, judged):
+    bench.suite(TABFACT_SUITE, "test_suite.py")
+    data = _data(bench.path / "data")
+    # A space before the dot: only `fixed` reads `refuted` here. The number is read as 3.0 there.
+    script = bench.script(
+        {"match": "tern is from", "text": "Refuted ."},
+        {"match": "gull is older", "text": "Entailed."},
+        {"match": "Which ship", "text": "the Gull, or the Tern"},
+        {"default": "3"},
+    )
+    arguments = ("--bench-shots=0", f"--bench-data={data}", "--bench-dataset=tabfact,wikitq")
+    for mode in (ran, judged):
+        bench.run(f"--model={script}", *arguments, f"--bench-compat={mode}", results=mode)
+    code, out, err = command(capsys, "rejudge", ran, "--bench-compat", judged, "--out", "again")
+    assert (code, err) == (0, "")
+    assert f"5 answers scored again in compat {judged}: " in out
+    assert f"the prompts were made in compat {ran}" in out
+    kept = ("case_id", "outcome", "score", "passed", "metric", "parts", "prediction", "references")
+    again, real = (
+        [
+            [getattr(record, name) for name in kept]
+            for record in sorted(read_records(bench.path / name), key=lambda one: one.case_id)
+        ]
+        for name in ("again", judged)
+    )
+    assert again == real
+    first = [record.score for record in read_records(bench.path / ran)]
+    assert first != [record.score for record in read_records(bench.path / "again")]
+    assert command(capsys, "compare", "again", judged)[0] == 0
+
+
+def test_the_same_mode_gives_the_same_again(bench, capsys):
+    bench.suite(STARTER_SUITE)
+    bench.run("--bench-limit=12", *FORMATS, results="a")
+    code, out, err = command(capsys, "rejudge", "a", "--bench-compat", "fixed", "--out", "b")
+    assert (code, err) == (0, "")
+    assert "48 answers scored again in compat fixed: 0 scores changed" in out
+    before, after = (list(read_records(bench.path / name)) for name in ("a", "b"))
+    assert [one.to_line() for one in before] == [one.to_line() for one in after]
+    assert bench.summary("a") == bench.summary("b")
+
+
+STARTER_SUITE = """
+import pytest
+from pytest_tablebench import assert_exact_match
+
+
+@pytest.mark.tablebench("starter")
+def test_starter(case, answer):
+    assert_exact_match(case, answer)
+"""
+
+
+def test_a_dataset_of_the_users_own_cannot_be_scored_again(two, capsys):
+    code, _, err = command(capsys, "rejudge", "a", "--bench-compat", "fixed")
+    assert code == 2
+    assert "dataset 'toy' is not built in" in err
+    code, out, _ = command(capsys, "rejudge", "a", "--bench-threshold", "toy=0")
+    assert code == 0
+    assert "verdicts changed: 8 wrong before and right now" in out

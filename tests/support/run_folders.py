@@ -1,0 +1,101 @@
+"""Run folders written through the public interface, as a run would leave them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.results import Record, RunFolder, summarize
+
+__all__ = ["GRID", "Given", "record", "run_facts", "write_run"]
+
+Given = tuple[float | None, str | None]
+"""A score and the reply's text; None and None for no answer."""
+
+GRID = (("csv", "none"), ("csv", "transpose"), ("html", "none"), ("html", "transpose"))
+
+
+def record(
+    example: str,
+    serializer: str,
+    perturbation: str,
+    given: float | Given | None,
+    *,
+    dataset: str = "toy",
+    benchmark: str = "toys",
+    model: str = "m",
+    tail: str = "",
+    **fields: Any,
+) -> Record:
+    """A case; right from the score 1. A bare score has a text of its own."""
+    score, text = given if isinstance(given, tuple) else (given, f"says {given}")
+    if score is None:
+        judged: dict[str, Any] = {"outcome": "no_answer", "reason": "timeout"}
+    else:
+        right = score >= 1.0
+        judged = {"outcome": "right" if right else "wrong", "passed": right, "raw": text}
+        judged |= {"score": score, "metric": "exact_match", "parts": {"exact_match": score}}
+    return Record(
+        case_id=f"{dataset}/{example}/{serializer}/{perturbation}{tail}",
+        model=model,
+        benchmark=benchmark,
+        dataset=dataset,
+        example_id=example,
+        serializer=serializer,
+        perturbation=perturbation,
+        strategy="direct",
+        modality="text",
+        **(judged | fields),
+    )
+
+
+def run_facts(cases: int, **facts: Any) -> dict[str, Any]:
+    """What run.json says of a finished run of so many cases."""
+    return {
+        "status": "complete",
+        "model": "m",
+        "params": {"temperature": 0, "max_tokens": 512},
+        "strategy": "direct",
+        "modality": "text",
+        "compat": "fixed",
+        "seed": 0,
+        "demos": "perturbed",
+        "configs_per_example": None,
+        "shots": None,
+        "limit": None,
+        "grid": {"serializers": ["csv", "html"], "perturbations": ["none", "transpose"]},
+        "datasets": {"toy": {"files": {"toy.json": "0" * 64}, "notes": [], "problems": []}},
+        "cases_planned": cases,
+        "cases_recorded": cases,
+        "versions": {"pytest-tablebench": "0.1.0", "spacy": "3.8.0"},
+        **facts,
+    }
+
+
+def write_run(
+    path: Path,
+    scores: Mapping[str, Sequence[float | Given | None]] | Sequence[Record],
+    *,
+    configurations: Sequence[tuple[str, str]] = GRID,
+    **facts: Any,
+) -> Path:
+    """Write a run of the dataset `toy`: for each example one score per configuration.
+
+    Instead of scores whole records can be given. `facts` replace what run.json says.
+    """
+    if isinstance(scores, Mapping):
+        records = [
+            record(example, *configuration, given)
+            for example, row in scores.items()
+            for configuration, given in zip(configurations, row, strict=True)
+        ]
+    else:
+        records = list(scores)
+    folder = RunFolder(path)
+    for one in records:
+        folder.append(one.to_line())
+    folder.close()
+    folder.write_summary(summarize(records))
+    folder.write_run(run_facts(len(records), **facts))
+    return path

@@ -1,0 +1,110 @@
+"""Comparisons as people read them, and with whatever text a model or file may bring."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_tablebench.reports.compare_text import comparison_lines, comparison_markdown
+from pytest_tablebench.results.compare import compare_runs
+from tests.support.run_folders import GRID, record, write_run
+
+HOSTILE = "\x1b[31m<script>|`@admin`\u202e\nrow"
+
+
+def compared(tmp_path, before, after, **facts):
+    first = write_run(tmp_path / "a", before)
+    return compare_runs(first, write_run(tmp_path / "b", after, **facts), allow_unlike=True)
+
+
+def columns(line):
+    return re.split(r"\s{2,}", line.strip())
+
+
+def test_the_first_table_shows_each_measure(tmp_path):
+    before = {"e1": [1, 0, 0, 0], "e2": [1, 1, 1, 1], "e3": [0, 0, 0, 0]}
+    after = {"e1": [1, 1, 0, 0], "e2": [1, 1, 1, 0], "e3": [1, 1, 1, 1]}
+    lines = comparison_lines(compared(tmp_path, before, after, model="n"))
+    assert lines[0] == f"before  m  ({tmp_path / 'a'}): 12 cases, 0 without an answer"
+    assert lines[1] == f"after   n  ({tmp_path / 'b'}): 12 cases, 0 without an answer"
+    assert lines[2] == "differs: model: m before, n after (that is what is compared)"
+    [row] = [line for line in lines if line.startswith("toy  performance")]
+    found = columns(row)
+    # 1/3 and 4.3027 standard errors of .3632 to each side.
+    assert found[:6] == ["toy", "performance", "0.417", "0.750", "+0.333", "-1.230 to +1.896"]
+    assert found[7:] == ["3", "0", "0.0 % / 0.0 %", "5", "1"]
+    [row] = [line for line in lines if columns(line)[0] == "robustness"]
+    assert columns(row)[:4] == ["robustness", "0.667", "0.333", "-0.333"]
+    [row] = [line for line in lines if line.startswith("  html ")]
+    assert columns(row)[1] == "+0.167"  # of 0, -.5 and 1
+    assert columns(row)[-2:] == ["2", "1"]
+
+
+def test_a_benchmark_of_several_datasets_has_a_row(tmp_path):
+    cases = [
+        record(f"e{n}", *GRID[0], n % 2, dataset=name) for name in ("one", "two") for n in range(3)
+    ]
+    lines = comparison_lines(compared(tmp_path, cases, cases))
+    names = [columns(line)[0] for line in lines if "  performance  " in line]
+    assert names == ["toys (all)", "one", "two"]
+
+
+def test_flips_are_listed_up_to_a_number(tmp_path):
+    before = {f"e{n:02}": [0, 0, 0, 0] for n in range(8)}
+    after = {name: [1, 1, 1, 1] for name in before}
+    lines = comparison_lines(compared(tmp_path, before, after))
+    start = lines.index("wrong before, right now: 32")
+    assert lines[start + 1] == "  toy/e00/csv/none"
+    assert lines[start + 21] == "  ... and 12 more (all of them with --json)"
+    assert lines[start + 22] == "right before, wrong now: 0"
+    few = comparison_lines(compared(tmp_path / "again", before, after), flips=1)
+    assert "  ... and 31 more (all of them with --json)" in few
+
+
+def test_what_makes_them_unlike_is_marked(tmp_path):
+    cases = {"e1": [1, 1, 1, 1], "e2": [0, 0, 0, 0]}
+    lines = comparison_lines(compared(tmp_path, cases, cases, seed=3))
+    [line] = [line for line in lines if line.startswith("differs: seed")]
+    assert line.startswith("differs: seed: 0 before, 3 after (UNLIKE, ")
+
+
+def test_hostile_text_does_nothing_on_a_terminal(tmp_path):
+    cases = [
+        record(
+            HOSTILE, *GRID[n % 4], n % 2, dataset=HOSTILE, benchmark=HOSTILE, tail=HOSTILE + str(n)
+        )
+        for n in range(4)
+    ]
+    flipped = [record(HOSTILE, *GRID[0], 1, dataset=HOSTILE, tail=HOSTILE)]
+    first = write_run(tmp_path / "a", cases, model=HOSTILE, compat=HOSTILE)
+    second = write_run(tmp_path / "b", flipped, model=HOSTILE + "2", params={HOSTILE: HOSTILE})
+    comparison = compare_runs(first, second, allow_unlike=True)
+    assert comparison.better
+    assert comparison.only_before
+    for line in comparison_lines(comparison):
+        assert line.isprintable(), line
+
+
+def test_hostile_text_stays_in_code_spans_of_markdown(tmp_path):
+    name = "<img src=x>|`@admin`"
+    cases = [record(f"e{n}", *GRID[n], n % 2, dataset=name, benchmark=name) for n in range(4)]
+    comparison = compared(tmp_path, cases, [*cases[:1], record("e3", *GRID[3], 0, dataset=name)])
+    text = comparison_markdown(comparison)
+    outside = re.sub(r"`[^`\n]*`", "", text)
+    assert "<img" in text
+    assert "<img" not in outside
+    assert "@admin" not in outside
+    headers = [line for line in text.splitlines() if line.startswith("| ---")]
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    for row in rows:
+        # A bar inside a name must not open a further cell.
+        assert len(re.findall(r"(?<!\\)\|", row)) in {
+            len(re.findall(r"\|", header)) for header in headers
+        }
+
+
+def test_markdown_shows_the_same_numbers(tmp_path):
+    before, after = {"e1": [1, 0, 0, 0], "e2": [0] * 4}, {"e1": [1] * 4, "e2": [0] * 4}
+    text = comparison_markdown(compared(tmp_path, before, after))
+    assert "| `toy` | performance | 0.125 | 0.500 | +0.375 |" in text
+    assert "**wrong before, right now: 3**" in text
+    assert "- `toy/e1/html/none`" in text
