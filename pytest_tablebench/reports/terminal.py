@@ -32,8 +32,16 @@ def header_line(settings: Settings, paths: Mapping[str, Path]) -> str:
     results = ", ".join(short_path(path) for path in paths.values())
     return (
         f"tablebench: model {models}{default}{at}; compat {settings.compat}; "
-        f"data {short_path(data)}; store none; results {results}"
+        f"data {short_path(data)}; store {_store(settings)}; results {results}"
     )
+
+
+def _store(settings: Settings) -> str:
+    """Return where answers are kept, if they are: `replay` asks no model, only looks there."""
+    if settings.replay:
+        return "replay"
+    folder = settings.store_folder()
+    return short_path(folder) if folder is not None else "none"
 
 
 def short_path(path: Path) -> str:
@@ -87,8 +95,8 @@ class Progress:
         self._shown = 0.0
         self._tenth = 0
 
-    def text(self, counts: Mapping[str, int], total: int) -> str:
-        """Return the line for the counts so far."""
+    def text(self, counts: Mapping[str, int], total: int, *, spent: str = "") -> str:
+        """Return the line for the counts so far, and what has been paid for them."""
         done = sum(counts.values())
         line = (
             f"{done}/{total} right {counts['right']} wrong {counts['wrong']} "
@@ -97,7 +105,7 @@ class Progress:
         if 0 < done < total:
             left = (self._clock() - self._started) / done * (total - done)
             line += f" {_duration(left)} left"
-        return line
+        return f"{line}; {spent}" if spent else line
 
     def due(self, done: int, total: int, *, live: bool) -> bool:
         """Tell whether to show it now: ten times a second live, else at every tenth of the run."""
@@ -135,7 +143,11 @@ COLUMNS = (
 
 
 def summary_lines(summary: Mapping[str, Any]) -> list[str]:
-    """Return the final table and, for each dataset, its best and worst format and perturbation."""
+    """Return the final table and, for each dataset, what stands out in it.
+
+    That is its best and worst format and perturbation, what sampling costs, what repeats say,
+    and why cases have no answer.
+    """
     rows: list[tuple[str, ...]] = []
     details: list[str] = []
     for name, benchmark in summary["benchmarks"].items():
@@ -145,6 +157,8 @@ def summary_lines(summary: Mapping[str, Any]) -> list[str]:
             details += _best_and_worst(dataset, scope)
         if list(datasets) != [name]:
             rows.append(_row(f"{name} (all)", benchmark))
+            if len(datasets) > 1:
+                details += _repeat_lines(f"{name} (all)", benchmark)
             unknown = [key for key, scope in datasets.items() if scope["performance"] is None]
             if unknown:
                 details.append(
@@ -193,6 +207,7 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
     sampled = scope.get("sampled")
     if sampled:
         lines.append(f"{dataset}: {_cost(sampled)}")
+    lines += _repeat_lines(dataset, scope)
     if scope["reasons"]:
         reasons = ", ".join(f"{printable(name)} {n}" for name, n in scope["reasons"].items())
         lines.append(f"{dataset}: no answer by reason: {reasons}")
@@ -210,6 +225,28 @@ def _cost(sampled: Mapping[str, Any]) -> str:
         f"{text}; the interval is about {ratio:.2f} times as wide as with all of them{basis}, "
         f"and robustness is a range over {drawn} only"
     )
+
+
+def _repeat_lines(name: str, scope: Mapping[str, Any]) -> list[str]:
+    """Return the line on cases asked several times, none for a run without."""
+    repeats = scope.get("repeats")
+    if not repeats:
+        return []
+    n, differing = repeats["n"], repeats["spread"]
+    at, hat = repeats["pass_at_k"], repeats["pass_hat_k"]
+    line = (
+        f"{name}: asked {n} times: pass@1 {_percent(at['1'])}, pass@{n} {_percent(at[str(n)])}, "
+        f"pass^{n} {_percent(hat[str(n)])}"
+    )
+    if differing["sd"] is not None:
+        line += (
+            f"; verdicts differ in {_percent(differing['disagree'])} of configurations, scores by "
+            f"{_number(differing['range'])} on average (sd {_number(differing['sd'])})"
+        )
+    left_out = repeats["left_out"][str(n)]
+    if left_out:
+        line += f"; {left_out} with fewer than {n} answers left out of pass@{n} and pass^{n}"
+    return [line]
 
 
 def _number(value: float | None) -> str:

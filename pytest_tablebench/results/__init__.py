@@ -1,9 +1,10 @@
 """Results: records, the run folder, aggregates."""
 
-from pytest_tablebench.results._aggregate import Cell, Scored, spread, summarize
+from pytest_tablebench.results._aggregate import spread, summarize
 from pytest_tablebench.results._folder import RunFolder, check_writable, read_records, read_run
 from pytest_tablebench.results._intervals import interval
-from pytest_tablebench.results._record import SCHEMA, Outcome, Record
+from pytest_tablebench.results._record import SCHEMA, Cell, Outcome, Record, Scored
+from pytest_tablebench.results._repeats import fold_repeats, pass_at_k, pass_hat_k
 from pytest_tablebench.results.analyses import analyse
 
 __all__ = [
@@ -15,7 +16,10 @@ __all__ = [
     "Scored",
     "analyse",
     "check_writable",
+    "fold_repeats",
     "interval",
+    "pass_at_k",
+    "pass_hat_k",
     "read_records",
     "read_run",
     "spread",

@@ -6,55 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import fsum
-from typing import Any, Protocol
+from typing import Any
 
 from pytest_tablebench.results._intervals import interval
-from pytest_tablebench.results._record import Outcome
+from pytest_tablebench.results._record import Scored
+from pytest_tablebench.results._repeats import FoldedCell, fold_repeats, repeat_figures
 from pytest_tablebench.results._sampling import sampling_cost
 
-__all__ = ["Cell", "Scored", "spread", "summarize"]
-
-
-class Scored(Protocol):
-    """What of a record the aggregates look at; `Record` and `Cell` both have it."""
-
-    @property
-    def benchmark(self) -> str: ...
-    @property
-    def dataset(self) -> str: ...
-    @property
-    def example_id(self) -> str: ...
-    @property
-    def serializer(self) -> str: ...
-    @property
-    def perturbation(self) -> str: ...
-    @property
-    def score(self) -> float | None: ...
-    @property
-    def passed(self) -> bool | None: ...
-    @property
-    def reason(self) -> str | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A record without its texts, small enough to keep for every case of a run."""
-
-    benchmark: str
-    dataset: str
-    example_id: str
-    serializer: str
-    perturbation: str
-    score: float | None
-    passed: bool | None
-    reason: str | None
-
-    @property
-    def outcome(self) -> Outcome:
-        """Return which of the three outcomes the case had."""
-        if self.score is None:
-            return "no_answer"
-        return "right" if self.passed else "wrong"
+__all__ = ["spread", "summarize"]
 
 
 @dataclass
@@ -72,10 +31,17 @@ def summarize(records: Iterable[Scored]) -> dict[str, Any]:
     Means are taken over examples after the mean over an example's answered configurations,
     so the order of records does not matter to the last digit. Cases without an answer are
     counted and left out; measures nobody can tell are None.
+
+    A configuration asked several times counts once, with the mean score of its answered repeats
+    and the share of them that passed: robustness is the range over configurations of those
+    means, and intervals know examples only. `n_cases`, `no_answer` and `reasons` count every
+    repeat; a configuration is missing (`incomplete`) when none of its repeats was answered. What
+    repeats say of their own stands under `repeats`, see `repeat_figures`; without repeats there
+    is no such entry.
     """
-    by_benchmark: dict[str, dict[str, list[Scored]]] = {}
-    for record in records:
-        by_benchmark.setdefault(record.benchmark, {}).setdefault(record.dataset, []).append(record)
+    by_benchmark: dict[str, dict[str, list[FoldedCell]]] = {}
+    for cell in fold_repeats(records):
+        by_benchmark.setdefault(cell.benchmark, {}).setdefault(cell.dataset, []).append(cell)
     benchmarks = {}
     for name in sorted(by_benchmark):
         datasets = {key: by_benchmark[name][key] for key in sorted(by_benchmark[name])}
@@ -83,18 +49,20 @@ def summarize(records: Iterable[Scored]) -> dict[str, Any]:
     return {"benchmarks": benchmarks}
 
 
-def _benchmark(datasets: Mapping[str, list[Scored]]) -> dict[str, Any]:
+def _benchmark(datasets: Mapping[str, list[FoldedCell]]) -> dict[str, Any]:
     values = {name: _example_values(cells) for name, cells in datasets.items()}
     everything = [cell for cells in datasets.values() for cell in cells]
     return {
         **_measures(list(values.values()), everything),
+        **_repeats(datasets),
         "datasets": {name: _dataset(cells, values[name]) for name, cells in datasets.items()},
     }
 
 
-def _dataset(cells: list[Scored], values: _Values) -> dict[str, Any]:
+def _dataset(cells: list[FoldedCell], values: _Values) -> dict[str, Any]:
     return {
         **_measures([values], cells),
+        **_repeats({cells[0].dataset: cells}),
         "reasons": _reasons(cells),
         "sampled": _sampled(cells),
         "serializers": _scopes(cells, "serializer"),
@@ -102,7 +70,12 @@ def _dataset(cells: list[Scored], values: _Values) -> dict[str, Any]:
     }
 
 
-def _sampled(cells: list[Scored]) -> dict[str, Any] | None:
+def _repeats(datasets: Mapping[str, list[FoldedCell]]) -> dict[str, Any]:
+    figures = repeat_figures(datasets)
+    return {} if figures is None else {"repeats": figures}
+
+
+def _sampled(cells: list[FoldedCell]) -> dict[str, Any] | None:
     """Return what drawing configurations for each example costs; None where the grid is whole."""
     asked: dict[str, set[tuple[str, str]]] = {}
     scores: dict[str, list[float]] = {}
@@ -124,8 +97,8 @@ def _sampled(cells: list[Scored]) -> dict[str, Any] | None:
     }
 
 
-def _scopes(cells: list[Scored], axis: str) -> dict[str, Any]:
-    groups: dict[str, list[Scored]] = {}
+def _scopes(cells: list[FoldedCell], axis: str) -> dict[str, Any]:
+    groups: dict[str, list[FoldedCell]] = {}
     for cell in cells:
         groups.setdefault(getattr(cell, axis), []).append(cell)
     return {
@@ -133,12 +106,14 @@ def _scopes(cells: list[Scored], axis: str) -> dict[str, Any]:
     }
 
 
-def _measures(datasets: list[_Values], cells: list[Scored]) -> dict[str, Any]:
+def _measures(datasets: list[_Values], cells: list[FoldedCell]) -> dict[str, Any]:
     """Return the measures of a scope: plain means over its datasets."""
     examples = Counter((cell.dataset, cell.example_id) for cell in cells)
-    asked, unanswered = len(cells), sum(cell.score is None for cell in cells)
+    asked = sum(cell.asked for cell in cells)
+    unanswered = sum(len(cell.reasons) for cell in cells)
+    present = sum(cell.score is not None for cell in cells)
     flags = ["one configuration"] if max(examples.values()) == 1 else []
-    flags += ["incomplete"] if asked - unanswered < sum(_grid_size(cells).values()) else []
+    flags += ["incomplete"] if present < sum(_grid_size(cells).values()) else []
     measures: dict[str, Any] = {}
     bounds: dict[str, Any] = {}
     for name in ("performance", "robustness", "pass_rate"):
@@ -156,7 +131,7 @@ def _measures(datasets: list[_Values], cells: list[Scored]) -> dict[str, Any]:
     }
 
 
-def _grid_size(cells: list[Scored]) -> dict[str, int]:
+def _grid_size(cells: list[FoldedCell]) -> dict[str, int]:
     """Return how many cases each dataset's full grid would have."""
     sizes = {}
     for dataset in {cell.dataset for cell in cells}:
@@ -168,9 +143,9 @@ def _grid_size(cells: list[Scored]) -> dict[str, int]:
     return sizes
 
 
-def _example_values(cells: list[Scored]) -> _Values:
+def _example_values(cells: list[FoldedCell]) -> _Values:
     """Return one value per answered example, in the order of example ids."""
-    examples: dict[str, list[Scored]] = {}
+    examples: dict[str, list[FoldedCell]] = {}
     for cell in cells:
         if cell.score is not None:
             examples.setdefault(cell.example_id, []).append(cell)
@@ -180,7 +155,8 @@ def _example_values(cells: list[Scored]) -> _Values:
         scores = [cell.score for cell in answered if cell.score is not None]
         values.performance.append(fsum(scores) / len(scores))
         values.robustness.append(1 - (max(scores) - min(scores)))
-        values.pass_rate.append(sum(bool(cell.passed) for cell in answered) / len(answered))
+        passes = [cell.passed for cell in answered if cell.passed is not None]
+        values.pass_rate.append(fsum(passes) / len(passes))
     return values
 
 
@@ -191,11 +167,8 @@ def _mean(values: list[float] | list[float | None]) -> float | None:
     return fsum(known) / len(known)
 
 
-def _reasons(cells: list[Scored]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for cell in cells:
-        if cell.score is None:
-            counts[cell.reason or "unknown"] = counts.get(cell.reason or "unknown", 0) + 1
+def _reasons(cells: list[FoldedCell]) -> dict[str, int]:
+    counts = Counter(reason for cell in cells for reason in cell.reasons)
     return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
 

@@ -85,6 +85,8 @@ def read_run(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} is no run folder: it has no {RUN}") from None
     except (OSError, ValueError) as error:
         raise SettingsError(f"{path / RUN}: cannot be read: {error}") from None
+    if not isinstance(data, dict):
+        raise SettingsError(f"{path / RUN}: holds no facts about a run")
     check_schema(data, str(path / RUN))
     return dict(data)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from pytest_tablebench.errors import SettingsError
 
-__all__ = ["SCHEMA", "Outcome", "Record", "check_schema"]
+__all__ = ["SCHEMA", "Cell", "Outcome", "Record", "Scored", "check_schema"]
 
 SCHEMA = 1
 """Version of every file in a run folder; raised when a reader would misread the old form."""
@@ -23,7 +23,8 @@ class Record:
 
     `score` and `passed` are None without an answer, `reason` is set only then. `prediction`
     is the reply as the metric read it, `raw` as it came. Cost and token counts are None when
-    unknown, never 0.
+    unknown, never 0. `repeat` is 1 the first time a case is asked, 2 the second, and so on; a
+    record without it comes from a run that asked once.
     """
 
     case_id: str
@@ -33,6 +34,7 @@ class Record:
     example_id: str
     serializer: str
     perturbation: str
+    repeat: int = field(default=1, kw_only=True)
     strategy: str
     modality: str
     outcome: Outcome
@@ -69,6 +71,49 @@ class Record:
         except TypeError as error:
             raise ValueError(str(error)) from None
         return record
+
+
+class Scored(Protocol):
+    """What of a record the aggregates look at; `Record` and `Cell` both have it."""
+
+    @property
+    def benchmark(self) -> str: ...
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def example_id(self) -> str: ...
+    @property
+    def serializer(self) -> str: ...
+    @property
+    def perturbation(self) -> str: ...
+    @property
+    def score(self) -> float | None: ...
+    @property
+    def passed(self) -> bool | None: ...
+    @property
+    def reason(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A record without its texts, small enough to keep for every case of a run."""
+
+    benchmark: str
+    dataset: str
+    example_id: str
+    serializer: str
+    perturbation: str
+    score: float | None
+    passed: bool | None
+    reason: str | None
+    repeat: int = 1
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return which of the three outcomes the case had."""
+        if self.score is None:
+            return "no_answer"
+        return "right" if self.passed else "wrong"
 
 
 def check_schema(data: Mapping[str, Any], file: str) -> None:

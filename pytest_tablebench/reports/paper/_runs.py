@@ -29,6 +29,7 @@ class Row:
     score: float | None
     passed: bool | None
     reason: str | None
+    repeat: int = 1
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def _load(path: Path) -> RunData:
             record.score,
             record.passed,
             record.reason,
+            record.repeat,
         )
         for record in read_records(path)
     )
@@ -130,10 +132,12 @@ _SETTINGS: tuple[tuple[str, str, str], ...] = (
     ("shots", "demonstrations in a prompt", "more of them usually help"),
     ("demos", "ways to draw demonstrations", "robustness holds another effect in one of them"),
     ("configs_per_example", "numbers of configurations per example", "robustness is a range"),
+    ("repeats", "repeats of a case", "means over several answers vary less"),
     ("seed", "seeds", "demonstrations and perturbations were drawn differently"),
     ("limit", "example limits", "they may have asked different examples"),
     ("params", "call parameters", "lengths and randomness of replies may differ"),
 )
+_UNTOLD = {"shots": "the dataset's own", "limit": "the dataset's own", "repeats": "1"}
 _VERSIONS = ("pytest-tablebench", "spacy")
 
 
@@ -143,7 +147,7 @@ def differences(runs: Sequence[RunData]) -> list[str]:
         return []
     found: list[str | None] = []
     for key, name, meaning in _SETTINGS:
-        default = {"shots": "the dataset's own", "limit": "the dataset's own"}.get(key, "unknown")
+        default = _UNTOLD.get(key, "unknown")
         found.append(_differ(f"{name} differ", runs, _setting(key, default), meaning))
     found += [
         _differ(

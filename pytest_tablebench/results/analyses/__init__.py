@@ -14,8 +14,9 @@ def analyse(records: Iterable[Any], params: Mapping[str, Any] | None = None) -> 
     A record is a `Record` or a mapping with `model`, `dataset`, `example_id`, `serializer`,
     `perturbation` and `score` (0 to 1, None without an answer). A dataset's grid is every
     serializer times every perturbation that occurs in its records; what is not answered is
-    missing, never 0. A figure is `{"value": number or None}` with the reason beside None and
-    the counts it rests on.
+    missing, never 0. Records that differ in `repeat` alone (1 where there is none) are one cell:
+    it counts with the mean score of its answered repeats. A figure is `{"value": number or None}`
+    with the reason beside None and the counts it rests on.
 
     `params` fixes what is drawn at random; each entry left out is drawn with a seed of its
     dataset's name, examples and configurations:

@@ -33,8 +33,9 @@ class Grid:
     """All scores of one dataset; names in the order of code points.
 
     `scores` has the shape (models, examples, serializers, perturbations); a cell that was not
-    asked or not answered is NaN. The models are those of the whole analysis, so that a model
-    without a record here is there too, with nothing but NaN.
+    asked or not answered is NaN, one answered several times has the mean of its repeats. The
+    models are those of the whole analysis, so that a model without a record here is there too,
+    with nothing but NaN.
     """
 
     dataset: str
@@ -112,9 +113,10 @@ def examples_mean(values: Floats) -> Floats:
 def read_scores(records: Iterable[Any]) -> Scores:
     """Read records, mappings or objects with the same names, in one pass.
 
-    Raises `DataError` for a record without one of the fields, a score that is no number from 0
-    to 1, and a cell that occurs twice (the answers of two runs or strategies cannot be told
-    apart here).
+    The answered repeats of a cell (records with another `repeat`, 1 where there is none) are
+    averaged before anything else. Raises `DataError` for a record without one of the fields, a
+    score that is no number from 0 to 1, and a cell that occurs twice with the same repeat (the
+    answers of two runs or strategies cannot be told apart here).
     """
     columns = _Columns()
     columns.read(records)
@@ -122,7 +124,7 @@ def read_scores(records: Iterable[Any]) -> Scores:
 
 
 class _Columns:
-    """What one pass over the records leaves: 48 bytes per record."""
+    """What one pass over the records leaves: 52 bytes per record."""
 
     def __init__(self) -> None:
         self.models: dict[str, int] = {}
@@ -132,6 +134,7 @@ class _Columns:
         self.perturbations: dict[str, int] = {}
         self.codes = tuple(array("q") for _ in range(5))
         self.values = array("d")
+        self.repeats = array("i")
 
     def read(self, records: Iterable[Any]) -> None:
         """Append every record; names become numbers in the order of first occurrence."""
@@ -140,14 +143,18 @@ class _Columns:
         add_model, add_dataset, add_example, add_serializer, add_perturbation = (
             column.append for column in self.codes
         )
-        add_value = self.values.append
-        getters: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
+        add_value, add_repeat = self.values.append, self.repeats.append
+        getters: dict[type, tuple[Callable[[Any], tuple[Any, ...]], Callable[[Any], Any]]] = {}
         for number, record in enumerate(records, 1):
             try:
-                getter = getters.get(type(record))
-                if getter is None:
-                    by_name = itemgetter if isinstance(record, Mapping) else attrgetter
-                    getter = getters[type(record)] = by_name(*_FIELDS)
+                known = getters.get(type(record))
+                if known is None:
+                    if isinstance(record, Mapping):
+                        known = itemgetter(*_FIELDS), _repeat_item
+                    else:
+                        known = attrgetter(*_FIELDS), _repeat_attribute
+                    getters[type(record)] = known
+                getter, get_repeat = known
                 model, dataset, example, serializer, perturbation, score = getter(record)
                 if score is None:
                     score = nan
@@ -159,11 +166,12 @@ class _Columns:
                 add_serializer(serializers.setdefault(serializer, len(serializers)))
                 add_perturbation(perturbations.setdefault(perturbation, len(perturbations)))
                 add_value(score)
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                add_repeat(get_repeat(record))
+            except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
                 raise DataError(
                     f"record {number}: {printable(str(error), 200)}; a record has "
                     f"{', '.join(_FIELDS)}, the names as text and the score as a number from 0 "
-                    f"to 1, or null"
+                    f"to 1, or null; where it has a repeat, that is a whole number"
                 ) from None
 
     def scores(self) -> Scores:
@@ -178,6 +186,7 @@ class _Columns:
             np.frombuffer(column, dtype=np.int64) for column in self.codes
         )
         values = np.frombuffer(self.values, dtype=np.float64)
+        repeat = np.frombuffer(self.repeats, dtype=np.intc)
         models = tuple(sorted(self.models))
         model = _ranks(self.models)[model]
         by_dataset: dict[str, list[str]] = {name: [] for name in sorted(self.datasets)}
@@ -202,8 +211,7 @@ class _Columns:
             cell = np.ravel_multi_index(
                 (model[own], example[own], own_serializer, own_perturbation), grid.scores.shape
             )
-            _refuse_twice(cell, grid, models)
-            grid.scores.reshape(-1)[cell] = values[own]
+            _fill(grid, models, cell, repeat[own], values[own])
             grids.append(grid)
         return Scores(models, tuple(grids))
 
@@ -229,15 +237,45 @@ def _present(
     return tuple(names[rank] for rank in ranks), places
 
 
-def _refuse_twice(cells: Integers, grid: Grid, models: tuple[str, ...]) -> None:
+def _repeat_item(record: Mapping[str, Any]) -> Any:
+    return record.get("repeat", 1)
+
+
+def _repeat_attribute(record: Any) -> Any:
+    return getattr(record, "repeat", 1)
+
+
+def _fill(
+    grid: Grid,
+    models: tuple[str, ...],
+    cells: Integers,
+    repeats: NDArray[np.intc],
+    values: Floats,
+) -> None:
+    """Put each cell's score into the grid, the mean where several repeats of it are answered."""
     import numpy as np
 
-    counts = np.bincount(cells, minlength=grid.scores.size)
-    if counts.max(initial=0) > 1:
-        where = np.unravel_index(int(counts.argmax()), grid.scores.shape)
+    scores = grid.scores.reshape(-1)
+    if np.bincount(cells, minlength=1).max() <= 1:
+        scores[cells] = values
+        return
+    order = np.lexsort((repeats, cells))
+    cells, repeats, values = cells[order], repeats[order], values[order]
+    same = (np.diff(cells) == 0) & (np.diff(repeats) == 0)
+    if same.any():
+        where = np.unravel_index(int(cells[int(same.argmax())]), grid.scores.shape)
         axes = (models, grid.examples, grid.serializers, grid.perturbations)
         names = "/".join(axis[int(place)] for axis, place in zip(axes, where, strict=True))
         raise DataError(
             f"dataset {printable(grid.dataset)}: {printable(names)} occurs more than once; "
             f"analyse the records of one run, strategy and modality at a time"
         )
+    answered = np.isfinite(values)
+    cells, values = cells[answered], values[answered]
+    starts = np.flatnonzero(np.diff(cells, prepend=-1))
+    if starts.size:
+        counts = np.diff(starts, append=cells.size)
+        means = np.add.reduceat(values, starts) / counts
+        low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+        # Rounding must not move the mean of equal scores off them.
+        scores[cells[starts]] = np.clip(means, low, high)

@@ -1,0 +1,132 @@
+"""Attachments: table and question of what is not right, and prompts, shared and bounded.
+
+Allure 3 shows an attachment only where it is first referred to. What several cases share is
+therefore attached once, to a container whose set-up belongs to all of them: both versions of
+Allure show that under each case.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from allure_commons.model2 import Attachment, Status, TestBeforeResult, TestResultContainer
+
+from pytest_tablebench.names import printable
+from pytest_tablebench.reports.allure._files import Folder
+from pytest_tablebench.reports.allure._shape import Stamp, shown
+from pytest_tablebench.results._texts import ExampleText, PromptText, example_key
+
+__all__ = ["Attachments", "example_text"]
+
+ATTACHMENT = 256_000
+"""Characters of one attachment; the rest of the text is in the run folder."""
+
+BUDGET = 64_000_000
+"""Bytes of all attachments together: generators slow down long before they say so."""
+
+PROMPTS = 500
+"""Prompts attached, the first of the run; all are in the run folder. Nearly each is another."""
+
+_PLAIN = "text/plain"
+
+
+class Attachments:
+    """Collects which case needs which text, and writes each text once."""
+
+    def __init__(self, folder: Folder, stamp: Stamp) -> None:
+        self.folder = folder
+        self.stamp = stamp
+        self.written = 0
+        self.left_out = 0
+        self._bytes = 0
+        self._wanted: dict[str, list[str]] = {}
+        self._prompts = 0
+
+    def want(self, uuid: str, dataset: str, example_id: str, perturbation: str) -> None:
+        """Note that a case shall show its question and table."""
+        key = "e" + example_key(dataset, example_id, perturbation)
+        self._wanted.setdefault(key, []).append(uuid)
+
+    def want_prompt(self, uuid: str, digest: str | None) -> None:
+        """Note that a case shall show its prompt, while there are few of them."""
+        if digest is not None and (self._prompts < PROMPTS or f"p{digest}" in self._wanted):
+            self._prompts += 1
+            self._wanted.setdefault(f"p{digest}", []).append(uuid)
+
+    def reply(self, name: str, text: str) -> list[Attachment]:
+        """Attach a long reply to its case."""
+        source = self._write(self.stamp.uuid(f"reply/{name}"), text)
+        return [Attachment(name="reply", source=source, type=_PLAIN)] if source else []
+
+    def add(self, texts: Iterable[PromptText | ExampleText]) -> None:
+        """Write those of the texts that a case shall show."""
+        # Cases of several examples may share one table: by content, not by name.
+        shared: dict[str, tuple[str, str, list[str]]] = {}
+        for found in texts:
+            key = f"p{found.digest}" if isinstance(found, PromptText) else f"e{found.id}"
+            children = self._wanted.pop(key, None)
+            if not children:
+                continue
+            title, text = _titled(found)
+            digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+            if digest in shared:
+                shared[digest][2].extend(children)
+                continue
+            source = self._write(self.stamp.uuid(f"text/{digest}"), text)
+            if source:
+                shared[digest] = title, source, children
+        for digest, (title, source, children) in shared.items():
+            uuid = self.stamp.uuid(f"container/{digest}")
+            self.folder.write_json(
+                f"{uuid}-container.json", self._container(uuid, title, source, children)
+            )
+
+    def _container(
+        self, uuid: str, title: str, source: str, children: Sequence[str]
+    ) -> TestResultContainer:
+        now = self.stamp.start_ms
+        before = TestBeforeResult(
+            name=title,
+            status=Status.PASSED,
+            stage="finished",
+            attachments=[Attachment(name=title, source=source, type=_PLAIN)],
+            start=now,
+            stop=now,
+        )
+        return TestResultContainer(
+            uuid=uuid, children=list(dict.fromkeys(children)), befores=[before], start=now, stop=now
+        )
+
+    def _write(self, uuid: str, text: str) -> str | None:
+        data = shown(text, ATTACHMENT).encode("utf-8", "backslashreplace")
+        if self._bytes + len(data) > BUDGET:
+            self.left_out += 1
+            return None
+        self._bytes += len(data)
+        self.written += 1
+        name = f"{uuid}-attachment.txt"
+        self.folder.write(name, data)
+        return name
+
+
+def _titled(found: PromptText | ExampleText) -> tuple[str, str]:
+    if isinstance(found, PromptText):
+        return "prompt", found.text
+    return "question and table", example_text(found)
+
+
+def example_text(found: ExampleText) -> str:
+    """Return question and tables as plain text: a row a line, cells between bars."""
+    lines = [printable(found.question)]
+    for table in found.tables:
+        lines.append("")
+        if table.get("title"):
+            lines.append(printable(str(table["title"])))
+        lines += [_row(row) for row in (table["header"], *table["rows"])]
+    return "\n".join(lines) + "\n"
+
+
+def _row(row: Mapping[str, Any] | Sequence[Any]) -> str:
+    return " | ".join("" if cell is None else printable(str(cell)) for cell in row)

@@ -1,0 +1,136 @@
+"""The files beside the results: environment, executor, categories.
+
+A folder may be shared with allure-pytest and other writers: what they put there stays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.names import printable
+from pytest_tablebench.settings import without_credentials
+
+__all__ = ["FACT_FILES", "categories", "config_text", "environment_text", "executor", "merged"]
+
+FACT_FILES = ("environment.properties", "executor.json", "categories.json", "allurerc.json")
+
+_FAILED, _BROKEN = ["failed"], ["broken"]
+
+_KEYS = (
+    "model", "api_base", "strategy", "modality", "compat", "seed", "demos", "shots", "limit",
+    "status", "start", "end", "cases_planned", "cases_recorded", "calls_paid", "store_hits",
+    "cost_usd",
+)  # fmt: skip
+
+
+def categories(reasons: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the content of `categories.json`: one for each way of not being right.
+
+    Allure 2 matches the whole message, Allure 3 searches in it: the expressions, which begin
+    with our own words at the message's start, mean the same to both.
+    """
+
+    def category(name: str, start: str, statuses: list[str]) -> dict[str, Any]:
+        return {
+            "name": name,
+            "matchedStatuses": statuses,
+            "messageRegex": f"^{start}(?:[^A-Za-z0-9_-][\\s\\S]*)?$",
+        }
+
+    return [
+        category("Truncated answers", "truncated answer", _FAILED),
+        category("Unreadable answers", "unreadable answer", _FAILED),
+        category("Wrong answers", "wrong answers?", _FAILED),
+        *(
+            category(f"No answer: {reason}", f"no answer: {reason}", _BROKEN)
+            for reason in sorted(set(reasons))
+        ),
+    ]
+
+
+def merged(path: Path, ours: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return our categories behind those another writer put into the file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ours
+    names = {entry["name"] for entry in ours}
+    others = found if isinstance(found, list) else []
+    return [e for e in others if isinstance(e, dict) and e.get("name") not in names] + ours
+
+
+def config_text(rules: list[dict[str, Any]], name: str) -> str:
+    """Return a configuration of Allure 3, which takes categories from there only.
+
+    They are grouped by dataset: nearly every message is another one.
+    """
+    grouped = [
+        {**rule, "groupByMessage": False, "groupBy": [{"label": "feature"}]} for rule in rules
+    ]
+    return json.dumps({"name": name, "categories": {"rules": grouped}}, indent=2) + "\n"
+
+
+def environment_text(run: Mapping[str, Any], mode: str, before: str = "") -> str:
+    """Return `environment.properties`: what was run, in lines that no value can break.
+
+    Lines of `before`, what stood there, stay in front unless they say the same thing.
+    """
+    facts: dict[str, Any] = {key: run.get(key) for key in _KEYS}
+    if facts["api_base"] is not None:
+        facts["api_base"] = without_credentials(str(facts["api_base"]))
+    grid = run.get("grid") or {}
+    facts |= {
+        "params": json.dumps(run["params"]) if run.get("params") else None,
+        "serializers": ", ".join(grid.get("serializers", ())),
+        "perturbations": ", ".join(grid.get("perturbations", ())),
+        "datasets": ", ".join(run.get("datasets") or ()),
+        "allure": mode,
+    }
+    facts |= {f"version.{name}": v for name, v in (run.get("versions") or {}).items()}
+    facts |= {f"host.{name}": value for name, value in (run.get("host") or {}).items()}
+    known = {
+        _property(name, key=True): _property(str(value))
+        for name, value in facts.items()
+        if value not in (None, "")
+    }
+    others = [line for line in before.splitlines() if line and line.split("=")[0] not in known]
+    return "\n".join([*others, *(f"{name}={value}" for name, value in known.items())]) + "\n"
+
+
+def _property(text: str, *, key: bool = False) -> str:
+    """Return a key or value in the escapes of Java's property files, ASCII only."""
+    plain = printable(text, 1000).replace("\\", "\\\\")
+    if key:
+        plain = re.sub(r"([ =:#!])", r"\\\1", plain)
+    elif plain.startswith(" "):
+        plain = "\\" + plain
+    codes = plain.encode("utf-16-be")
+    units = (int.from_bytes(codes[n : n + 2]) for n in range(0, len(codes), 2))
+    return "".join(chr(unit) if unit < 128 else f"\\u{unit:04x}" for unit in units)
+
+
+def executor(environ: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return `executor.json` of a run on GitHub Actions, None anywhere else.
+
+    Only the variables named here are read, and none of them holds a secret.
+    """
+    if environ.get("GITHUB_ACTIONS") != "true":
+        return None
+    server = environ.get("GITHUB_SERVER_URL", "https://github.com")
+    url = without_credentials(f"{server}/{environ.get('GITHUB_REPOSITORY', '')}")
+    run_id = environ.get("GITHUB_RUN_ID", "")
+    number = environ.get("GITHUB_RUN_NUMBER", "")
+    found: dict[str, Any] = {
+        "name": "GitHub Actions",
+        "type": "github",
+        "url": url,
+        "buildName": printable(f"{environ.get('GITHUB_WORKFLOW', 'run')} #{number}", 200),
+        "buildUrl": f"{url}/actions/runs/{run_id}" if run_id.isdigit() else url,
+    }
+    if number.isdigit():
+        found["buildOrder"] = int(number)
+    return found

@@ -1,0 +1,58 @@
+"""Writing into a results folder: whole files only, counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Folder"]
+
+_OURS = re.compile(r"[0-9a-f-]{36}-(?:result\.json|container\.json|attachment\.txt)")
+
+
+class Folder:
+    """A folder of results. A generator that watches it never sees half a file."""
+
+    def __init__(self, path: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self.names: set[str] = set()
+        self.bytes = 0
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write one file whole, over an older one of that name."""
+        temporary = self.path / f"{name}.tmp"
+        temporary.write_bytes(data)
+        temporary.replace(self.path / name)
+        self.names.add(name)
+        self.bytes += len(data)
+
+    def write_json(self, name: str, item: Any) -> None:
+        """Write an item of Allure's model, or built-in types, without its empty fields."""
+        self.write(name, json.dumps(item, default=_filled).encode("ascii"))
+
+    def drop_stale(self, listing: str) -> None:
+        """Delete what the file `listing` says an earlier writing left and this one has not.
+
+        Then list this one's files there. Only names of results can be deleted.
+        """
+        for name in self.read(listing).split():
+            if name not in self.names and _OURS.fullmatch(name):
+                (self.path / name).unlink(missing_ok=True)
+        self.write(listing, "\n".join(sorted(filter(_OURS.fullmatch, self.names))).encode("ascii"))
+
+    def read(self, name: str) -> str:
+        """Return what stands in a file; nothing where there is none."""
+        try:
+            return (self.path / name).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
+
+def _filled(item: Any) -> dict[str, Any]:
+    """Return the fields that are set, as allure-python-commons writes them."""
+    return {
+        name: value for name, value in vars(item).items() if value or value is False or value == 0
+    }

@@ -1,0 +1,271 @@
+"""What a record looks like to Allure: ids, labels, status, message.
+
+The classes are those of allure-python-commons, which are the format of the files. Ids are ours:
+allure-pytest hashes the values of parameters, so that different cases get one id and vanish as
+each other's retries. Here one text, the case id, makes the id, and all else is excluded from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from allure_commons.model2 import (
+    Attachment,
+    Label,
+    Parameter,
+    Status,
+    StatusDetails,
+    TestResult,
+    TestStepResult,
+)
+
+from pytest_tablebench._escaping import escaped
+from pytest_tablebench.names import printable
+from pytest_tablebench.results import Record
+
+__all__ = [
+    "REPLY_SHOWN",
+    "Group",
+    "Stamp",
+    "case_labels",
+    "case_result",
+    "group_result",
+    "history_id",
+    "kind_of",
+    "shown",
+]
+
+REPLY_SHOWN = 8_000
+"""Characters of a reply that stand in the result itself; more becomes an attachment."""
+
+_STATUS = {"right": Status.PASSED, "wrong": Status.FAILED, "no_answer": Status.BROKEN}
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What all results of one run share: a text that tells runs apart, and when it began."""
+
+    run: str
+    start_ms: int
+
+    def uuid(self, name: str) -> str:
+        """Return the id of one file of the run, the same one whenever it is written."""
+        text = f"{self.run}\n{name}".encode("utf-8", "surrogatepass")
+        return str(uuid.UUID(bytes=hashlib.sha256(text).digest()[:16], version=5))
+
+
+@dataclass
+class Group:
+    """The cases of one dataset, serializer and perturbation, counted."""
+
+    record: Record
+    outcomes: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    scores: list[float] = field(default_factory=list)
+
+    def add(self, record: Record) -> None:
+        """Count a case."""
+        self.outcomes[record.outcome] += 1
+        if record.outcome == "no_answer":
+            self.reasons[reason_of(record)] += 1
+        elif record.score is not None:
+            self.scores.append(record.score)
+
+
+def history_id(case_id: str) -> str:
+    """Return the id by which Allure knows a case again: 32 hexadecimal digits of its own.
+
+    It serves as `historyId` (Allure 2) and as `testCaseId` (from which Allure 3 makes its own,
+    together with the parameters that are not excluded).
+    """
+    text = f"tablebench/{case_id}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()[:32]
+
+
+def case_labels(
+    benchmark: str, dataset: str, serializer: str, perturbation: str
+) -> list[tuple[str, str]]:
+    """Return the labels that place a case in Allure's trees, and its severity.
+
+    Behaviours: benchmark, dataset, serializer. Suites: benchmark, dataset, perturbation. A
+    question about the plain table is critical, one about a perturbed table normal.
+    """
+    return [
+        ("epic", printable(benchmark, 100)),
+        ("feature", printable(dataset, 100)),
+        ("story", printable(serializer, 100)),
+        ("parentSuite", printable(benchmark, 100)),
+        ("suite", printable(dataset, 100)),
+        ("subSuite", printable(perturbation, 100)),
+        ("severity", "critical" if perturbation == "none" else "normal"),
+        ("framework", "pytest-tablebench"),
+        ("language", "python"),
+    ]
+
+
+def reason_of(record: Record) -> str:
+    """Return why there is no answer, as one word that a category can be named by."""
+    reason = record.reason or "unknown"
+    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "-" for c in reason[:40])
+
+
+def kind_of(record: Record) -> str | None:
+    """Return the category of a case, with which its message begins; None for a right answer.
+
+    One case has one category: a reply cut off by the token limit first of all, then one from
+    which the dataset's post-processing read nothing, then any other that is wrong.
+    """
+    if record.outcome == "right":
+        return None
+    if record.outcome == "no_answer":
+        return f"no answer: {reason_of(record)}"
+    if "truncated" in record.flags:
+        return "truncated answer"
+    return "unreadable answer" if _read_nothing(record) else "wrong answer"
+
+
+def _read_nothing(record: Record) -> bool:
+    if not (record.raw or "").strip():
+        return True
+    if record.prediction is None:
+        return record.metric != "assertion"  # a test's own assertion reads the reply itself
+    found = record.prediction
+    parts = found if isinstance(found, list | tuple) else [found]
+    return not any(str(part).strip() for part in parts)
+
+
+def shown(text: str, limit: int) -> str:
+    """Return text of a model or dataset, made harmless and cut at `limit` characters."""
+    kept = escaped(text[:limit])
+    return kept if len(text) <= limit else f"{kept}\n[... {len(text) - limit:,} characters more]"
+
+
+def case_result(
+    record: Record, stamp: Stamp, *, attachments: list[Attachment], change: str | None = None
+) -> TestResult:
+    """Return the result of one case; `change` says what became of a stored answer."""
+    identity = history_id(record.case_id)
+    place = (record.benchmark, record.dataset, record.serializer, record.perturbation)
+    labels = [Label(*label) for label in case_labels(*place)]
+    labels += [Label("tag", printable(flag, 60)) for flag in record.flags]
+    labels += [Label("tag", f"answer {printable(change, 60)}")] if change else []
+    return TestResult(
+        uuid=stamp.uuid(record.case_id),
+        historyId=identity,
+        testCaseId=identity,
+        fullName=printable(record.case_id, 300),
+        name=printable(f"{record.example_id} · {record.serializer} · {record.perturbation}", 160),
+        titlePath=[printable(part, 100) for part in (*place[:2], record.perturbation)],
+        status=_STATUS[record.outcome],
+        statusDetails=_details(record),
+        stage="finished",
+        parameters=_parameters(record),
+        labels=labels,
+        attachments=attachments,
+        start=stamp.start_ms,
+        stop=stamp.start_ms + round(1000 * (record.latency_s or 0)),
+    )
+
+
+def _parameters(record: Record) -> list[Parameter]:
+    facts: dict[str, Any] = {
+        "model": record.model,
+        "dataset": record.dataset,
+        "example": record.example_id,
+        "serializer": record.serializer,
+        "perturbation": record.perturbation,
+        "strategy": record.strategy,
+        "metric": record.metric,
+        "score": None if record.score is None else f"{record.score:.4g}",
+        "prompt": record.prompt_digest,
+        "prompt_tokens": record.prompt_tokens,
+        "completion_tokens": record.completion_tokens,
+        "cost_usd": record.cost_usd,
+    }
+    return [
+        Parameter("case", printable(record.case_id, 300)),
+        *(
+            Parameter(name, printable(str(value), 200), excluded=True)
+            for name, value in facts.items()
+            if value is not None
+        ),
+    ]
+
+
+def _details(record: Record) -> StatusDetails | None:
+    """Return message and reply of what is not right; right answers need no explanation."""
+    kind = kind_of(record)
+    if kind is None:
+        return None
+    lines = [kind]
+    if record.outcome == "wrong":
+        got = printable(record.raw or "", 300) or "(an empty reply)"
+        score = "" if record.score is None else f"  (score {record.score:.2f})"
+        lines.append(f"expected: {printable(' | '.join(record.references), 300)}")
+        lines.append(f"got:      {got}{score}")
+    trace = None
+    if record.raw and len(record.raw) > 300:
+        trace = "reply:\n" + shown(record.raw, REPLY_SHOWN)
+    return StatusDetails(message="\n".join(lines), trace=trace)
+
+
+def group_result(group: Group, stamp: Stamp, *, right_only: bool) -> TestResult:
+    """Return one result for a whole configuration of a dataset.
+
+    With `right_only` it stands for the right answers beside cases listed one by one; else for
+    all, failed when there are wrong ones and broken when some have no answer.
+    """
+    record, counts = group.record, group.outcomes
+    dataset, _, rest = record.case_id.split("/", 2)
+    name = f"group/{dataset}/{rest}"
+    place = (record.benchmark, record.dataset, record.serializer, record.perturbation)
+    right, total = counts["right"], counts.total()
+    title = f"{right} of {total} right"
+    status, message = Status.PASSED, None
+    if not right_only and counts["wrong"]:
+        status, message = Status.FAILED, f"wrong answers: {counts['wrong']} of {total}"
+    elif not right_only and counts["no_answer"]:
+        common = group.reasons.most_common(1)[0][0]
+        status, message = Status.BROKEN, f"no answer: {common} and others\n{_listed(group.reasons)}"
+    return TestResult(
+        uuid=stamp.uuid(name),
+        historyId=history_id(name),
+        testCaseId=history_id(name),
+        fullName=printable(name, 300),
+        name=printable(f"{record.serializer} · {record.perturbation}: {title}", 160),
+        titlePath=[printable(part, 100) for part in (*place[:2], record.perturbation)],
+        status=status,
+        statusDetails=StatusDetails(message=message) if message else None,
+        stage="finished",
+        steps=[] if right_only else _steps(group, stamp),
+        parameters=[Parameter("cases", printable(name, 300))],
+        labels=[Label(*label) for label in case_labels(*place)],
+        start=stamp.start_ms,
+        stop=stamp.start_ms,
+    )
+
+
+def _listed(reasons: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(reasons.items()))
+
+
+def _steps(group: Group, stamp: Stamp) -> list[TestStepResult]:
+    counts = group.outcomes
+    lines = [(f"{counts['right']} right", Status.PASSED)] if counts["right"] else []
+    lines += [(f"{counts['wrong']} wrong", Status.FAILED)] if counts["wrong"] else []
+    lines += [
+        (f"{count} without an answer: {reason}", Status.BROKEN)
+        for reason, count in sorted(group.reasons.items())
+    ]
+    if group.scores:
+        mean = sum(group.scores) / len(group.scores)
+        lines.append((f"mean score {mean:.3f} of {len(group.scores)} answers", Status.PASSED))
+    return [
+        TestStepResult(name=text, status=status, start=stamp.start_ms, stop=stamp.start_ms)
+        for text, status in lines
+    ]

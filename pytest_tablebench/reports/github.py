@@ -1,0 +1,306 @@
+"""The summary a pull request shows: Markdown that nothing a model says can turn into more."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.compare import Comparison, MeasureDifference
+    from pytest_tablebench.results.gates import GateResult
+
+__all__ = ["STEP_SUMMARY_LIMIT", "Written", "code", "summary_markdown", "write_summary"]
+
+STEP_SUMMARY_LIMIT = 1024 * 1024
+"""Bytes GitHub takes of one step's summary; from a larger one it shows nothing at all
+(docs.github.com, "Workflow commands for GitHub Actions", step isolation and limits)."""
+
+SHOWN = 10
+"""Cases listed of each kind; all are in the run folder."""
+
+_ROWS = 500
+_ICONS = {"holds": "✅", "fails": "❌", "undecided": "❔"}
+
+_DATASETS = (
+    "dataset", "performance", "95 % interval", "robustness", "pass rate", "no answer", "examples",
+    "cases",
+)  # fmt: skip
+_GATES = ("gate", "state", "estimate", "interval", "bound", "examples", "why")
+_CHANGES = ("", "baseline", "this run", "difference", "95 % interval", "p", "better", "worse")
+
+
+def code(text: str, limit: int = 120) -> str:
+    """Return text of a model, dataset or user as inline code of GitHub's Markdown.
+
+    Every character but letters, digits and spaces becomes a numeric reference, which cannot
+    stand for structure, and inside `<code>` GitHub makes no link of `@name`, `#1`, or a commit.
+    Control and bidirectional characters are shown as escapes. So no line of it can begin a
+    workflow command either, should somebody print the summary in a job.
+    """
+    shown = printable(text, limit)
+    kept = "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in shown)
+    return f"<code>{kept}</code>" if kept.strip() else "<code>&#32;</code>"
+
+
+def summary_markdown(
+    run: Mapping[str, Any],
+    summary: Mapping[str, Any],
+    gates: Sequence[GateResult] = (),
+    *,
+    comparison: Comparison | None = None,
+    snapshots: Mapping[str, str] | None = None,
+    report_link: str | None = None,
+) -> str:
+    """Return the summary of one model's run as Markdown, within GitHub's limit.
+
+    Arguments:
+        run: the content of `run.json`.
+        summary: the content of `summary.json`.
+        gates: judged gates; without any there is no verdict.
+        comparison: with the baseline.
+        snapshots: by case id, what became of a stored answer.
+        report_link: where the whole report is: an http(s) address or a relative path.
+    """
+    blocks = [
+        _head(run, summary, gates),
+        _gate_table(gates),
+        _dataset_table(summary),
+        _reasons(summary),
+        *_changes(comparison),
+        *_snapshots(snapshots or {}),
+        _link(report_link),
+    ]
+    return _fitted((block for block in blocks if block), STEP_SUMMARY_LIMIT)
+
+
+def _head(
+    run: Mapping[str, Any], summary: Mapping[str, Any], gates: Sequence[GateResult]
+) -> list[str]:
+    lines = [f"## Table benchmark: {code(str(run.get('model')))}", ""]
+    if gates:
+        from pytest_tablebench.results.gates import verdict_line
+
+        states = {gate.state for gate in gates}
+        worst = next(state for state in ("fails", "undecided", "holds") if state in states)
+        lines += [f"{_ICONS[worst]} **{verdict_line(gates)}**", ""]
+    cases = sum(scope["n_cases"] for scope in summary["benchmarks"].values())
+    facts = [f"{cases:,} cases", f"compat {code(str(run.get('compat')))}"]
+    facts += [f"{run['calls_paid']:,} calls paid"] if run.get("calls_paid") is not None else []
+    facts += [f"{run['store_hits']:,} from the store"] if run.get("store_hits") else []
+    cost = run.get("cost_usd")
+    facts.append("cost unknown" if cost is None else f"cost {cost:.2f} USD")
+    lines.append(", ".join(facts))
+    if run.get("status") != "complete":
+        planned = run.get("cases_planned")
+        of = f" of {planned:,}" if isinstance(planned, int) else ""
+        if run.get("cases_saved"):
+            done = f"{cases:,}{of} cases were asked"
+            return [*lines, "", f"{done}: every gate was decided without the others."]
+        lines += ["", f"⚠️ The run was cut off: {cases:,}{of} cases are recorded."]
+    return lines
+
+
+def _gate_table(gates: Sequence[GateResult]) -> list[str]:
+    rows = [
+        (
+            code(gate.gate),
+            f"{_ICONS[gate.state]} {gate.state}",
+            _number(gate.estimate),
+            _interval(gate.interval),
+            _number(gate.bound),
+            str(gate.n_examples),
+            code(gate.reason, 600) if gate.reason else "",
+        )
+        for gate in gates
+    ]
+    return _table(_GATES, rows)
+
+
+def _dataset_table(summary: Mapping[str, Any]) -> list[str]:
+    rows = []
+    for name, benchmark in summary["benchmarks"].items():
+        datasets = benchmark["datasets"]
+        rows += [_scope(code(dataset), scope) for dataset, scope in datasets.items()]
+        if list(datasets) != [name]:
+            rows.append(_scope(f"**{code(name)}, all**", benchmark))
+    return _table(_DATASETS, rows)
+
+
+def _scope(name: str, scope: Mapping[str, Any]) -> tuple[str, ...]:
+    single = "one configuration" in scope["flags"]
+    incomplete = "\\*" if "incomplete" in scope["flags"] else ""
+    return (
+        name,
+        _number(scope["performance"]),
+        _interval(scope["ci95"]["performance"]),
+        "-" if single else _number(scope["robustness"]) + incomplete,
+        _percent(scope["pass_rate"]),
+        _percent(scope["no_answer"]),
+        f"{scope['n_examples']:,}",
+        f"{scope['n_cases']:,}",
+    )
+
+
+def _reasons(summary: Mapping[str, Any]) -> list[str]:
+    counts: Counter[str] = Counter()
+    for benchmark in summary["benchmarks"].values():
+        for scope in benchmark["datasets"].values():
+            counts.update(scope.get("reasons") or {})
+    if not counts:
+        return []
+    listed = ", ".join(f"{code(name, 60)} {count:,}" for name, count in counts.most_common(20))
+    return [f"No answer by reason: {listed}"]
+
+
+def _changes(comparison: Comparison | None) -> list[list[str]]:
+    """Return the difference from the baseline, and which cases flipped."""
+    if comparison is None:
+        return []
+    rows = [
+        (
+            f"**{code(scope.name)}, all**" if scope.kind == "benchmark" else code(scope.name),
+            *_difference(scope.measures["performance"]),
+            f"{scope.better:,}",
+            f"{scope.worse:,}",
+        )
+        for scope in comparison.scopes
+        if scope.kind in {"benchmark", "dataset"}
+    ]
+    title = f"### Performance against the baseline, {code(comparison.before.model)}"
+    notes = [code(remark, 600) for remark in comparison.remarks]
+    answers = comparison.answers
+    notes.append(
+        f"Answers: {answers.same_text:,} the same, {answers.other_text:,} in other words with the "
+        f"same verdict, {answers.flipped:,} with another verdict."
+    )
+    return [
+        [title, "", *_table(_CHANGES, rows)],
+        *([note] for note in notes),
+        _listing("Right before, wrong now", comparison.worse),
+        _listing("Wrong before, right now", comparison.better),
+    ]
+
+
+def _difference(found: MeasureDifference) -> tuple[str, ...]:
+    p = "-" if found.p is None else f"{found.p:.3f}"
+    change = "-" if found.difference is None else f"{found.difference:+.3f}"
+    return (_number(found.before), _number(found.after), change, _interval(found.interval), p)
+
+
+def _snapshots(snapshots: Mapping[str, str]) -> list[list[str]]:
+    if not snapshots:
+        return []
+    kinds = Counter(snapshots.values())
+    counts = ", ".join(f"{code(kind, 60)} {count:,}" for kind, count in kinds.most_common())
+    flipped = [case for case, kind in snapshots.items() if "flip" in kind]
+    return [["### Stored answers", "", counts], _listing("Verdict flipped", flipped)]
+
+
+def _listing(title: str, cases: Sequence[str]) -> list[str]:
+    """Return a folded list of cases: the first few, and how many there are."""
+    if not cases:
+        return []
+    lines = [f"<details><summary>{title}: {len(cases):,}</summary>", ""]
+    lines += [f"- {code(case, 200)}" for case in cases[:SHOWN]]
+    if len(cases) > SHOWN:
+        lines.append(f"- and {len(cases) - SHOWN:,} more")
+    return [*lines, "", "</details>"]
+
+
+def _link(address: str | None) -> list[str]:
+    if not address:
+        return []
+    scheme, colon, rest = address.partition(":")
+    if colon and (scheme.lower() not in {"http", "https"} or not rest.startswith("//")):
+        return [f"Full report: {code(address, 300)}"]
+    return [f"[Full report]({quote(address, safe='/:?&=%~+,;@-._', errors='replace')})"]
+
+
+def _table(header: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    if not rows:
+        return []
+    numbers = ["---", *["---:"] * (len(header) - 1)]
+    lines = [_line(header), _line(numbers), *(_line(row) for row in rows[:_ROWS])]
+    if len(rows) > _ROWS:
+        lines += ["", f"and {len(rows) - _ROWS:,} rows more"]
+    return lines
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def _interval(bounds: Sequence[float] | None) -> str:
+    return f"{bounds[0]:.3f} to {bounds[1]:.3f}" if bounds else "-"
+
+
+_CUT = "_Cut here: GitHub takes 1 MiB of a summary. The whole is in the run folder._"
+
+
+def _fitted(blocks: Iterable[list[str]], limit: int) -> str:
+    """Join blocks by empty lines; those that do not fit any more are left out, and that is said."""
+    text, room = "", limit - len(_CUT) - 2
+    for block in blocks:
+        part = "\n".join(block) + "\n"
+        size = len(part.encode("utf-8")) + 1
+        if size > room:
+            return f"{text}\n{_CUT}\n" if text else f"{_CUT}\n"
+        text += f"\n{part}" if text else part
+        room -= size
+    return text
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where a summary went. `problem` says why GitHub's step summary could not be written."""
+
+    file: Path
+    step_summary: Path | None = None
+    problem: str | None = None
+
+
+def write_summary(folder: Path, text: str, environ: Mapping[str, str] | None = None) -> Written:
+    """Write `summary.md`, and append to the file `$GITHUB_STEP_SUMMARY` names, where it is set.
+
+    A step summary that would pass GitHub's limit gets a line that says where the text is instead.
+    Raises `SettingsError` when `summary.md` cannot be written; a step summary that cannot is a
+    `problem`, not an error.
+    """
+    file = folder / "summary.md"
+    try:
+        temporary = folder / ".summary.md.new"
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.replace(file)
+    except OSError as error:
+        raise SettingsError(f"{file}: cannot be written ({error.strerror or error})") from None
+    named = (os.environ if environ is None else environ).get("GITHUB_STEP_SUMMARY")
+    if not named:
+        return Written(file)
+    target = Path(named)
+    try:
+        taken = target.stat().st_size if target.exists() else 0
+        if taken + len(text.encode("utf-8")) + 2 > STEP_SUMMARY_LIMIT:
+            text = f"{_CUT}\n"
+        if taken + len(text.encode("utf-8")) + 2 > STEP_SUMMARY_LIMIT:
+            return Written(file, problem=f"{named} is full already")
+        with target.open("a", encoding="utf-8", newline="\n") as stream:
+            stream.write(("\n" if taken else "") + text)
+    except OSError as error:
+        return Written(file, problem=f"{named}: {error.strerror or error}")
+    return Written(file, target)

@@ -1,0 +1,154 @@
+"""The leaderboard page of several runs, with the figures of the ToRR paper."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.names import printable
+from pytest_tablebench.reports.html._plots import Plot, read_plots
+from pytest_tablebench.reports.html._render import save_page
+from pytest_tablebench.reports.paper import (
+    RunData,
+    differences,
+    leaderboard,
+    load_runs,
+    run_remarks,
+)
+from pytest_tablebench.reports.paper._plots import PLOTS, write_plots
+from pytest_tablebench.reports.paper._text import PaperTable, Printed, Value
+from pytest_tablebench.results import analyse, summarize
+
+__all__ = ["write_leaderboard"]
+
+_MAPS = ("impact_signed", "dataset_agreement")
+"""Figures that are tables on the page: an image could not follow a dark theme."""
+
+_WIDE = ("score_histogram", "difficulty_histogram")
+
+
+def write_leaderboard(runs: Sequence[Path], out: Path) -> None:
+    """Write one page that ranks runs: run folders, or folders that hold some.
+
+    Raises `SettingsError` for a folder that is no run, or where `out` cannot be written.
+    """
+    loaded = load_runs(runs)
+    board = leaderboard(loaded)
+    facts = {
+        "runs": loaded,
+        "benchmarks": [_benchmark(name, loaded) for name in _names(loaded)],
+        "board": None if board is None else _table(board),
+        "remarks": [remark for run in loaded for remark in run_remarks(run)],
+        "differences": differences(loaded),
+    }
+    save_page(out, "board.html", facts)
+
+
+def _names(runs: Sequence[RunData]) -> list[str]:
+    return sorted({row.benchmark for run in runs for row in run.rows})
+
+
+def _benchmark(name: str, runs: Sequence[RunData]) -> dict[str, Any]:
+    rows = [row for run in runs for row in run.rows if row.benchmark == name]
+    datasets = sorted({row.dataset for row in rows})
+    plots, maps, problem = _plots(rows)
+    return {
+        "name": name,
+        "datasets": datasets,
+        "rows": _ranking(name, runs, datasets),
+        "plots": plots,
+        "maps": maps,
+        "problem": problem,
+    }
+
+
+def _plots(rows: Sequence[Any]) -> tuple[list[Plot], list[dict[str, Any]], str | None]:
+    try:
+        analysis = analyse(rows)
+    except DataError as error:
+        return [], [], printable(str(error), 400)
+    names = [name for name in PLOTS if name not in _MAPS]
+    with tempfile.TemporaryDirectory() as folder:
+        plots = read_plots(write_plots(analysis, Path(folder), names), _WIDE)
+    return plots, _maps(analysis), None
+
+
+def _maps(analysis: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the signed figures by row and column; a figure that could not be made is left out."""
+    found = []
+    for title, tree, reach in (
+        (
+            "Impact of perturbations (change from the plain table)",
+            analysis["perturbation_impact"].get("signed_by_model_perturbation"),
+            0.3,
+        ),
+        (
+            "Agreement of datasets on the ranking of models (Kendall's tau-b)",
+            analysis["dataset_agreement"].get("tau_b"),
+            1.0,
+        ),
+    ):
+        columns = list(dict.fromkeys(name for row in (tree or {}).values() for name in row))
+        rows = [
+            (name, [(row.get(column) or {}).get("value") for column in columns])
+            for name, row in (tree or {}).items()
+        ]
+        if any(value is not None for _, values in rows for value in values):
+            found.append({"title": title, "columns": columns, "rows": rows, "reach": reach})
+    return found
+
+
+def _ranking(name: str, runs: Sequence[RunData], datasets: Sequence[str]) -> list[dict[str, Any]]:
+    """Return a row for each run, best first; those whose mean nobody can tell come last."""
+    rows = []
+    for run in runs:
+        own = [row for row in run.rows if row.benchmark == name]
+        if not own:
+            continue
+        scope = summarize(own)["benchmarks"][name]
+        whole = len(scope["datasets"]) == len(datasets)
+        cost = run.run.get("cost_usd")
+        rows.append(
+            {
+                "model": run.model,
+                "scope": scope,
+                "performance": scope["performance"] if whole else None,
+                "interval": scope["ci95"]["performance"] if whole else None,
+                "robustness": None
+                if not whole or "one configuration" in scope["flags"]
+                else scope["robustness"],
+                "by_dataset": [
+                    scope["datasets"].get(dataset, {}).get("performance") for dataset in datasets
+                ],
+                "cost": cost if isinstance(cost, int | float) else None,
+            }
+        )
+    return sorted(rows, key=_rank)
+
+
+def _rank(row: Mapping[str, Any]) -> tuple[bool, float, str]:
+    value = row["performance"]
+    return value is None, -(value or 0), row["model"]
+
+
+def _table(table: PaperTable) -> dict[str, Any]:
+    """Return a table of the paper's kind as texts, numbers marked as such."""
+    return {
+        "title": table.title,
+        "columns": table.columns,
+        "rows": [[(_text(cell), not isinstance(cell, str)) for cell in row] for row in table.rows],
+        "notes": [*table.notes, *dict.fromkeys(note for note in table.row_notes if note)],
+    }
+
+
+def _text(cell: Value) -> str:
+    if cell is None:
+        return "–"
+    if isinstance(cell, str):
+        return printable(cell, 120)
+    if isinstance(cell, Printed):
+        return f"{cell:.2f}"
+    return str(cell) if isinstance(cell, int) else f"{cell:.3f}"

@@ -1,0 +1,258 @@
+"""What a run's page says above its cases, as plain values for the template."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.names import printable
+from pytest_tablebench.reports.html._plots import Plot, band_plot, histogram_plot, win_rate_plot
+from pytest_tablebench.results import Record, spread
+from pytest_tablebench.results.analyses import _contrasts
+from pytest_tablebench.results.analyses._grid import read_scores
+
+__all__ = ["GateLike", "cost_rows", "dataset_rows", "heat_maps", "outcomes", "plots", "verdict"]
+
+
+class GateLike(Protocol):
+    """What the page shows of a judged gate; `state` is `holds`, `fails` or `undecided`."""
+
+    @property
+    def gate(self) -> Any: ...
+    @property
+    def estimate(self) -> Any: ...
+    @property
+    def bound(self) -> Any: ...
+    @property
+    def interval(self) -> Any: ...
+    @property
+    def method(self) -> Any: ...
+    @property
+    def n_examples(self) -> Any: ...
+    @property
+    def n_left_out(self) -> Any: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def reason(self) -> str | None: ...
+
+
+def verdict(
+    gates: Sequence[GateLike], run: Mapping[str, Any], records: Sequence[Record]
+) -> dict[str, Any]:
+    """Return `state` (holds, fails, undecided or none), headline, causes and one line below."""
+    planned = run.get("cases_planned")
+    done = len(records)
+    cut = done < planned if isinstance(planned, int) else run.get("status") != "complete"
+    short = f"cut off: {done:,} of {planned if planned is not None else '?'} cases are recorded"
+    note = short if cut else f"{done:,} cases"
+    if cut and run.get("cases_saved"):
+        asked = f"{done:,} of {planned:,} cases were asked"
+        note = f"{asked}: every gate was decided without the others"
+    states = Counter(gate.state for gate in gates)
+    total = len(gates)
+    if not total:
+        state, title = "none", "No gate was set"
+    elif states["fails"]:
+        state, title = "fails", f"Fails: {states['fails']} of {_gates(total)}"
+    elif states["holds"] < total:
+        state, title = "undecided", f"Undecided: {total - states['holds']} of {_gates(total)}"
+    else:
+        what = "the gate" if total == 1 else f"all {total} gates"
+        state, title = "holds", f"Passes: {what} hold{'s' * (total == 1)}"
+    wanted = [gate for gate in gates if state not in {"none", "holds"} and gate.state == state]
+    causes = [f"{gate.gate}: {gate.reason or state}" for gate in wanted[:3]]
+    if len(wanted) > len(causes):
+        causes.append(f"and {len(wanted) - len(causes)} more below")
+    return {"state": state, "title": title, "note": note, "sentences": causes}
+
+
+def _gates(total: int) -> str:
+    return f"{total} gate{'s' * (total != 1)}"
+
+
+def dataset_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of the dataset table, each benchmark behind its datasets."""
+    rows = []
+    for name, benchmark in summary["benchmarks"].items():
+        rows += [_scope_row(key, scope, False) for key, scope in benchmark["datasets"].items()]
+        if list(benchmark["datasets"]) != [name]:
+            rows.append(_scope_row(name, benchmark, True))
+    return rows
+
+
+def _scope_row(name: str, scope: Mapping[str, Any], whole: bool) -> dict[str, Any]:
+    single = "one configuration" in scope["flags"]
+    ranges = [] if whole else [_spread(scope["serializers"]), _spread(scope["perturbations"])]
+    return {
+        **scope,
+        "name": name,
+        "whole": whole,
+        "interval": scope["ci95"]["performance"],
+        "robustness": None if single else scope["robustness"],
+        "incomplete": "incomplete" in scope["flags"],
+        "ranges": ranges,
+    }
+
+
+def _spread(scopes: Mapping[str, Any]) -> dict[str, Any] | None:
+    found = spread(scopes)
+    if found is None:
+        return None
+    (best, high), (worst, low) = found
+    if high == low:
+        return {"best": "all alike", "high": high, "worst": None, "low": low, "width": 0.0}
+    return {"best": best, "high": high, "worst": worst, "low": low, "width": high - low}
+
+
+def heat_maps(summary: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return performance by dataset and serializer, and the drops from the plain table.
+
+    `axes` holds the names in the order of the page's index. A drop needs the plain table
+    among a dataset's cases; elsewhere performance itself is shown, without a drop.
+    """
+    datasets = {
+        name: scope
+        for benchmark in summary["benchmarks"].values()
+        for name, scope in benchmark["datasets"].items()
+    }
+    names = [name for name in axes["dataset"] if name in datasets]
+    by_format = [
+        [datasets[name]["serializers"].get(column, {}).get("performance") for column in columns]
+        for columns in (axes["serializer"],)
+        for name in names
+    ]
+    changes = [name for name in axes["perturbation"] if name != "none"]
+    plain = {
+        name: datasets[name]["perturbations"].get("none", {}).get("performance") for name in names
+    }
+    drops, levels = [], []
+    for name in names:
+        row = [datasets[name]["perturbations"].get(c, {}).get("performance") for c in changes]
+        levels.append(row)
+        base = plain[name]
+        drops.append([None if v is None or base is None else v - base for v in row])
+    return {
+        "datasets": names,
+        "serializers": list(axes["serializer"]),
+        "by_serializer": by_format,
+        "perturbations": changes,
+        "plain": [plain[name] for name in names],
+        "levels": levels,
+        "drops": drops,
+        "known": any(value is not None for row in drops for value in row),
+    }
+
+
+def outcomes(records: Iterable[Record]) -> dict[str, Any]:
+    """Return counts by outcome, by reason for no answer, and by flag."""
+    counts: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    flags: Counter[str] = Counter()
+    for record in records:
+        counts[record.outcome] += 1
+        flags.update(map(str, record.flags))
+        if record.outcome == "no_answer":
+            reasons[str(record.reason or "unknown")] += 1
+    total = sum(counts.values())
+    return {
+        "total": total,
+        "rows": [
+            {"outcome": name, "label": label, "n": counts[name], "share": counts[name] / total}
+            for name, label in (("right", "right"), ("wrong", "wrong"), ("no_answer", "no answer"))
+            if total
+        ],
+        "reasons": reasons.most_common(),
+        "flags": flags.most_common(),
+    }
+
+
+def cost_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Return latency, tokens and cost by dataset; None where nobody knows."""
+    by_dataset: dict[str, list[Record]] = {}
+    for record in records:
+        by_dataset.setdefault(record.dataset, []).append(record)
+    rows = []
+    for name, found in sorted(by_dataset.items()):
+        latencies = sorted(r.latency_s for r in found if r.latency_s is not None)
+        rows.append(
+            {
+                "name": name,
+                "median": statistics.median(latencies) if latencies else None,
+                "p95": latencies[int(0.95 * (len(latencies) - 1))] if latencies else None,
+                "prompt": _sum(r.prompt_tokens for r in found if r.outcome != "no_answer"),
+                "completion": _sum(r.completion_tokens for r in found if r.outcome != "no_answer"),
+                "cost": _sum(r.cost_usd for r in found if r.outcome != "no_answer"),
+                "stored": sum(r.from_store for r in found),
+                "cases": len(found),
+            }
+        )
+    return rows
+
+
+def _sum(values: Iterable[Any]) -> Any:
+    """Sum, or None when nothing is known or any part is unknown."""
+    known = list(values)
+    return None if not known or any(value is None for value in known) else sum(known)
+
+
+def plots(records: Sequence[Record]) -> tuple[dict[str, list[Plot]], list[str]]:
+    """Return the figures by section, and why some could not be drawn; a section may be empty."""
+    answered = [record for record in records if record.score is not None]
+    ranges: dict[str, dict[str, list[float]]] = {}
+    for record in answered:
+        scores = ranges.setdefault(record.dataset, {}).setdefault(record.example_id, [])
+        scores.append(float(record.score or 0))
+    several = any(len(scores) > 1 for found in ranges.values() for scores in found.values())
+    band = {
+        name: [(min(s), sum(s) / len(s), max(s)) for s in found.values()]
+        for name, found in sorted(ranges.items())
+        if several
+    }
+    latency = [record.latency_s for record in answered if record.latency_s]
+    tokens = {
+        "prompt": [float(r.prompt_tokens) for r in answered if r.prompt_tokens],
+        "completion": [float(r.completion_tokens) for r in answered if r.completion_tokens],
+    }
+    wins, notes = _win_rates(records)
+    sections: dict[str, list[Plot | None]] = {
+        "band": [band_plot(band)],
+        "wins": wins,
+        "cost": [
+            histogram_plot("Latency", "seconds a case", {"latency": latency}),
+            histogram_plot("Tokens", "tokens a case", tokens),
+        ],
+    }
+    return {name: [plot for plot in found if plot] for name, found in sections.items()}, notes
+
+
+def _win_rates(records: Sequence[Record]) -> tuple[list[Plot | None], list[str]]:
+    try:
+        # Only this one of the analyses: all of them together take seconds.
+        rates = _contrasts.win_rates(read_scores(records))
+    except DataError as error:
+        return [], [f"win rates: {printable(str(error), 300)}"]
+    found: list[Plot | None] = []
+    notes = []
+    for axis in ("serializer", "perturbation"):
+        tree = rates[axis]
+        overall = tree.get("overall", tree)
+        if overall["value"] is None:
+            notes.append(f"No win rates of {axis}s: {_why(tree, overall)}.")
+        else:
+            by_name = {str(name): float(value) for name, value in overall["value"].items()}
+            found.append(win_rate_plot(f"Win rates of {axis}s", by_name))
+    return found, notes
+
+
+def _why(tree: Mapping[str, Any], overall: Mapping[str, Any]) -> str:
+    """Return why there is no win rate: the datasets' own reasons where they have some."""
+    reasons: dict[str, list[str]] = {}
+    for name, found in tree.get("by_dataset", {}).items():
+        if found.get("reason"):
+            reasons.setdefault(str(found["reason"]), []).append(printable(str(name), 40))
+    parts = [f"{reason} ({', '.join(names)})" for reason, names in reasons.items()]
+    return printable("; ".join(parts) or str(overall.get("reason")), 400)

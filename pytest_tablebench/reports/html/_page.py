@@ -1,0 +1,233 @@
+"""`report.html` of one run."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_tablebench.names import printable
+from pytest_tablebench.reports.html import _facts
+from pytest_tablebench.reports.html._pack import (
+    BETTER,
+    CHANGED,
+    TURNED,
+    WORSE,
+    CaseMarks,
+    case_key,
+    pack,
+)
+from pytest_tablebench.reports.html._render import money, save_page
+from pytest_tablebench.results import Record, read_records, read_run, summarize
+from pytest_tablebench.results._texts import TEXTS, read_texts
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.compare import Comparison
+
+__all__ = ["ChangeLike", "write_page"]
+
+_LISTED = 200
+"""Flipped cases and changed answers the page lists above the explorer, which has all."""
+
+
+class ChangeLike(Protocol):
+    """An answer that is not the stored one.
+
+    `flipped` tells whether the verdict changed with it; `old` and `new` are the whole texts.
+    """
+
+    @property
+    def case_id(self) -> str: ...
+    @property
+    def flipped(self) -> bool: ...
+    @property
+    def old(self) -> str: ...
+    @property
+    def new(self) -> str: ...
+
+
+def write_page(
+    run_folder: Path,
+    out: Path,
+    *,
+    gates: Sequence[_facts.GateLike] = (),
+    baseline: Path | None = None,
+    comparison: Comparison | None = None,
+    snapshots: Sequence[ChangeLike] | None = None,
+) -> None:
+    """Write the page of a run, whatever became of it, as one file without any dependency.
+
+    Arguments:
+        run_folder: its records, and its texts where it kept them.
+        out: the file to write; a former one is replaced.
+        gates: as judged; without any the page has figures but no verdict.
+        baseline: run folder whose answers stand beside those that flipped.
+        comparison: of the baseline with this run.
+        snapshots: answers that are not the stored ones; None where nothing was compared.
+
+    Raises `SettingsError` for a folder that is no run, or where `out` cannot be written.
+    """
+    run = read_run(run_folder)
+    records = list(read_records(run_folder))
+    summary = summarize(records)
+    packed = pack(
+        records,
+        read_texts(run_folder / TEXTS),
+        CaseMarks(_flags(records, comparison, snapshots), _before(comparison, baseline)),
+        {"folder": run_folder.name, "texts": (run_folder / TEXTS).exists()},
+    )
+    axes = {
+        "dataset": packed.datasets,
+        "serializer": packed.serializers,
+        "perturbation": packed.perturbations,
+    }
+    plots, plot_notes = _facts.plots(records)
+    facts = {
+        "model": str(run.get("model")),
+        "run": run,
+        "settings": _settings(run),
+        "verdict": _facts.verdict(gates, run, records),
+        "gates": list(gates),
+        "totals": _totals(run, summary, records),
+        "rows": _facts.dataset_rows(summary),
+        "heat": _facts.heat_maps(summary, axes),
+        "axes": axes,
+        "plots": plots,
+        "plot_notes": plot_notes,
+        "outcomes": _facts.outcomes(records),
+        "costs": _facts.cost_rows(records),
+        "comparison": comparison,
+        "listed": _LISTED,
+        "changes": None if snapshots is None else _changes(snapshots),
+        "notes": [*_data_notes(run), *packed.notes],
+        "blocks": packed.blocks,
+        "count": len(records),
+    }
+    save_page(out, "page.html", facts, script="page.js")
+
+
+def _flags(
+    records: Sequence[Record],
+    comparison: Comparison | None,
+    snapshots: Sequence[ChangeLike] | None,
+) -> dict[str, int]:
+    flags: dict[str, int] = {}
+    if comparison is not None:
+        for ids, flag in ((comparison.better, BETTER), (comparison.worse, WORSE)):
+            for case_id in ids:
+                flags[case_id] = flags.get(case_id, 0) | flag
+    if snapshots:
+        # Snapshots go by whole case ids, which may end in the model.
+        keys = {record.case_id: case_key(record) for record in records}
+        for change in snapshots:
+            key = keys.get(change.case_id, change.case_id)
+            flags[key] = flags.get(key, 0) | (TURNED if change.flipped else CHANGED)
+    return flags
+
+
+def _before(comparison: Comparison | None, baseline: Path | None) -> dict[str, tuple[str, str]]:
+    """Return outcome and reply in the baseline of each flipped case."""
+    if comparison is None or baseline is None:
+        return {}
+    flipped = {*comparison.better, *comparison.worse}
+    return {
+        key: (record.outcome, record.raw or "")
+        for record in read_records(baseline)
+        if (key := case_key(record)) in flipped
+    }
+
+
+# The top of the page
+
+
+def _totals(
+    run: Mapping[str, Any], summary: Mapping[str, Any], records: Sequence[Record]
+) -> list[dict[str, Any]]:
+    """Return one tile for each benchmark's performance, and what the run took."""
+    tiles: list[dict[str, Any]] = [
+        {"label": name, "scope": scope, "single": "one configuration" in scope["flags"]}
+        for name, scope in summary["benchmarks"].items()
+    ]
+    unanswered = sum(record.score is None for record in records)
+    share = unanswered / len(records) if records else None
+    cost = run.get("cost_usd")
+    paid, stored = run.get("calls_paid"), run.get("store_hits")
+    tiles.append({"label": "no answer", "share": share, "note": f"{unanswered:,} cases"})
+    note = f"{_whole(paid)} calls, {_whole(stored)} from the store"
+    shown = money(cost) if isinstance(cost, int | float) else "unknown"
+    tiles.append({"label": "cost", "text": shown, "note": note})
+    return tiles
+
+
+def _whole(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else "?"
+
+
+_SETTINGS = (
+    "compat",
+    "strategy",
+    "modality",
+    "shots",
+    "seed",
+    "limit",
+    "params",
+    "api_base",
+    "start",
+    "end",
+    "status",
+)
+
+
+def _settings(run: Mapping[str, Any]) -> list[tuple[str, str]]:
+    found = [(name, run.get(name)) for name in _SETTINGS]
+    versions = run.get("versions")
+    if isinstance(versions, Mapping):
+        found.append(("version", versions.get("pytest-tablebench")))
+    return [(name, printable(str(value), 300)) for name, value in found if value not in (None, {})]
+
+
+def _data_notes(run: Mapping[str, Any]) -> Iterator[str]:
+    datasets = run.get("datasets")
+    for name, found in datasets.items() if isinstance(datasets, Mapping) else ():
+        if not isinstance(found, Mapping):
+            continue
+        problems = found.get("problems") or []
+        if problems:
+            yield f"{name}: {len(problems)} rows could not be used; first: {problems[0]}"
+        for note in found.get("notes") or []:
+            yield f"{name}: {note}"
+
+
+# Changed answers
+
+
+def _changes(snapshots: Sequence[ChangeLike]) -> dict[str, Any]:
+    ordered = sorted(snapshots, key=lambda change: (not change.flipped, change.case_id))
+    return {
+        "flipped": sum(change.flipped for change in snapshots),
+        "total": len(snapshots),
+        "listed": [
+            {"id": c.case_id, "flipped": c.flipped, "words": word_diff(c.old, c.new)}
+            for c in ordered[:_LISTED]
+        ],
+    }
+
+
+def word_diff(old: str, new: str, limit: int = 2000) -> list[tuple[str, str]]:
+    """Return pieces of two texts as (`same`, `old` or `new`, words); long texts are cut."""
+    before, after = (re.findall(r"\s+|[^\s]+", text[:limit]) for text in (old, new))
+    pieces: list[tuple[str, str]] = []
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for kind, i, j, k, m in matcher.get_opcodes():
+        if kind == "equal":
+            pieces.append(("same", "".join(before[i:j])))
+            continue
+        if j > i:
+            pieces.append(("old", "".join(before[i:j])))
+        if m > k:
+            pieces.append(("new", "".join(after[k:m])))
+    if max(len(old), len(new)) > limit:
+        pieces.append(("same", f" … cut at {limit:,} characters"))
+    return pieces

@@ -1,0 +1,145 @@
+"""Templates into pages: escaping, number formats, and the content security policy."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import math
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.names import printable
+
+__all__ = ["count", "money", "number", "percent", "save_page"]
+
+_SHADES = 20
+
+
+def save_page(out: Path, template: str, facts: Mapping[str, Any], *, script: str = "") -> None:
+    """Render a template with one style sheet and at most one script, and replace `out` whole.
+
+    Raises `SettingsError` where `out` cannot be written.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number,
+        "signed": signed,
+        "percent": percent,
+        "count": count,
+        "money": money,
+        "chance": chance,
+        "visible": printable,
+        "shade": shade,
+        "slope": slope,
+    }
+    style, code = _static("page.css") + _shades(), _static(script) if script else ""
+    stream = environment.get_template(template).generate(
+        **facts, style=style, script=code, policy=_policy(style, code)
+    )
+    temporary = out.with_name(f".{out.name}.new")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.writelines(stream)
+        temporary.replace(out)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise SettingsError(
+            f"cannot write the page {out} ({error.strerror or error}); choose another place"
+        ) from None
+
+
+def _static(name: str) -> str:
+    return resources.files(__package__).joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Return a policy that allows this style sheet and this script by digest, and nothing else."""
+    rules = ["default-src 'none'", f"style-src {_digest(style)}", "base-uri 'none'"]
+    rules += [f"script-src {_digest(script)}"] if script else ["script-src 'none'"]
+    # No text can become markup even by a mistake in the script.
+    return "; ".join(
+        [*rules, "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'"]
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _shades() -> str:
+    """Return the classes of heat maps: styles cannot stand on elements under the policy."""
+    rules = []
+    for step in range(_SHADES + 1):
+        share = round(step / _SHADES * 72)
+        rules.append(f".h{step}{{background:color-mix(in oklab,var(--heat) {share}%,var(--card))}}")
+        rules.append(f".u{step}{{background:color-mix(in oklab,var(--up) {share}%,var(--card))}}")
+        rules.append(f".n{step}{{background:color-mix(in oklab,var(--down) {share}%,var(--card))}}")
+    return "\n".join(rules) + "\n"
+
+
+def shade(value: float | None) -> str:
+    """Return the class of a value in 0..1."""
+    return "" if value is None else f"h{min(_SHADES, max(0, round(value * _SHADES)))}"
+
+
+def slope(value: float | None, reach: float = 0.3) -> str:
+    """Return the class of a difference, full colour at `reach`."""
+    if value is None:
+        return ""
+    step = min(_SHADES, round(abs(value) / reach * _SHADES))
+    return f"{'n' if value < 0 else 'u'}{step}"
+
+
+# Numbers
+
+
+def number(value: Any, digits: int = 3) -> str:
+    """Return a score or measure with so many digits, a dash for an unknown one."""
+    if value is None:
+        return "–"
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return printable(str(value), 60)
+    text = f"{value:,.{digits}f}"
+    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
+
+
+def signed(value: float | None, digits: int = 3) -> str:
+    """Return a difference with its sign."""
+    text = number(value, digits)
+    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
+
+
+def percent(value: float | None) -> str:
+    """Return a share as per cent."""
+    return "–" if value is None else f"{number(100 * value, 1)} %"
+
+
+def chance(value: float | None) -> str:
+    """Return a p-value, which is never 0."""
+    return "< 0.001" if value is not None and value < 0.001 else number(value)
+
+
+def count(value: int | None) -> str:
+    """Return a whole number with thousands apart."""
+    return "–" if value is None else f"{value:,}"
+
+
+def money(value: float | None) -> str:
+    """Return US dollars, with more digits for small sums."""
+    if value is None or not math.isfinite(value):
+        return "unknown"
+    return f"${value:,.2f}" if value >= 1 or value == 0 else f"${value:.4f}"

@@ -1,0 +1,128 @@
+"""The plan of a run as lines: one for the header of every run, a table for `--bench-plan`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.gates import PlannedGate
+    from pytest_tablebench.settings import Settings
+
+__all__ = ["plan_lines"]
+
+
+def plan_lines(
+    plans: Iterable[Mapping[str, Any]],
+    settings: Settings,
+    gates: Mapping[str, Sequence[PlannedGate]] | None = None,
+) -> list[str]:
+    """Return what each model is going to be asked and what that costs at most.
+
+    `gates` tells, by model, what its gates can see with the planned cases.
+    """
+    lines = []
+    for plan in plans:
+        name = printable(plan["model"], 60)
+        lines += _table(name, plan, settings) if settings.plan else [_line(name, plan)]
+        for parameter, why in (plan["dropped"] or {}).items():
+            lines.append(
+                f"tablebench: {name}: {printable(parameter)} is not sent: {printable(why)}"
+            )
+        if plan["too_long"]:
+            lines.append(
+                f"tablebench: {name}: {plan['too_long']} prompts look longer than the model reads"
+            )
+    if settings.plan and not lines:
+        lines.append("tablebench: nothing is asked of any server, so nothing is paid")
+    lines += _gates(gates or {})
+    if settings.plan:
+        lines.append("tablebench: this was the plan only; no call was made")
+    return lines
+
+
+def _line(name: str, plan: Mapping[str, Any]) -> str:
+    about = "" if plan["exact"] else "about "
+    known = plan["cases"] - plan["calls"]
+    line = f"tablebench: {name}: {about}{plan['calls']:,} calls ahead"
+    if known:
+        line += f" for {plan['cases']:,} cases, the rest is in the store or asked once for several"
+    if not plan["calls"]:
+        return line
+    prompt, completion = plan["prompt_tokens"], plan["completion_tokens"]
+    if prompt is not None:
+        line += f"; about {_count(prompt)} prompt tokens"
+    if completion is not None:
+        line += f", at most {_count(completion)} completion tokens"
+    return line + f"; {_price(plan)}"
+
+
+def _price(plan: Mapping[str, Any]) -> str:
+    if not plan["calls"]:
+        return "nothing to pay"
+    return "price unknown" if plan["cost_usd"] is None else f"at most {plan['cost_usd']:.2f} USD"
+
+
+def _count(number: int) -> str:
+    if number < 10_000:
+        return f"{number:,}"
+    if number < 1_000_000:
+        return f"{number / 1_000:.0f} k"
+    return f"{number / 1_000_000:.1f} M"
+
+
+def _table(name: str, plan: Mapping[str, Any], settings: Settings) -> list[str]:
+    counted = f"by {plan['tokenizer']}" if plan["tokenizer"] else "at 4 characters each"
+    basis = "as in the store" if plan["measured"] else "assumed"
+    prompt, completion = plan["prompt_tokens"], plan["completion_tokens"]
+    rows = [
+        ("cases", f"{plan['cases']:,}"),
+        ("distinct requests", f"{plan['requests']:,}"),
+        ("in the store", f"{plan['hits']:,}"),
+        ("calls", f"{plan['calls']:,}"),
+    ]
+    if plan["unusable"]:
+        rows.append(("without a prompt", f"{plan['unusable']:,} (their tables cannot be shown)"))
+    if plan["calls"]:
+        rows += [
+            ("prompt tokens", "unknown" if prompt is None else f"about {prompt:,} ({counted})"),
+            ("completion tokens", "unknown" if completion is None else f"at most {completion:,}"),
+            ("price", _price(plan)),
+            (
+                "time",
+                f"about {_duration(plan['seconds'])} at {settings.connections} connections and "
+                f"{plan['seconds_per_call']:.1f} s a call ({basis})",
+            ),
+        ]
+    width = max(len(label) for label, _ in rows)
+    return [
+        f"tablebench plan: {name}",
+        *(f"  {label.ljust(width)}  {text}" for label, text in rows),
+    ]
+
+
+def _gates(by_model: Mapping[str, Sequence[PlannedGate]]) -> list[str]:
+    """Return one line for each gate; models that are asked alike share theirs."""
+    together: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for model, gates in by_model.items():
+        rows = tuple((printable(gate.gate, 80), printable(gate.text, 400)) for gate in gates)
+        together.setdefault(rows, []).append(printable(model, 60))
+    lines = []
+    for rows, models in together.items():
+        if not rows:
+            continue
+        width = max(len(gate) for gate, _ in rows)
+        whose = "" if len(together) == 1 else f" of {', '.join(models)}"
+        lines.append(f"tablebench plan: gates{whose}")
+        lines += [f"  {gate.ljust(width)}  {text}" for gate, text in rows]
+    return lines
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

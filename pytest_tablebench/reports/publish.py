@@ -1,0 +1,119 @@
+"""What people get of a finished run: its page, its summary for a pull request, Allure results."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.results import read_records, read_run
+from pytest_tablebench.results._texts import TEXTS, read_texts
+from pytest_tablebench.results.snapshots import read_changes
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.compare import Comparison
+    from pytest_tablebench.results.gates import GateResult
+
+__all__ = ["AnswerChange", "answer_changes", "publish"]
+
+
+@dataclass(frozen=True)
+class AnswerChange:
+    """An answer that is not the stored one; `old` and `new` are as much of it as was kept."""
+
+    case_id: str
+    flipped: bool
+    old: str
+    new: str
+
+
+def answer_changes(folder: Path) -> list[AnswerChange] | None:
+    """Return the changed answers of a run with their texts; None where none were compared."""
+    data = read_changes(folder)
+    if data is None:
+        return None
+    return [
+        AnswerChange(
+            change["case_id"],
+            change["kind"] == "flipped",
+            change["old"].get("text") or "",
+            change["new"].get("text") or "",
+        )
+        for change in data["changes"]
+    ]
+
+
+def publish(
+    folder: Path,
+    *,
+    page: bool,
+    gates: Sequence[GateResult] = (),
+    comparison: Comparison | None = None,
+    baseline: Path | None = None,
+    allure: tuple[str, Path] | None = None,
+) -> list[str]:
+    """Write the reports of a closed run folder; return what could not be written.
+
+    Arguments:
+        folder: the run folder.
+        page: whether `report.html` is written.
+        gates: the verdict.
+        comparison: with the baseline.
+        baseline: run folder of the baseline.
+        allure: mode (`auto` chooses by size) and folder of Allure results, where wanted.
+
+    Raises `OSError` and `TableBenchError` for what cannot be read or written.
+    """
+    changes = answer_changes(folder)
+    if page:
+        from pytest_tablebench.reports.html import write_page
+
+        write_page(
+            folder,
+            folder / "report.html",
+            gates=gates,
+            baseline=baseline,
+            comparison=comparison,
+            snapshots=changes,
+        )
+    kinds = {c.case_id: "flipped" if c.flipped else "reworded" for c in changes or ()}
+    if allure is not None:
+        _write_allure(folder, *allure, kinds)
+    wanted = gates or comparison is not None or os.environ.get("GITHUB_STEP_SUMMARY")
+    return _write_summary(folder, gates, comparison, kinds, page=page) if wanted else []
+
+
+def _write_summary(
+    folder: Path,
+    gates: Sequence[GateResult],
+    comparison: Comparison | None,
+    kinds: dict[str, str],
+    *,
+    page: bool,
+) -> list[str]:
+    from pytest_tablebench.reports.github import summary_markdown, write_summary
+
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    text = summary_markdown(
+        read_run(folder),
+        summary,
+        gates,
+        comparison=comparison,
+        snapshots=kinds,
+        report_link="report.html" if page else None,
+    )
+    written = write_summary(folder, text)
+    return [written.problem] if written.problem else []
+
+
+def _write_allure(folder: Path, mode: Any, out: Path, kinds: dict[str, str]) -> None:
+    from pytest_tablebench.reports.allure import choose_mode, write_allure
+
+    records = list(read_records(folder))
+    if mode == "auto":
+        mode = choose_mode(len(records), sum(not record.passed for record in records))
+    texts = read_texts(folder / TEXTS)
+    write_allure(records, out, run=read_run(folder), mode=mode, texts=texts, snapshots=kinds)

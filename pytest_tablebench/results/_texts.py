@@ -1,0 +1,202 @@
+"""What was asked, each text once: `texts.jsonl.gz` of a run folder.
+
+Gzip members follow each other, each of at most `BLOCK_LINES` lines and written at once. So the
+file reads up to its last whole member after a crash, a run that goes on appends further members,
+and any gzip tool reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.results._record import SCHEMA, check_schema
+
+__all__ = ["TEXTS", "ExampleText", "PromptText", "TextWriter", "example_key", "read_texts"]
+
+TEXTS = "texts.jsonl.gz"
+
+BLOCK_LINES = 100
+"""Lines that a crash can lose at most."""
+
+_BLOCK_CHARACTERS = 4_000_000
+_CHUNK = 1 << 18
+_GZIP = 31  # zlib's number for a gzip member with the largest window
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """A prompt, by the digest that records name it with."""
+
+    digest: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleText:
+    """An example as it was asked: perturbed.
+
+    `id` is `dataset/example/perturbation`, `tables` holds mappings with `title` (text or None),
+    `header` (list of names) and `rows` (lists of cells: text, number, boolean or None).
+    """
+
+    id: str
+    question: str
+    tables: tuple[Mapping[str, Any], ...]
+
+
+def example_key(dataset: str, example_id: str, perturbation: str) -> str:
+    """Return the id of an example's text."""
+    return f"{dataset}/{example_id}/{perturbation}"
+
+
+class TextWriter:
+    """Appends texts to a file, each only once, also over several runs into the same folder.
+
+    Made with the path of the file, whose folder must be there; nothing is written before the
+    first text. Every method may raise `OSError`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: Any = None
+        self._known: set[str] = set()
+        self._block = zlib.compressobj(1, zlib.DEFLATED, _GZIP)
+        self._parts: list[bytes] = []
+        self._lines = 0
+        self._characters = 0
+        if path.exists():
+            self._take_over()
+
+    def prompt(self, digest: str, text: str) -> None:
+        """Keep a prompt under the digest that records have for it."""
+        if self._is_new(f"p{digest}"):
+            self._write({"schema": SCHEMA, "kind": "prompt", "id": digest, "text": text})
+
+    def example(self, id: str, question: str, tables: Iterable[Mapping[str, Any]]) -> None:  # noqa: A002 - the name in the file
+        """Keep a question and its tables; `id` as `example_key` returns it."""
+        if self._is_new(f"e{id}"):
+            shown = [
+                {"title": table.get("title"), "header": table["header"], "rows": table["rows"]}
+                for table in tables
+            ]
+            line = {"schema": SCHEMA, "kind": "example", "id": id}
+            self._write({**line, "question": question, "tables": shown})
+
+    def flush(self) -> None:
+        """Bring everything so far into the file."""
+        if not self._lines:
+            return
+        data = b"".join([*self._parts, self._block.flush()])
+        self._block = zlib.compressobj(1, zlib.DEFLATED, _GZIP)
+        self._parts, self._lines, self._characters = [], 0, 0
+        if self._file is None:
+            self._file = self.path.open("ab", buffering=0)
+        start = self._file.seek(0, 2)
+        try:
+            if self._file.write(data) != len(data):
+                raise OSError(f"{self.path}: no room for all of it")
+        except OSError:
+            self._file.truncate(start)
+            raise
+
+    def close(self) -> None:
+        """Write what is left and close the file."""
+        try:
+            self.flush()
+        finally:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+
+    def _is_new(self, key: str) -> bool:
+        if key in self._known:
+            return False
+        self._known.add(key)
+        return True
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        text = json.dumps(line, default=str) + "\n"
+        self._parts.append(self._block.compress(text.encode("ascii")))
+        self._lines += 1
+        self._characters += len(text)
+        if self._lines >= BLOCK_LINES or self._characters >= _BLOCK_CHARACTERS:
+            self.flush()
+
+    def _take_over(self) -> None:
+        """Learn what the file has, and cut off what a crash left of a last member."""
+        end = 0
+        for block, reached in _members(self.path):
+            end = reached
+            for line in block.split(b"\n"):
+                found = _parsed(line)
+                if found is not None:
+                    self._known.add(f"{found['kind'][0]}{found['id']}")
+        if end < self.path.stat().st_size:
+            with self.path.open("r+b") as file:
+                file.truncate(end)
+
+
+def read_texts(path: Path) -> Iterator[PromptText | ExampleText]:
+    """Yield the texts of a file one by one, in the order they came.
+
+    A missing file has none; a last member torn by a crash and everything behind a damaged
+    place is left out. Raises `SettingsError` for a newer schema.
+    """
+    if not path.exists():
+        return
+    for block, _ in _members(path):
+        for line in block.split(b"\n"):
+            found = _parsed(line)
+            if found is None:
+                continue
+            check_schema(found, str(path))
+            if found["kind"] == "prompt":
+                yield PromptText(found["id"], str(found.get("text", "")))
+            else:
+                tables = tuple(table for table in found.get("tables", ()) if _is_table(table))
+                yield ExampleText(found["id"], str(found.get("question", "")), tables)
+
+
+def _is_table(found: object) -> bool:
+    return (
+        isinstance(found, dict)
+        and isinstance(found.get("header"), list)
+        and isinstance(found.get("rows"), list)
+        and all(isinstance(row, list) for row in found["rows"])
+    )
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    if not line:
+        return None
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    known = isinstance(found, dict) and found.get("kind") in {"prompt", "example"}
+    return found if known and isinstance(found.get("id"), str) else None
+
+
+def _members(path: Path) -> Iterator[tuple[bytes, int]]:
+    """Yield each whole member's content and the place in the file where it ends."""
+    with path.open("rb") as file:
+        reader, parts, end, size = zlib.decompressobj(_GZIP), [], 0, 0
+        data = file.read(_CHUNK)
+        while data:
+            try:
+                parts.append(reader.decompress(data))
+            except zlib.error:
+                return
+            size += len(data) - len(reader.unused_data)
+            if reader.eof:
+                end, size = end + size, 0
+                yield b"".join(parts), end
+                data, parts, reader = reader.unused_data, [], zlib.decompressobj(_GZIP)
+                if data:
+                    continue
+            data = file.read(_CHUNK)

@@ -1,0 +1,491 @@
+"""Allure results of a run: ids, labels, categories, attachments, sizes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.reports.allure import (
+    ALL_UP_TO,
+    WRONG_UP_TO,
+    AllureCount,
+    choose_mode,
+    history_id,
+    write_allure,
+)
+from pytest_tablebench.reports.allure import _attach as attach
+from pytest_tablebench.reports.allure._facts import categories, environment_text, executor
+from pytest_tablebench.reports.allure._shape import kind_of
+from pytest_tablebench.results import Record
+from pytest_tablebench.results._texts import ExampleText, PromptText
+
+RUN = {"model": "m", "start": "2026-01-02T03:04:05+00:00", "status": "complete"}
+STARTED_MS = 1767323045000  # 2026-01-02T03:04:05Z in milliseconds since 1970
+
+TABLE = ({"title": "Ages", "header": ["Name", "Age"], "rows": [["Ada", 36], ["Bo", None]]},)
+
+
+def make(example: str, outcome: Any = "right", config: str = "html/none", **changes: Any) -> Record:
+    serializer, perturbation = config.split("/")
+    answered = outcome != "no_answer"
+    facts: dict[str, Any] = {
+        "case_id": f"wikitq/{example}/{serializer}/{perturbation}",
+        "model": "m",
+        "benchmark": "torr",
+        "dataset": "wikitq",
+        "example_id": example,
+        "serializer": serializer,
+        "perturbation": perturbation,
+        "strategy": "direct",
+        "modality": "text",
+        "outcome": outcome,
+        "score": float(outcome == "right") if answered else None,
+        "passed": outcome == "right" if answered else None,
+        "metric": "exact_match" if answered else None,
+        "prediction": ["41"] if answered else None,
+        "raw": "41" if answered else None,
+        "references": ("36",),
+        "reason": None if answered else "timeout",
+    }
+    return Record(**facts | changes)
+
+
+def write(
+    folder: Path, records: Iterable[Record], mode: Any = "all", **options: Any
+) -> AllureCount:
+    return write_allure(records, folder, run=RUN, mode=mode, environ={}, **options)
+
+
+def results(folder: Path) -> dict[str, dict[str, Any]]:
+    """The results of a folder by full name."""
+    found = [json.loads(path.read_text("utf-8")) for path in folder.glob("*-result.json")]
+    return {result["fullName"]: result for result in found}
+
+
+def containers(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text("utf-8")) for path in folder.glob("*-container.json")]
+
+
+def labels(result: dict[str, Any]) -> dict[str, str]:
+    return {label["name"]: label["value"] for label in result["labels"]}
+
+
+def test_each_outcome_has_its_status(tmp_path: Path) -> None:
+    write(tmp_path, [make("a"), make("b", "wrong"), make("c", "no_answer")])
+    assert {name: result["status"] for name, result in results(tmp_path).items()} == {
+        "wikitq/a/html/none": "passed",
+        "wikitq/b/html/none": "failed",
+        "wikitq/c/html/none": "broken",
+    }
+
+
+def test_only_the_case_makes_the_ids(tmp_path: Path) -> None:
+    grid = [
+        make(f"{n}", config=f"{s}/{p}") for n in range(5) for s in ("html", "csv") for p in "xy"
+    ]
+    write(tmp_path / "a", grid)
+    write(tmp_path / "b", [make(r.example_id, "wrong", f"{r.serializer}/{r.perturbation}", raw="x")
+                           for r in grid])  # fmt: skip
+    one, two = results(tmp_path / "a"), results(tmp_path / "b")
+    assert len(one) == 20
+    assert len({result["historyId"] for result in one.values()}) == 20
+    assert len({result["testCaseId"] for result in one.values()}) == 20
+    for name, result in one.items():
+        assert result["historyId"] == two[name]["historyId"] == history_id(name)
+        telling = [p["name"] for p in result["parameters"] if not p.get("excluded")]
+        assert telling == ["case"]  # Allure 3 takes all others into its own id
+
+
+def test_labels_say_where_a_case_belongs(tmp_path: Path) -> None:
+    write(tmp_path, [make("a", config="csv/transpose", flags=("truncated",)), make("b")])
+    found = results(tmp_path)
+    assert labels(found["wikitq/a/csv/transpose"]) == {
+        "epic": "torr",
+        "feature": "wikitq",
+        "story": "csv",
+        "parentSuite": "torr",
+        "suite": "wikitq",
+        "subSuite": "transpose",
+        "severity": "normal",
+        "framework": "pytest-tablebench",
+        "language": "python",
+        "tag": "truncated",
+    }
+    assert labels(found["wikitq/b/html/none"])["severity"] == "critical"
+
+
+def test_the_time_is_the_latency(tmp_path: Path) -> None:
+    write(tmp_path, [make("a", latency_s=1.25)])
+    [result] = results(tmp_path).values()
+    assert result["start"] == STARTED_MS
+    assert result["stop"] == STARTED_MS + 1250
+
+
+@pytest.mark.parametrize(
+    ("record", "kind"),
+    [
+        (make("a"), None),
+        (make("a", "wrong"), "wrong answer"),
+        (make("a", "wrong", raw=" \n"), "unreadable answer"),
+        (make("a", "wrong", prediction=""), "unreadable answer"),
+        (make("a", "wrong", prediction=["", " "]), "unreadable answer"),
+        (make("a", "wrong", prediction=[]), "unreadable answer"),
+        (make("a", "wrong", prediction=None), "unreadable answer"),
+        (make("a", "wrong", prediction=None, metric="assertion"), "wrong answer"),
+        (make("a", "wrong", prediction=0), "wrong answer"),
+        (make("a", "wrong", prediction="", flags=("truncated",)), "truncated answer"),
+        (make("a", "no_answer"), "no answer: timeout"),
+        (make("a", "no_answer", reason="rate limit: $(x)"), "no answer: rate-limit----x-"),
+        (make("a", "no_answer", reason=None), "no answer: unknown"),
+    ],
+)
+def test_what_is_not_right_has_one_kind(record: Record, kind: str | None) -> None:
+    assert kind_of(record) == kind
+
+
+def test_every_message_falls_into_one_category(tmp_path: Path) -> None:
+    records = [
+        make("a", "wrong", references=("unreadable answer",), raw="no answer: timeout"),
+        make("b", "wrong", raw=""),
+        make("c", "wrong", flags=("truncated",)),
+        make("d", "no_answer"),
+        make("e", "no_answer", reason="time"),  # the start of another reason
+    ]
+    write(tmp_path, records)
+    rules = json.loads((tmp_path / "categories.json").read_text())
+    expected = {
+        "a": "Wrong answers",
+        "b": "Unreadable answers",
+        "c": "Truncated answers",
+        "d": "No answer: timeout",
+        "e": "No answer: time",
+    }
+    for name, result in results(tmp_path).items():
+        message = result["statusDetails"]["message"]
+        matching = [
+            rule["name"]
+            for rule in rules
+            # Allure 2 matches the whole message.
+            if result["status"] in rule["matchedStatuses"]
+            and re.fullmatch(rule["messageRegex"], message)
+        ]
+        assert matching == [expected[name.split("/")[1]]]
+
+
+def test_categories_of_others_stay(tmp_path: Path) -> None:
+    theirs = {"name": "Flaky", "flaky": True}
+    (tmp_path / "categories.json").write_text(json.dumps([theirs, {"name": "Wrong answers"}]))
+    for _ in range(2):
+        write(tmp_path, [make("a", "wrong")])
+    names = [rule["name"] for rule in json.loads((tmp_path / "categories.json").read_text())]
+    assert names == ["Flaky", "Truncated answers", "Unreadable answers", "Wrong answers"]
+
+
+def test_a_right_answer_has_neither_message_nor_attachment(tmp_path: Path) -> None:
+    count = write(
+        tmp_path,
+        [make("a", raw="x" * 50_000, prompt_digest="d")],
+        texts=[PromptText("d", "Prompt"), ExampleText("wikitq/a/none", "How old?", TABLE)],
+    )
+    [result] = results(tmp_path).values()
+    assert "statusDetails" not in result
+    assert "attachments" not in result
+    assert count.attachments == 0
+    assert not containers(tmp_path)
+
+
+def test_cases_share_the_table_they_are_about(tmp_path: Path) -> None:
+    records = [
+        make("a", "wrong"),
+        make("a", "wrong", "csv/none"),
+        make("a", "right", "json/none"),
+        make("b", "no_answer"),
+    ]
+    same = ExampleText("wikitq/a/none", "How old is Ada?", TABLE)
+    count = write(
+        tmp_path, records, texts=[same, ExampleText("wikitq/b/none", same.question, TABLE)]
+    )
+    assert count.attachments == 1
+    [container] = containers(tmp_path)
+    uuids = {name: result["uuid"] for name, result in results(tmp_path).items()}
+    assert set(container["children"]) == {
+        uuids["wikitq/a/html/none"],
+        uuids["wikitq/a/csv/none"],
+        uuids["wikitq/b/html/none"],
+    }
+    [attachment] = container["befores"][0]["attachments"]
+    assert (tmp_path / attachment["source"]).read_text() == (
+        "How old is Ada?\n\nAges\nName | Age\nAda | 36\nBo | \n"
+    )
+
+
+def test_no_attachment_is_referred_to_twice(tmp_path: Path) -> None:
+    # Allure 3 shows the second reference to a file as missing.
+    records = [make(f"{n % 3}", "wrong", f"s{n}/none", prompt_digest=f"{n % 5}", raw="y" * 9000)
+               for n in range(12)]  # fmt: skip
+    texts = [
+        *(ExampleText(f"wikitq/{n}/none", "Q", TABLE) for n in range(3)),
+        *(PromptText(f"{n}", f"Prompt {n}") for n in range(5)),
+    ]
+    write(tmp_path, records, texts=texts)
+    named = [a["source"] for r in results(tmp_path).values() for a in r.get("attachments", ())]
+    named += [
+        a["source"] for c in containers(tmp_path) for b in c["befores"] for a in b["attachments"]
+    ]
+    assert len(named) == 12 + 1 + 5  # replies, one shared table, prompts
+    assert max(Counter(named).values()) == 1
+    assert all((tmp_path / name).is_file() for name in named)
+
+
+def test_a_huge_reply_is_cut(tmp_path: Path) -> None:
+    count = write(tmp_path, [make("a", "wrong", raw="x" * 5_000_000)])
+    [result] = results(tmp_path).values()
+    assert result["statusDetails"]["trace"].endswith("[... 4,992,000 characters more]")
+    assert count.bytes < 300_000
+
+
+def test_attachments_end_at_their_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attach, "BUDGET", 25_000)
+    count = write(tmp_path, [make(f"{n}", "wrong", raw=f"{n}" * 10_000) for n in range(4)])
+    assert (count.attachments, count.left_out) == (2, 2)
+    assert count.results == 4
+
+
+def test_prompts_end_at_their_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attach, "PROMPTS", 2)
+    records = [make(f"{n}", "wrong", prompt_digest=f"{n}") for n in range(4)]
+    count = write(tmp_path, records, texts=[PromptText(f"{n}", f"P{n}") for n in range(4)])
+    assert count.attachments == 2
+
+
+MIXED = [
+    make("a"),
+    make("b"),
+    make("c", "wrong"),
+    make("d", "no_answer"),
+    make("a", "wrong", "csv/none"),
+]
+
+
+def test_wrong_lists_the_others_and_counts_the_right(tmp_path: Path) -> None:
+    count = write(tmp_path, MIXED, "wrong")
+    found = {result["name"]: result["status"] for result in results(tmp_path).values()}
+    assert found == {
+        "html · none: 2 of 4 right": "passed",
+        "c · html · none": "failed",
+        "d · html · none": "broken",
+        "a · csv · none": "failed",
+    }
+    assert count.results == 4
+
+
+def test_summary_has_one_result_for_a_configuration(tmp_path: Path) -> None:
+    texts = [ExampleText("wikitq/c/none", "Q", TABLE)]
+    count = write(tmp_path, [*MIXED, make("e", "no_answer", "json/none")], "summary", texts=texts)
+    found = {result["name"]: result for result in results(tmp_path).values()}
+    assert {name: result["status"] for name, result in found.items()} == {
+        "html · none: 2 of 4 right": "failed",
+        "csv · none: 0 of 1 right": "failed",
+        "json · none: 0 of 1 right": "broken",
+    }
+    steps = [(s["name"], s["status"]) for s in found["html · none: 2 of 4 right"]["steps"]]
+    assert steps == [
+        ("2 right", "passed"),
+        ("1 wrong", "failed"),
+        ("1 without an answer: timeout", "broken"),
+        ("mean score 0.667 of 3 answers", "passed"),
+    ]
+    assert (count.results, count.attachments) == (3, 0)
+    rules = {r["name"]: r for r in json.loads((tmp_path / "categories.json").read_text())}
+    for name, category in {
+        "html · none: 2 of 4 right": "Wrong answers",
+        "json · none: 0 of 1 right": "No answer: timeout",
+    }.items():
+        message = found[name]["statusDetails"]["message"]
+        assert re.fullmatch(rules[category]["messageRegex"], message)
+
+
+def test_models_of_one_run_share_no_id(tmp_path: Path) -> None:
+    for model in ("one", "two"):
+        records = [make("a", case_id=f"wikitq/a/html/none/{model}", model=model)]
+        write_allure(records, tmp_path, run={**RUN, "model": model}, mode="summary", environ={})
+    assert len({result["historyId"] for result in results(tmp_path).values()}) == 2
+
+
+def test_writing_again_replaces(tmp_path: Path) -> None:
+    texts = [ExampleText("wikitq/a/none", "Q", TABLE)]
+    write(tmp_path, [make("a", "wrong")], texts=texts)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    write(tmp_path, [make("a", "wrong", raw="other")], texts=texts)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_another_mode_leaves_nothing_of_the_first(tmp_path: Path) -> None:
+    texts = [ExampleText("wikitq/c/none", "Q", TABLE)]
+    write(tmp_path / "both", MIXED, texts=texts)
+    theirs = tmp_path / "both" / "12345678-1234-1234-1234-123456789012-result.json"
+    theirs.write_text("{}")
+    write(tmp_path / "both", MIXED, "summary", texts=texts)
+    write(tmp_path / "one", MIXED, "summary", texts=texts)
+    names = {path.name for path in (tmp_path / "both").iterdir()}
+    assert names - {path.name for path in (tmp_path / "one").iterdir()} == {theirs.name}
+
+
+def test_a_listing_deletes_nothing_but_results(tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").write_text("")
+    out = tmp_path / "out"
+    write(out, MIXED)
+    [listing] = out.glob("*.written")
+    (out / "notes.txt").write_text("")
+    listing.write_text("notes.txt\n../precious.txt\n")
+    write(out, MIXED)
+    assert (out / "notes.txt").exists()
+    assert (tmp_path / "precious.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("cases", "not_right", "mode"),
+    [
+        (ALL_UP_TO, ALL_UP_TO, "all"),
+        (ALL_UP_TO + 1, WRONG_UP_TO, "wrong"),
+        (35_000, WRONG_UP_TO + 1, "summary"),
+    ],
+)
+def test_the_default_scales(cases: int, not_right: int, mode: str) -> None:
+    assert choose_mode(cases, not_right) == mode
+
+
+def test_an_empty_run_is_valid(tmp_path: Path) -> None:
+    assert write(tmp_path / "new", []).results == 0
+    assert not results(tmp_path / "new")
+
+
+def test_an_unknown_mode_names_the_near_one(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"--bench-allure: .*did you mean 'summary'"):
+        write(tmp_path, [], "sumary")
+
+
+def test_a_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingsError, match=r"cannot write into .*file.*--alluredir"):
+        write(tmp_path / "file", [make("a")])
+
+
+HOSTILE = st.text(alphabet=st.characters(), max_size=40)
+
+
+@given(HOSTILE, HOSTILE)
+def test_no_text_breaks_a_file_or_reaches_a_viewer_raw(
+    tmp_path_factory: pytest.TempPathFactory, text: str, other: str
+) -> None:
+    folder = tmp_path_factory.mktemp("allure")
+    record = make(
+        "a", "wrong", raw=text * 10, references=(other,), example_id=text, serializer=other,
+        prediction=text, flags=(other,), prompt_digest="d",
+    )  # fmt: skip
+    table = {"title": text, "header": [other], "rows": [[text, None], [3.5]]}
+    texts = [PromptText("d", text), ExampleText(f"wikitq/{text}/none", other, (table,))]
+    write(folder, [record], texts=texts)
+    assert len(results(folder)) == 1
+    for path in folder.iterdir():
+        assert re.fullmatch(
+            r"[0-9a-f-]{36}-(result|container|attachment)\.(json|txt)|\w+\.\w+|[0-9a-f-]{36}\.written",
+            path.name,
+        )
+        shown = path.read_text("utf-8")
+        if path.suffix == ".json":
+            shown = json.dumps(json.loads(shown), ensure_ascii=False)
+        for character in "\x1b\x07\x00\u202e\u2066\u200f\ud800":
+            assert character not in shown
+
+
+# Facts beside the results.
+
+
+def test_environment_holds_what_was_run() -> None:
+    run = {
+        "model": "openai/gpt=x: y",
+        "api_base": "http://me:secret@host/v1?key=secret",
+        "params": {"temperature": 0},
+        "grid": {"serializers": ["html", "csv"], "perturbations": ["none"]},
+        "datasets": {"wikitq": {}},
+        "versions": {"pytest": "9.2.0", "litellm": None},
+        "host": {"system": "Linux"},
+        "cost_usd": None,
+        "seed": 0,
+    }
+    assert environment_text(run, "wrong").splitlines() == [
+        "model=openai/gpt=x: y",
+        "api_base=http://host/v1",
+        "seed=0",
+        'params={"temperature": 0}',
+        "serializers=html, csv",
+        "perturbations=none",
+        "datasets=wikitq",
+        "allure=wrong",
+        "version.pytest=9.2.0",
+        "host.system=Linux",
+    ]
+
+
+@given(HOSTILE)
+def test_no_value_breaks_a_line_of_the_environment(text: str) -> None:
+    written = environment_text({"model": f"x{text}"}, "all")
+    assert written.isascii()
+    assert [line.split("=")[0] for line in written.splitlines()] == [
+        "model",
+        "allure",
+    ]
+
+
+def test_the_environment_of_others_stays() -> None:
+    before = "browser=chromium\nmodel=old\n"
+    assert environment_text({"model": "é\\"}, "all", before).splitlines() == [
+        "browser=chromium",
+        "model=\\u00e9\\\\",
+        "allure=all",
+    ]
+
+
+GITHUB = {
+    "GITHUB_ACTIONS": "true",
+    "GITHUB_SERVER_URL": "https://github.com",
+    "GITHUB_REPOSITORY": "me/repo",
+    "GITHUB_RUN_ID": "123",
+    "GITHUB_RUN_NUMBER": "7",
+    "GITHUB_WORKFLOW": "gate",
+    "GITHUB_TOKEN": "ghs_marked",
+}
+
+
+def test_the_executor_is_the_job_and_holds_no_token(tmp_path: Path) -> None:
+    write_allure([make("a")], tmp_path, run=RUN, mode="all", environ=GITHUB)
+    assert json.loads((tmp_path / "executor.json").read_text()) == {
+        "name": "GitHub Actions",
+        "type": "github",
+        "url": "https://github.com/me/repo",
+        "buildName": "gate #7",
+        "buildUrl": "https://github.com/me/repo/actions/runs/123",
+        "buildOrder": 7,
+    }
+    assert all(b"ghs_marked" not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_elsewhere_there_is_no_executor(tmp_path: Path) -> None:
+    write(tmp_path, [make("a")])
+    assert not (tmp_path / "executor.json").exists()
+    assert executor({"GITHUB_RUN_ID": "1"}) is None
+
+
+def test_a_category_for_each_reason_in_order() -> None:
+    names = [rule["name"] for rule in categories(["timeout", "budget", "timeout"])]
+    assert names[3:] == ["No answer: budget", "No answer: timeout"]
