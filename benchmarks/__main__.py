@@ -1,14 +1,37 @@
-"""The speed table of scoring and rendering: every measurement against its yardstick, in one run.
+"""The speed tables: every measurement against its yardstick or goal, in one run.
 
-python -m benchmarks
+    python -m benchmarks [PART ...] [--quick]
+
+Parts: rouge, fin_qa, serialize, analyses, gates (computing), store, page, allure,
+snapshots (files), engine (model calls; about half
+an hour, with `--quick` a few minutes). Without a name, all of them.
 """
 
+import argparse
 import subprocess
 import sys
 
-PARTS = ("rouge", "fin_qa", "serialize", "analyses")
+PARTS = (
+    "rouge",
+    "fin_qa",
+    "serialize",
+    "analyses",
+    "gates",
+    "store",
+    "page",
+    "allure",
+    "snapshots",
+    "engine",
+)
 
 if __name__ == "__main__":
-    for part in PARTS:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--quick", action="store_true", help="the engine's in reduced size")
+    given = parser.parse_args()
+    if unknown := set(given.parts).difference(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    for part in given.parts or PARTS:
         print(f"== {part}", flush=True)
-        subprocess.run([sys.executable, "-m", f"benchmarks.{part}"], check=True)
+        reduced = ["--quick"] if part == "engine" and given.quick else []
+        subprocess.run([sys.executable, "-m", f"benchmarks.{part}", *reduced], check=True)

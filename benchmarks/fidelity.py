@@ -74,7 +74,7 @@ def main() -> None:
                 for serializer in SERIALIZERS:
                     case = Case(name, example.id, serializer, perturbation, "m", "id")
                     try:
-                        texts = [runner.render(case)[1] for runner in modes.values()]
+                        texts = [runner.renderer.render(case)[1] for runner in modes.values()]
                     except TableBenchError:
                         continue
                     prompts += 1

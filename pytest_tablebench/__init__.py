@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.metrics import Score, postprocess, score
     from pytest_tablebench.perturbations import perturb
     from pytest_tablebench.results import analyse
+    from pytest_tablebench.results.gates import judge_gates
     from pytest_tablebench.scoring import score_answer
     from pytest_tablebench.serializers import serialize
     from pytest_tablebench.table import Table
@@ -53,6 +54,7 @@ __all__ = [
     "assert_rouge",
     "assert_score",
     "assert_token_f1",
+    "judge_gates",
     "perturb",
     "postprocess",
     "score",
@@ -82,6 +84,7 @@ _HOMES = {
     "metrics": ("Score", "postprocess", "score"),
     "perturbations": ("perturb",),
     "results": ("analyse",),
+    "results.gates": ("judge_gates",),
     "scoring": ("score_answer",),
     "serializers": ("serialize",),
     "table": ("Table",),

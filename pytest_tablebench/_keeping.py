@@ -11,12 +11,20 @@ import pytest
 from pytest_tablebench.errors import TableBenchError
 
 if TYPE_CHECKING:
+    from pytest_tablebench._ending import Ending
     from pytest_tablebench.reports.terminal import Progress
     from pytest_tablebench.session import RunKeeper, Session
     from pytest_tablebench.settings import Settings
 
 SHOWN = 10
 """Wrong answers, and cases without an answer, that the terminal shows; all are in the records."""
+
+
+OUR_STOP = "tablebench "
+"""How the reason begins where we end a session early: then the gates set the exit code."""
+
+START_S = 10.0
+"""Seconds the announcement waits at most for what the first worker has to tell."""
 
 
 class KeepingHooks:
@@ -32,9 +40,13 @@ class KeepingHooks:
         self._progress: Progress | None = None
         self._announced = False
         self._problems = 0
+        self._failed = 0
+        self._skipped = 0
+        self._others_failed = 0
         self._missing: dict[str, str] = {}
         self._summaries: dict[str, dict[str, Any]] = {}
         self._hidden: Counter[str] = Counter()
+        self._ending: Ending | None = None
 
     @property
     def _state(self) -> Session | None:
@@ -79,21 +91,50 @@ class KeepingHooks:
             return missing_lines(state.missing)
         return self._announcement(state.keeper, sum(state.planned.values()))
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self) -> None:
+        """Say what is ahead as soon as the first worker has told it, before the first call."""
+        state = self._state
+        if self._announced or state is None or state.engine is None or state.keeper is None:
+            return
+        start = state.engine.keeper.await_note("start", START_S)
+        if start is None:
+            return
+        if start["facts"] is not None:
+            state.keeper.learn(start["facts"])
+        state.keeper.learn_plans(start["plans"])
+        terminal = self._terminal
+        if terminal is not None:
+            terminal.ensure_newline()
+            for line in self._announcement(state.keeper, sum(start["cases"].values())):
+                terminal.write_line(line)
+
     def _announcement(self, keeper: RunKeeper, cases: int) -> list[str]:
+        from pytest_tablebench.reports.plan_text import plan_lines
         from pytest_tablebench.reports.terminal import data_lines, missing_lines, plan_line
 
         self._announced = True
         self._problems = keeper.count_problems()
         lines = [] if self._settings.explicit else [self._header()]
         lines.append(plan_line(cases, keeper.facts.get("grid"), len(self._settings.models)))
+        gates = self._state.planned_gates() if self._settings.plan and self._state else {}
+        lines += plan_lines(keeper.plans.values(), self._settings, gates)
         lines += data_lines(keeper.facts.get("datasets", {}))
         return lines + missing_lines(keeper.facts.get("missing", {}))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the record off the report, keep it, and show how far the run is."""
+        if report.failed:
+            self._note_failed()
+        unusable = report.__dict__.pop("tablebench_unusable", None)
+        if unusable is not None:
+            # What a worker found before its first call: here it can end the session.
+            raise pytest.UsageError(unusable)
         payload = report.__dict__.pop("tablebench", None)
         if payload is None:
+            self._others_failed += report.failed
+            self._skipped += report.__dict__.pop("tablebench_skipped", False)
             if report.skipped and report.nodeid.endswith("[no-data]"):
                 self._note_missing(report)
             return
@@ -104,9 +145,39 @@ class KeepingHooks:
         try:
             keeper.receive(payload)
         except (OSError, TableBenchError) as error:
-            self._stop(f"the run cannot be kept: {error}")
+            self._stop(f"{OUR_STOP}stopped: the run cannot be kept: {error}")
             return
         self._show(keeper)
+        self._decide(payload)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Take note of what could not be collected."""
+        self._others_failed += report.failed
+
+    def _decide(self, payload: dict[str, Any]) -> None:
+        """End the run when every gate is decided without what is left."""
+        state = self._state
+        if state is None or state.keeper is None or state.settings.stop_rule is None:
+            return
+        model = payload["model"]
+        cell = state.keeper.kept[model].cells[payload["case_id"]]
+        why = self._end(state).feed(model, cell)
+        if why is not None:
+            state.stop_asking(why)
+            self._stop(why)
+
+    def _note_failed(self) -> None:
+        """Have no further call made when this failure is the last one that pytest allows."""
+        self._failed += 1
+        most = self._config.getvalue("maxfail")
+        if most and self._failed >= most and self._state is not None:
+            self._state.stop_asking(f"stopping after {self._failed} failures")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        """Have no further call made."""
+        if self._state is not None:
+            self._state.stop_asking("interrupted")
 
     def _note_missing(self, report: pytest.TestReport) -> None:
         name = report.nodeid.rpartition("::")[2].removesuffix("[no-data]")
@@ -131,13 +202,15 @@ class KeepingHooks:
                 terminal.write_line(line)
         if not self._compact:
             return
+        if self._state is not None:
+            self._state.look_at_totals()
         if self._progress is None:
             from pytest_tablebench.reports.terminal import Progress
 
             self._progress = Progress()
         live = terminal.isatty and terminal.hasmarkup
         if self._progress.due(keeper.done, total, live=live):
-            line = self._progress.text(keeper.counts, total)
+            line = self._progress.text(keeper.counts, total, spent=keeper.spent_text())
             # `currentfspath` tells the reporter that something stands on the line; setting it
             # only where nothing does keeps file names from being written again.
             fresh = terminal.currentfspath is None
@@ -161,11 +234,59 @@ class KeepingHooks:
             return "passed", "", "PASSED"
         return ("failed", "", "FAILED") if report.when == "call" else ("error", "", "ERROR")
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Close the run."""
-        if self._keeper is not None:
-            self._summaries = self._keeper.finish(int(exitstatus))
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
+        """Close the run, and let its gates say how it ended."""
+        self._finish(session, int(exitstatus))
+        yield
+        if self._ending is not None and self._ending.exit_code is not None:
+            # Others (syrupy) have mixed theirs into it meanwhile.
+            session.exitstatus = self._ending.exit_code
+
+    def _finish(self, session: pytest.Session, exitstatus: int) -> None:
+        state = self._state
+        if state is None or state.keeper is None:
+            return
+        state.close()
+        try:
+            self._summaries = state.keeper.finish(exitstatus)
+        except OSError as error:
+            text = f"the run folder could not be finished: {error}"
+            self._end(state).give_up(session, text, self._why_stopped())
+            return
+        if self._summaries:
+            self._end(state).finish(
+                session, self._summaries, self._why_stopped(), others_failed=self._others_failed > 0
+            )
+        elif self._gates_in_vain():
+            text = "no case was asked, so every gate is undecided"
+            self._end(state).give_up(session, text, self._why_stopped())
+
+    def _end(self, state: Session) -> Ending:
+        if self._ending is None:
+            from pytest_tablebench._ending import Ending
+
+            self._ending = Ending(self._config, state)
+        return self._ending
+
+    def _gates_in_vain(self) -> bool:
+        """Whether gates were to judge a run that recorded nothing: no data, or all skipped.
+
+        Gates of a configuration file do not concern a session that has no case.
+        """
+        options = self._config.option
+        if not self._settings.gates or self._settings.plan or options.collectonly:
+            return False
+        ours = self._why_stopped().startswith(OUR_STOP)
+        return bool(self._missing or self._skipped or options.bench_gate or ours)
+
+    def _why_stopped(self) -> str:
+        """Return why pytest was told to end early; empty where it was not."""
+        controller = self._config.pluginmanager.getplugin("dsession")
+        if controller is not None:
+            return str(controller.shouldstop or "")
+        session = self._pytest_session
+        return str(session.shouldstop or session.shouldfail or "") if session is not None else ""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
@@ -190,7 +311,8 @@ class KeepingHooks:
         self._write_table(terminalreporter)
 
     def _write_table(self, terminal: Any) -> None:
-        if not self._summaries and not self._missing:
+        problems = self._ending.problems if self._ending is not None else []
+        if not self._summaries and not self._missing and not problems:
             return
         from pytest_tablebench.names import printable
         from pytest_tablebench.reports.terminal import (
@@ -216,7 +338,11 @@ class KeepingHooks:
             terminal.write_sep("=", f"tablebench: {printable(model)}")
             for line in summary_lines(summary):
                 terminal.write_line(line)
+            for line in self._ending.lines(model) if self._ending is not None else []:
+                terminal.write_line(line)
             terminal.write_line(f"run folder: {short_path(keeper.kept[model].path)}")
+        for problem in problems:
+            terminal.write_line(f"tablebench: {printable(problem, 500)}")
         hidden = hidden_line(self._hidden)
         if hidden:
             terminal.write_line(hidden)

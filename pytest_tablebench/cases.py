@@ -17,7 +17,8 @@ class Case:
     """One item of the benchmark.
 
     `case_id` is `dataset/example/serializer/perturbation`, with the model behind it only where
-    a run has several; `node_id` is the part between the brackets of pytest's node id.
+    a run has several, and `r2`, `r3`, ... behind that for the second time it is asked, the third,
+    and so on.
     """
 
     dataset: str
@@ -26,6 +27,7 @@ class Case:
     perturbation: str
     model: str
     case_id: str
+    repeat: int = 1
 
 
 def cross(
@@ -37,18 +39,24 @@ def cross(
     *,
     per_example: int | None = None,
     seed: int = 0,
+    repeats: int = 1,
 ) -> tuple[list[Case], list[str]]:
     """Return the cases of a dataset and their node ids, in an order every process repeats.
 
     All configurations of an example follow each other, those of one perturbation together:
     its table is then read and perturbed once. With `per_example` each example has so many of
-    them, drawn by `draw_configurations`; all models are asked the same ones.
+    them, drawn by `draw_configurations`; all models are asked the same ones. The `repeats` of a
+    case follow each other.
     """
     examples = case_ids(example_ids, 34)
     # The parts are spelled out once and shared by all cases, not built for each.
     formats = case_ids(serializers, 18)
     changes = case_ids(perturbations, 24)
     names = case_ids(models, 20, digest=False) if len(models) > 1 else {models[0]: ""}
+    endings = [
+        (model, [name] + ["/".join(filter(None, (name, f"r{n}"))) for n in range(2, repeats + 1)])
+        for model, name in names.items()
+    ]
     grid = [(change, written) for change in perturbations for written in serializers]
     drawn: Iterable[frozenset[tuple[str, str]] | None] = repeat(None)
     if per_example is not None:
@@ -59,13 +67,23 @@ def cross(
             for serializer, written in formats.items():
                 if chosen is not None and (perturbation, serializer) not in chosen:
                     continue
-                for model, name in names.items():
-                    tail = f"/{name}" if name else ""
-                    case_id = f"{dataset}/{example}/{written}/{change}{tail}"
-                    cases.append(
-                        Case(dataset, example_id, serializer, perturbation, model, case_id)
-                    )
-                    node_ids.append(f"{example}-{written}-{change}{'-' + name if name else ''}")
+                for model, ending in endings:
+                    case_id = f"{dataset}/{example}/{written}/{change}"
+                    node_id = f"{example}-{written}-{change}"
+                    for number, part in enumerate(ending, start=1):
+                        tail = f"/{part}" if part else ""
+                        cases.append(
+                            Case(
+                                dataset,
+                                example_id,
+                                serializer,
+                                perturbation,
+                                model,
+                                case_id + tail,
+                                number,
+                            )
+                        )
+                        node_ids.append(node_id + tail.replace("/", "-"))
     return cases, node_ids
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
+from pytest_tablebench._commands import compare, rejudge
 from pytest_tablebench.errors import DataError, DataMissing, TableBenchError
 from pytest_tablebench.names import printable
 
@@ -15,7 +16,10 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code: 0, or 2 for what cannot be done, said in one line."""
+    """Run the command; return its exit code: 0, or 2 for what cannot be done, said in one line.
+
+    `rejudge` returns what its gates say: 0 all hold, 10 one fails, 11 one is undecided.
+    """
     parser = argparse.ArgumentParser(
         prog="tablebench", description="Language models on table benchmarks. Runs start in pytest."
     )
@@ -47,17 +51,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pulling.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
     pulling.set_defaults(run=lambda given: _pull(given.names, given.bench_data))
 
+    for add_parser in (compare.add_parser, rejudge.add_parser):
+        add_parser(commands)
+
     given = parser.parse_args(arguments)
     # A terminal that cannot show a character gets an escape for it instead of a traceback.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    code = 0
     try:
-        given.run(given)
+        if "lines" in given:
+            lines, code = given.lines(given)
+            print("\n".join(lines))
+        else:
+            given.run(given)
     except TableBenchError as error:
         print(f"tablebench: {printable(str(error))}", file=sys.stderr)
         return 2
-    return 0
+    return code
 
 
 def _pull(names: Sequence[str], data: Path | None) -> None:
@@ -109,5 +121,23 @@ def _report(paths: Sequence[Path], out: Path | None, plots: bool) -> None:
             print(f"cut off: {len(run.rows)} of {run.planned or '?'} cases are recorded")
         for line in summary_lines(summarize(run.rows)):
             print(line)
-    for line in report_lines(write_report(runs, out, plots=plots)):
+    report = write_report(runs, out, plots=plots)
+    for line in report_lines(report):
         print(line)
+    print(f"page: {printable(str(_page([run.path for run in runs], report.folder)))}")
+
+
+def _page(runs: Sequence[Path], folder: Path) -> Path:
+    """Write the page of one run into its folder, or the leaderboard of several beside `folder`."""
+    from pytest_tablebench.reports.html import write_leaderboard, write_page
+    from pytest_tablebench.results import read_run
+    from pytest_tablebench.results.gates import stored_results
+
+    if len(runs) == 1:
+        page = runs[0] / "report.html"
+        # The verdict of the run's end stays on its page; `rejudge` is for another one.
+        write_page(runs[0], page, gates=stored_results(read_run(runs[0]).get("gates")))
+    else:
+        page = folder.with_name(f"{folder.name}.html")
+        write_leaderboard(runs, page)
+    return page

@@ -10,7 +10,7 @@ import pluggy
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset
     from pytest_tablebench.metrics import Metric, Postprocessor
-    from pytest_tablebench.models import Provider
+    from pytest_tablebench.models import LiteLLMModel, Provider
     from pytest_tablebench.perturbations import Perturbation
     from pytest_tablebench.serializers import Serializer
     from pytest_tablebench.settings import Settings
@@ -54,7 +54,7 @@ def pytest_tablebench_register_strategy(register: Callable[[Strategy], None]) ->
 
 @hookspec
 def pytest_tablebench_register_provider(
-    register: Callable[[str, Callable[[str, Settings], Provider]], None],
+    register: Callable[[str, Callable[[str, Settings], Provider | LiteLLMModel]], None],
 ) -> None:
     """Add model providers: `register(prefix, make)`.
 

@@ -17,10 +17,11 @@ import pytest
 
 from pytest_tablebench._keeping import KeepingHooks
 from pytest_tablebench.errors import DataMissing, SettingsError, TableBenchError
-from pytest_tablebench.settings import OPTIONS, Option, Settings, read_settings
+from pytest_tablebench.options import OPTIONS, Option
+from pytest_tablebench.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results import Outcome
+    from pytest_tablebench.cases import Case
     from pytest_tablebench.runner import Answer, CaseRun, Runner
     from pytest_tablebench.session import Role, Session
 
@@ -29,6 +30,7 @@ MARKER = "tablebench"
 _SETTINGS = pytest.StashKey[Settings]()
 _SESSION = pytest.StashKey["Session"]()
 _RUN = pytest.StashKey["CaseRun"]()
+_POSITION = pytest.StashKey[int]()
 _SKIPPED = object()
 """Stands for the cases of a dataset that the options leave out."""
 
@@ -50,13 +52,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _add_option(parser: pytest.Parser, flag: str, option: Option, text: str) -> None:
+    how: dict[str, Any] = {"action": "append" if option.repeat else "store"}
+    if option.switch:
+        how = {"action": "store_true"}
+    else:
+        how["metavar"] = option.metavar
+    if option.bare is not None:
+        how |= {"nargs": "?", "const": option.bare}
     parser.getgroup("tablebench", "language models on table benchmarks").addoption(
-        flag,
-        dest=option.key,
-        metavar=option.metavar,
-        help=text,
-        action="append" if option.repeat else "store",
-        default=None,
+        flag, dest=option.key, help=text, default=None, **how
     )
 
 
@@ -80,6 +84,7 @@ def pytest_load_initial_conftests(
         _add_option(parser, "--model", OPTIONS[0], f"short for {OPTIONS[0].flag}")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Read and check the options; say now, not after an hour, what cannot work."""
     config.addinivalue_line(
@@ -99,22 +104,63 @@ def pytest_configure(config: pytest.Config) -> None:
     worker = hasattr(config, "workerinput")
     try:
         settings = read_settings(get, config.invocation_params.dir)
+        if settings.plan:
+            # Nothing will run, so there is nothing to spread over workers.
+            config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
         config.stash[_SETTINGS] = settings
         if settings.explicit and not worker:
             _runner(config)
-            if not config.option.collectonly:
+            if not config.option.collectonly and not settings.plan:
                 _session(config).preflight()
     except SettingsError as error:
         raise pytest.UsageError(str(error)) from None
+    if settings.stop_rule is not None and hasattr(config.option, "maxschedchunk"):
+        # One case after the other, so that the order is kept over all workers.
+        config.option.maxschedchunk = config.option.maxschedchunk or 1
     if not worker:
         config.pluginmanager.register(KeepingHooks(config, _SESSION, settings), "tablebench-run")
+        if settings.snapshot and not config.option.collectonly and not settings.plan:
+            _register_snapshots(config, settings)
+
+
+def _register_snapshots(config: pytest.Config, settings: Settings) -> None:
+    from pytest_tablebench._snapshots import SnapshotHooks
+
+    try:
+        hooks = SnapshotHooks(config, _SESSION, settings)
+    except SettingsError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.pluginmanager.register(hooks, "tablebench-snapshots")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell an xdist worker where the run is kept."""
-    paths = _session(node.config).paths
+    state = _session(node.config)
+    paths = state.paths
     node.workerinput["tablebench_paths"] = {model: str(path) for model, path in paths.items()}
+    if state.engine is not None:
+        address = state.engine.keeper.address
+        node.workerinput["tablebench_engine"] = [address.port, address.token]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out the items of a run in pieces as long as they go.
+
+    A worker then knows what comes next, and can have it asked ahead; who is ready early takes
+    over from the others. Only in place of xdist's own choice, which does the same in small pieces.
+    """
+    state = config.stash.get(_SESSION, None)
+    if state is None or state.engine is None:
+        return None
+    if config.getvalue("dist") != "load" or config.getvalue("maxschedchunk") is not None:
+        return None
+    if state.settings.stop_rule is not None:
+        return None  # its order has to be kept over all workers
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
 
 
 def _session(config: pytest.Config) -> Session:
@@ -144,8 +190,15 @@ def _runner(config: pytest.Config) -> Runner:
         from pytest_tablebench.registry import Registry
         from pytest_tablebench.runner import Runner
 
-        session.runner = Runner(session.settings, Registry.from_hooks(config.hook))
-    return session.runner
+        session.serve(Runner(session.settings, Registry.from_hooks(config.hook)))
+        if hasattr(config, "workerinput") and "tablebench_engine" in config.workerinput:
+            from pytest_tablebench.models.engine import Address
+
+            port, token = config.workerinput["tablebench_engine"]
+            session.join(Address(port, token), int(config.workerinput["workercount"]))
+        if hasattr(config, "workerinput"):
+            session.first = config.workerinput["workerid"] == "gw0"
+    return session.require_runner()
 
 
 # Collection: ids only.
@@ -202,6 +255,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         dropped = set(left_out)
         items[:] = [item for item in items if item not in dropped]
         config.hook.pytest_deselected(items=left_out)
+    _arrange(config.stash[_SESSION], items)
+
+
+def _arrange(state: Session, items: list[pytest.Item]) -> None:
+    """Put the cases into the order that the stopping rule needs; other items keep theirs."""
+    if state.decider is None or state.settings.stop_rule is None:
+        return
+    from pytest_tablebench.cases import Case
+
+    params = [item.callspec.params.get("case") if _has_params(item) else None for item in items]
+    places = state.decider.arrange([param for param in params if isinstance(param, Case)])
+    keys = [places[param.case_id] if isinstance(param, Case) else -1 for param in params]
+    items[:] = [item for _, item in sorted(zip(keys, items, strict=True), key=lambda pair: pair[0])]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -212,26 +278,98 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if state is None or state.runner is None:
         return
     state.plan(item.callspec.params.get("case") for item in session.items if _has_params(item))
+    state.require_runner().talks.expect(_positions(session.items))
     if not state.planned or config.option.collectonly:
         return
+    state.prepare()
+    if getattr(config.option, "allure_report_dir", None) and state.role != "controller":
+        from pytest_tablebench import _allure_hooks
+
+        benchmark_of = state.require_runner().benchmark_of
+        _allure_hooks.install(config, benchmark_of=benchmark_of, take_over=state.writes_allure)
     try:
-        if state.keeper is not None:
-            state.keeper.open()
-        else:
-            state.preflight()
+        if not state.settings.plan:
+            _open(state)
+        _tell_plans(state)
+        if state.role == "worker":
+            # After the first one has told what it knows: the controller waits for that.
+            state.check_baseline()
     except SettingsError as error:
         if state.role == "worker":
             # A worker cannot end the session itself: its first case says so, unasked.
-            state.require_runner().stopped = str(error)
+            state.require_runner().talks.stopped = state.unusable = str(error)
             return
         raise pytest.UsageError(str(error)) from None
+
+
+def _open(state: Session) -> None:
+    """Open the run folder, or see that it can be written."""
+    if state.keeper is None:
+        state.preflight()
+        return
+    facts = state.facts()
+    if facts is not None:
+        state.keeper.learn(facts)
+    state.check_baseline()
+    state.keeper.open()
+
+
+def _tell_plans(state: Session) -> None:
+    """Work out what is ahead, before the first call; of several workers the first does it."""
+    if not state.first:
+        return
+    plans = [plan.to_json() for plan in state.plans()]
     if state.keeper is not None:
-        facts = state.facts()
-        if facts is not None:
-            state.keeper.learn(facts)
+        state.keeper.learn_plans(plans)
+    elif plans and state.has_engine:
+        state.require_runner().models.client().note(
+            "start", {"facts": state.facts(), "plans": plans, "cases": state.planned}
+        )
+
+
+def _positions(items: list[pytest.Item]) -> list[Case | None]:
+    """Number the items, and return the case of each that will surely ask its model."""
+    from pytest_tablebench.cases import Case
+
+    plan: list[Case | None] = []
+    for position, item in enumerate(items):
+        item.stash[_POSITION] = position
+        found = None
+        if _has_params(item) and "answer" in item.fixturenames and not _may_be_skipped(item):
+            param = item.callspec.params.get("case")
+            found = param if isinstance(param, Case) else None
+        plan.append(found)
+    return plan
+
+
+def _may_be_skipped(item: pytest.Item) -> bool:
+    """Whether pytest may pass over the item; only then would its answer be paid for nothing."""
+    return any(item.get_closest_marker(name) for name in ("skip", "skipif", "xfail"))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Close what is still open."""
+    state = session.config.stash.get(_SESSION, None)
+    if state is not None:
+        state.close()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Close what is open where no session came about."""
+    state = config.stash.get(_SESSION, None)
+    if state is not None:
+        state.close()
 
 
 # Running.
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Run nothing where only the plan was asked for."""
+    settings = session.config.stash.get(_SETTINGS, None)
+    return True if settings is not None and settings.plan else None
 
 
 @pytest.fixture
@@ -240,7 +378,9 @@ def case(request: pytest.FixtureRequest) -> CaseRun:
     if not hasattr(request, "param"):
         pytest.fail(f"mark the test with @pytest.mark.{MARKER}('dataset')", pytrace=False)
     marker = request.node.get_closest_marker(MARKER)
-    run = _runner(request.config).start(request.param, marker.kwargs.get("threshold"))
+    run = _runner(request.config).start(
+        request.param, marker.kwargs.get("threshold"), request.node.stash.get(_POSITION, None)
+    )
     request.node.stash[_RUN] = run
     return run
 
@@ -248,7 +388,15 @@ def case(request: pytest.FixtureRequest) -> CaseRun:
 @pytest.fixture
 def answer(case: CaseRun) -> Answer:
     """What the model said. Without an answer the test ends here, as an error in set-up."""
-    return case.ask()
+    from pytest_tablebench.errors import TableBenchError
+
+    try:
+        return case.ask()
+    except TableBenchError as error:
+        from pytest_tablebench.runner import no_answer_text
+
+        # Failed without a traceback: it would say nothing about the model, and cost milliseconds.
+        pytest.fail(no_answer_text(error), pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -256,54 +404,23 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Put the case's record on the report that decides its outcome."""
-    report = yield
     run = item.stash.get(_RUN, None)
+    if run is not None and call.excinfo is not None:
+        from pytest_tablebench._outcomes import spare_traceback
+
+        spare_traceback(item, run, call.excinfo.value)
+    report = yield
     if run is None and call.when == "setup" and report.failed and _has_params(item):
-        run = _never_asked(item)
+        from pytest_tablebench._outcomes import never_asked
+
+        run = never_asked(item, _runner(item.config))
+    if run is None and report.skipped and _has_params(item) and "case" in item.callspec.params:
+        report.tablebench_skipped = True  # type: ignore[attr-defined]
     if run is not None:
         if call.when == "teardown":
             del item.stash[_RUN]
         else:
-            _annotate(item, run, call, report)
+            from pytest_tablebench._outcomes import annotate
+
+            annotate(item, run, call, report, _session(item.config))
     return report
-
-
-def _never_asked(item: pytest.Function) -> CaseRun | None:
-    """Return the case of a test whose other fixtures failed before `case` was made."""
-    from pytest_tablebench.cases import Case
-
-    param = item.callspec.params.get("case")
-    return _runner(item.config).start(param) if isinstance(param, Case) else None
-
-
-def _annotate(
-    item: pytest.Item, run: CaseRun, call: pytest.CallInfo[None], report: pytest.TestReport
-) -> None:
-    from pytest_tablebench._escaping import escape_traceback, escaped
-    from pytest_tablebench.assertions import WrongAnswer
-    from pytest_tablebench.runner import no_answer_text
-
-    error = call.excinfo.value if call.excinfo else None
-    expected_failure = hasattr(report, "wasxfail")
-    if (report.skipped and not expected_failure) or (call.when == "setup" and error is None):
-        return
-    state = _session(item.config)
-    if isinstance(error, WrongAnswer):
-        report.longrepr = str(error)
-    elif error is not None and error is run.error and isinstance(error, TableBenchError):
-        report.longrepr = no_answer_text(error)
-    else:
-        escape_traceback(report.longrepr)
-    report.sections[:] = [(title, escaped(text)) for title, text in report.sections]
-    outcome: Outcome
-    if run.answer is not None and error is None:
-        outcome = "right"
-    elif run.answer is not None and call.when == "call" and isinstance(error, AssertionError):
-        outcome = "wrong"
-    else:
-        outcome = "no_answer"
-    stopped = state.require_runner().stopped
-    if stopped is not None and not item.session.shouldstop:
-        item.session.shouldstop = stopped
-    if getattr(error, "reason", None) != "stopped":  # it was never asked
-        report.tablebench = state.payload(run, outcome, error)  # type: ignore[attr-defined]

@@ -15,11 +15,13 @@ from pytest_tablebench.errors import SettingsError
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset
     from pytest_tablebench.metrics import Metric, Postprocessor
-    from pytest_tablebench.models import Provider
+    from pytest_tablebench.models import LiteLLMModel, Provider
     from pytest_tablebench.perturbations import Perturbation
     from pytest_tablebench.serializers import Serializer
     from pytest_tablebench.settings import Settings
     from pytest_tablebench.strategies import Strategy
+
+    ProviderMaker = Callable[[str, Settings], Provider | LiteLLMModel]
 
 __all__ = ["BuiltIns", "Registry", "builtin_registry"]
 
@@ -36,7 +38,9 @@ class Registry:
     metrics: dict[str, Metric] = field(default_factory=dict)
     postprocessors: dict[str, Postprocessor] = field(default_factory=dict)
     strategies: dict[str, Strategy] = field(default_factory=dict)
-    providers: dict[str, Callable[[str, Settings], Provider]] = field(default_factory=dict)
+    providers: dict[str, Callable[[str, Settings], Provider | LiteLLMModel]] = field(
+        default_factory=dict
+    )
 
     @classmethod
     def from_hooks(cls, hook: Any) -> Registry:
@@ -61,7 +65,7 @@ class Registry:
         hook.pytest_tablebench_register_provider(register=_adder(registry.providers, "provider"))
         return registry
 
-    def provider(self, model: str, settings: Settings) -> Provider:
+    def provider(self, model: str, settings: Settings) -> Provider | LiteLLMModel:
         """Return the provider of a model, the longest matching prefix first."""
         prefixes = [
             prefix
@@ -152,11 +156,11 @@ class BuiltIns:
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_provider(
-        self, register: Callable[[str, Callable[[str, Settings], Provider]], None]
+        self, register: Callable[[str, ProviderMaker], None]
     ) -> None:
         """Register the built-in models, and litellm for every other name."""
 
-        def make(model: str, settings: Settings) -> Provider:
+        def make(model: str, settings: Settings) -> Provider | LiteLLMModel:
             from pytest_tablebench.models import make_provider
 
             return make_provider(model, api_base=settings.api_base, timeout=settings.timeout)

@@ -4,52 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import math
-import time
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.asking import Models
 from pytest_tablebench.cases import Case, cross
 from pytest_tablebench.errors import DataError, DataMissing, ModelError, SettingsError, TableError
 from pytest_tablebench.metrics import Score, score
-from pytest_tablebench.models import Reply, Request, ask
 from pytest_tablebench.names import printable, unknown_name
 from pytest_tablebench.perturbations import GRID, apply_perturbation, parse_perturbation
+from pytest_tablebench.rendering import Renderer
 from pytest_tablebench.results import Outcome, Record
 from pytest_tablebench.scoring import judge_reply
 from pytest_tablebench.serializers import SERIALIZERS
 from pytest_tablebench.settings import Settings, check_names
-from pytest_tablebench.strategies import Demonstration, DemonstrationPool, assemble
 from pytest_tablebench.table import Table
+from pytest_tablebench.talks import Answer, Talks
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset, Example, Source
-    from pytest_tablebench.models import Provider
     from pytest_tablebench.registry import Registry
 
 __all__ = ["Answer", "CaseRun", "Runner"]
-
-STOP_AFTER = 3
-"""Failures in a row that no other case can survive either, until the run stops."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a model said about a case, whichever number of calls it took."""
-
-    text: str
-    flags: tuple[str, ...] = ()
-    calls: int = 1
-    latency_s: float | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost_usd: float | None = None
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @dataclass
@@ -62,6 +39,7 @@ class CaseRun:
     case: Case
     threshold: float
     runner: Runner = field(repr=False)
+    position: int | None = None
     example: Example | None = field(default=None, repr=False)
     prompt: str | None = field(default=None, repr=False)
     answer: Answer | None = None
@@ -77,19 +55,25 @@ class CaseRun:
         return self.case.case_id
 
     @property
+    def prompt_digest(self) -> str | None:
+        """The first 16 hexadecimal digits of the prompt's SHA-256; None without a prompt."""
+        return digest(self.prompt) if self.prompt is not None else None
+
+    @property
     def dataset(self) -> Dataset:
         """The dataset the case belongs to."""
         return self.runner.registry.datasets[self.case.dataset]
 
     def ask(self) -> Answer:
         """Ask the model. Raises `ModelError`, `TableError` or `DataError`: there is no answer."""
-        try:
-            self.example, self.prompt = self.runner.render(self.case)
-            self.answer = self.runner.converse(self.case, self.prompt)
-        except Exception as error:
-            self.error = error
-            raise
-        return self.answer
+        talk = self.runner.talks.talk(self.case, self.position)
+        self.example, self.prompt, self.answer = talk.example, talk.prompt, talk.answer
+        self.error = talk.error
+        if talk.error is not None:
+            raise talk.error
+        if talk.answer is None:
+            raise RuntimeError(f"{self.id}: the conversation ended without answer or error")
+        return talk.answer
 
     def judge(self, answer: Answer, part: str | None = None) -> float:
         """Score an answer by the dataset's chain and metric, and keep the score.
@@ -132,6 +116,7 @@ class CaseRun:
             example_id=case.example_id,
             serializer=case.serializer,
             perturbation=case.perturbation,
+            repeat=case.repeat,
             strategy="direct",
             modality="text",
             outcome=outcome,
@@ -144,11 +129,12 @@ class CaseRun:
             references=example.references if example else (),
             reason=None if answered else reason,
             flags=answer.flags if answer else (),
-            prompt_digest=digest(self.prompt) if self.prompt is not None else None,
+            prompt_digest=self.prompt_digest,
             latency_s=answer.latency_s if answer else None,
             prompt_tokens=answer.prompt_tokens if answer else None,
             completion_tokens=answer.completion_tokens if answer else None,
             cost_usd=answer.cost_usd if answer else None,
+            from_store=answer.from_store if answer else False,
         )
 
 
@@ -179,7 +165,7 @@ class Runner:
     def __init__(self, settings: Settings, registry: Registry) -> None:
         self.settings = settings
         self.registry = registry
-        self._providers: dict[str, Provider] = {}
+        self.models = Models(settings, registry)
         self.check()
         self.serializers = settings.serializers or tuple(SERIALIZERS)
         self.perturbations = settings.perturbations or GRID
@@ -189,15 +175,19 @@ class Runner:
                 f"--bench-configs-per-example {settings.configs_per_example}: the grid has only "
                 f"{configurations} configurations"
             )
-        self.calls = 0
         self.missing: dict[str, str] = {}
-        self.stopped: str | None = None
-        self._failures = 0
         self._sources: dict[str, Source] = {}
-        self._pools: dict[Hashable, DemonstrationPool] = {}
-        # Cases of one example follow each other; demonstrations recur all through a run.
-        self._perturbed = lru_cache(maxsize=64)(self._load_perturbed)
-        self._demonstration = lru_cache(maxsize=4096)(self._load_demonstration)
+        self.renderer = Renderer(settings, registry, self.source)
+        self.talks = Talks(
+            render=self.renderer.render,
+            strategy=registry.strategies["direct"],
+            line=self.models.line,
+            store=self.models.store,
+            client=self.models.client,
+            retries=settings.retries,
+            keep=settings.stored,
+            replay=settings.replay,
+        )
 
     def check(self) -> None:
         """Raise `SettingsError` for a name in the settings that nobody registered."""
@@ -208,7 +198,9 @@ class Runner:
         for model in settings.models:
             if model.startswith("tablebench/"):
                 try:
-                    self._provider(model)  # made at once: a name or file that is wrong says so
+                    self.models.provider(
+                        model
+                    )  # made at once: a name or file that is wrong says so
                 except SettingsError as error:
                     raise SettingsError(f"--bench-model: {error}") from None
         for text in settings.perturbations or ():
@@ -256,7 +248,12 @@ class Runner:
             self.settings.models,
             per_example=self.settings.configs_per_example,
             seed=self.settings.seed,
+            repeats=self.settings.repeats,
         )
+
+    def benchmark_of(self, dataset: str) -> str:
+        """Return the benchmark a dataset belongs to."""
+        return self.registry.datasets[dataset].benchmark
 
     def count_problems(self) -> int:
         """Return the number of unusable rows found so far."""
@@ -273,116 +270,18 @@ class Runner:
             for name, source in sorted(self._sources.items())
         }
 
-    def start(self, case: Case, threshold: float | None = None) -> CaseRun:
-        """Return the case, ready to be asked; ini and option outrank the marker's threshold."""
+    def start(
+        self, case: Case, threshold: float | None = None, position: int | None = None
+    ) -> CaseRun:
+        """Return the case, ready to be asked; ini and option outrank the marker's threshold.
+
+        `position` is its place among the cases that `talks.expect` was told of.
+        """
         own = self.registry.datasets[case.dataset].threshold
         marked = own if threshold is None else threshold
-        return CaseRun(case, self.settings.thresholds.get(case.dataset, marked), self)
+        return CaseRun(case, self.settings.thresholds.get(case.dataset, marked), self, position)
 
-    def render(self, case: Case) -> tuple[Example, str]:
-        """Return the perturbed example and its prompt."""
-        dataset, serializer = self.registry.datasets[case.dataset], case.serializer
-        example, chosen = self._perturbed(case.dataset, case.example_id, case.perturbation)
-        to_text = self.registry.serializers[serializer]
-        parts = dataset.prompt(example, to_text)
-        demonstrations = [
-            self._demonstration(case.dataset, index, case.perturbation, serializer)
-            for index in chosen
-        ]
-        return example, assemble(parts, demonstrations, compat=self.settings.compat)
-
-    def _change(self, perturbation: str) -> Callable[[Table], Table]:
-        name, arguments = parse_perturbation(perturbation)
-        function, seed = self.registry.perturbations[name], self.settings.seed
-        return lambda table: apply_perturbation(
-            function, table, name, seed=seed, arguments=arguments
-        )
-
-    def _pool(self, dataset: str, perturbation: str) -> DemonstrationPool:
-        key = dataset, perturbation
-        if key not in self._pools:
-            self._pools[key] = DemonstrationPool(
-                self.source(dataset).pool, self._change(perturbation)
-            )
-        return self._pools[key]
-
-    def _load_perturbed(
-        self, dataset: str, example_id: str, perturbation: str
-    ) -> tuple[Example, list[int]]:
-        """Return the perturbed example and the pool indices of its demonstrations."""
-        plain = self.source(dataset).example(example_id)
-        example = plain.with_tables(self._change(perturbation))
-        shots = self.settings.shots
-        if shots is None:
-            shots = self.registry.datasets[dataset].shots
-        if not shots:
-            return example, []
-        if self.settings.demos == "fixed":
-            # Drawn as for the plain table, and shown perturbed like the example.
-            pool, drawn_for = self._pool(dataset, "none"), plain
-        else:
-            pool, drawn_for = self._pool(dataset, perturbation), example
-        return example, pool.draw(drawn_for, shots, seed=self.settings.seed)
-
-    def _load_demonstration(
-        self, dataset: str, index: int, perturbation: str, serializer: str
-    ) -> Demonstration:
-        shown = self._pool(dataset, perturbation)[index]
-        to_text = self.registry.serializers[serializer]
-        parts = self.registry.datasets[dataset].prompt(shown, to_text)
-        return Demonstration(parts.source, shown.target)
-
-    def converse(self, case: Case, prompt: str) -> Answer:
-        """Ask the model, in as many steps as the strategy takes. Raises `ModelError`."""
-        if self.stopped is not None:
-            raise ModelError(self.stopped, reason="stopped")
-        conversation = self.registry.strategies["direct"].converse(prompt)
-        replies: list[Reply] = []
-        started = time.perf_counter()
-        try:
-            messages = next(conversation)
-            while True:
-                request = Request(
-                    case.model, messages, self.settings.request_params, case_id=case.case_id
-                )
-                replies.append(
-                    ask(self._provider(case.model), request, retries=self.settings.retries)
-                )
-                self.calls += 1
-                messages = conversation.send(replies[-1])
-        except StopIteration as done:
-            self._failures = 0
-            return _answer(str(done.value), replies, time.perf_counter() - started)
-        except ModelError as error:
-            self._note_failure(error)
-            raise
-
-    def _provider(self, model: str) -> Provider:
-        if model not in self._providers:
-            self._providers[model] = self.registry.provider(model, self.settings)
-        return self._providers[model]
-
-    def _note_failure(self, error: ModelError) -> None:
-        self._failures = self._failures + 1 if error.whole_run else 0
-        if self._failures >= STOP_AFTER:
-            self.stopped = f"stopped after {STOP_AFTER} cases in a row without an answer: {error}"
-
-
-def _answer(text: str, replies: list[Reply], elapsed: float) -> Answer:
-    flags = ("truncated",) if any(reply.finish_reason == "length" for reply in replies) else ()
-    return Answer(
-        text=text,
-        flags=flags,
-        calls=len(replies),
-        latency_s=_total([reply.latency_s for reply in replies]) or round(elapsed, 6),
-        prompt_tokens=_total([reply.prompt_tokens for reply in replies]),
-        completion_tokens=_total([reply.completion_tokens for reply in replies]),
-        cost_usd=_total([reply.cost_usd for reply in replies]),
-    )
-
-
-def _total(values: list[Any]) -> Any:
-    """Sum, or None when any part is unknown."""
-    if not values or any(value is None for value in values):
-        return None
-    return sum(values) if all(isinstance(value, int) for value in values) else math.fsum(values)
+    def close(self) -> None:
+        """End what is open: connections, files."""
+        self.talks.close()
+        self.models.close()

@@ -9,30 +9,35 @@ What a case yields travels as a `Payload` of built-in types, so that it fits on 
 
 from __future__ import annotations
 
-import contextlib
 import json
-import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from importlib import metadata
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_tablebench.cases import Case, case_ids
-from pytest_tablebench.results import Cell, Outcome, RunFolder, check_writable, summarize
+from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.keeper import Payload, RunKeeper
+from pytest_tablebench.models.engine import Address, Engine, EngineConfig, LaneConfig
+from pytest_tablebench.models.store import Store
+from pytest_tablebench.names import printable
+from pytest_tablebench.plan import ModelPlan, plan_model
+from pytest_tablebench.results import Outcome, check_writable
+from pytest_tablebench.results._texts import example_key
 from pytest_tablebench.runner import CaseRun, Runner, no_answer_reason
-from pytest_tablebench.settings import Settings, without_credentials
+from pytest_tablebench.settings import Settings
+from pytest_tablebench.table import Table
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets import Example
+    from pytest_tablebench.deciding import Decider
+    from pytest_tablebench.results.gates import PlannedGate
 
 __all__ = ["Payload", "Role", "RunKeeper", "Session", "case_payload", "run_paths"]
 
 Role = Literal["alone", "controller", "worker"]
-
-Payload = dict[str, Any]
-"""`record`: the line for records.jsonl; `cell`: its small part; `case_id`, `model`, `outcome` and
-`calls`; `tokens`: [prompt, completion, cost] with None for unknown; `facts`: now and then, what
-the process knows of data and plan."""
 
 
 def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
@@ -71,145 +76,14 @@ def case_payload(run: CaseRun, outcome: Outcome, error: BaseException | None) ->
             record.score,
             record.passed,
             record.reason,
+            record.repeat,
         ],
         "calls": answer.calls if answer else 0,
+        "from_store": bool(answer and answer.from_store),
         "tokens": [answer.prompt_tokens, answer.completion_tokens, answer.cost_usd]
         if answer
         else None,
     }
-
-
-@dataclass
-class _Kept:
-    """One model's part of a run."""
-
-    model: str
-    path: Path
-    folder: RunFolder | None = None
-    cells: dict[str, Cell] = field(default_factory=dict)
-    calls: int = 0
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
-    cost_usd: float | None = 0.0
-
-
-class RunKeeper:
-    """Keeps a run: writes records as they come, counts, and closes with the summary."""
-
-    def __init__(self, settings: Settings, paths: Mapping[str, Path]) -> None:
-        self.settings = settings
-        self.started = datetime.now(UTC)
-        self.counts: dict[str, int] = {"right": 0, "wrong": 0, "no_answer": 0}
-        self.facts: dict[str, Any] = {}
-        self.kept = {model: _Kept(model, path) for model, path in paths.items()}
-        self.made: list[Path] = []
-
-    @property
-    def done(self) -> int:
-        """Number of cases recorded."""
-        return sum(self.counts.values())
-
-    def open(self) -> None:
-        """Create the run folders. Raises `SettingsError` when one cannot be written."""
-        for kept in self.kept.values():
-            if kept.folder is None:
-                kept.folder = RunFolder(kept.path)
-                kept.folder.write_run(self._run_data(kept, status="running", exit_code=None))
-
-    def learn(self, facts: Mapping[str, Any]) -> None:
-        """Merge what a process knows of data and plan; the same from every worker."""
-        datasets = self.facts.setdefault("datasets", {})
-        for name, found in facts.get("datasets", {}).items():
-            known = datasets.setdefault(name, found)
-            # The pool of demonstrations opens late: keep the longest list of problems.
-            if len(found["problems"]) > len(known["problems"]):
-                datasets[name] = found
-        for key, value in facts.items():
-            if key != "datasets":
-                self.facts[key] = value
-
-    def count_problems(self) -> int:
-        """Return the number of unusable rows known so far."""
-        return sum(len(found["problems"]) for found in self.facts.get("datasets", {}).values())
-
-    def receive(self, payload: Payload) -> None:
-        """Record one finished case."""
-        if "facts" in payload:
-            self.learn(json.loads(payload["facts"]))
-        self.open()
-        kept = self.kept[payload["model"]]
-        if kept.folder is not None:
-            kept.folder.append(payload["record"])
-        # A case that runs again (a second test over it, a rerun) counts once, as it ended last:
-        # that is also how the records are read back.
-        cell, again = Cell(*payload["cell"]), kept.cells.get(payload["case_id"])
-        kept.cells[payload["case_id"]] = cell
-        self.counts[cell.outcome] += 1
-        if again is not None:
-            self.counts[again.outcome] -= 1
-        kept.calls += payload["calls"]
-        if payload["tokens"] is not None:
-            prompt, completion, cost = payload["tokens"]
-            kept.prompt_tokens = _plus(kept.prompt_tokens, prompt)
-            kept.completion_tokens = _plus(kept.completion_tokens, completion)
-            kept.cost_usd = _plus(kept.cost_usd, cost)
-
-    def finish(self, exit_code: int) -> dict[str, dict[str, Any]]:
-        """Write `summary.json` and the final `run.json`; return the summaries by model."""
-        summaries = {}
-        for model, kept in self.kept.items():
-            if kept.folder is None:
-                continue
-            planned = self.facts.get("cases", {}).get(model)
-            complete = planned is not None and len(kept.cells) >= planned
-            summaries[model] = summarize(kept.cells.values())
-            kept.folder.write_summary(summaries[model])
-            status = "complete" if complete else "incomplete"
-            kept.folder.write_run(self._run_data(kept, status=status, exit_code=exit_code))
-            kept.folder.close()
-        for folder in self.made:
-            # Made by the check before the run, and never used: leave no empty folder behind.
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-        return summaries
-
-    def _run_data(self, kept: _Kept, *, status: str, exit_code: int | None) -> dict[str, Any]:
-        settings = self.settings
-        return {
-            "status": status,
-            "exit_code": exit_code,
-            "model": kept.model,
-            "params": settings.request_params,
-            "api_base": without_credentials(settings.api_base) if settings.api_base else None,
-            "timeout_s": settings.timeout,
-            "retries": settings.retries,
-            "strategy": "direct",
-            "modality": "text",
-            "compat": settings.compat,
-            "seed": settings.seed,
-            "demos": settings.demos,
-            "configs_per_example": settings.configs_per_example,
-            "shots": settings.shots,
-            "limit": settings.limit,
-            "grid": self.facts.get("grid"),
-            "datasets": self.facts.get("datasets", {}),
-            "data": str(settings.data) if settings.data else None,
-            "cases_planned": self.facts.get("cases", {}).get(kept.model),
-            "cases_recorded": len(kept.cells),
-            "start": self.started.isoformat(timespec="seconds"),
-            "end": None if status == "running" else datetime.now(UTC).isoformat(timespec="seconds"),
-            "calls_paid": kept.calls,
-            "store_hits": 0,
-            "prompt_tokens": kept.prompt_tokens if kept.calls else None,
-            "completion_tokens": kept.completion_tokens if kept.calls else None,
-            "cost_usd": kept.cost_usd if kept.calls else None,
-            "versions": _versions(),
-            "host": {
-                "system": platform.system(),
-                "machine": platform.machine(),
-                "python": platform.python_version(),
-            },
-        }
 
 
 class Session:
@@ -223,14 +97,133 @@ class Session:
         self.keeper = RunKeeper(settings, paths) if role != "worker" else None
         self.planned: dict[str, int] = {}
         self.missing: dict[str, str] = {}
+        self.engine: Engine | None = None
+        self.decider: Decider | None = None
+        self.first = True
+        """Whether this process speaks for all that do the same: the first worker, or alone."""
+        self.unusable: str | None = None
+        """What makes the run impossible, where a worker found it: the controller has to say so."""
+        self._chosen: list[Case] = []
         self._problems_sent = -1
+        self._told = ""
+        self._chosen_told = False
+
+    def serve(self, runner: Runner) -> None:
+        """Take the runner of this process, and start the engine if it will be needed."""
+        self.runner = runner
+        if self.settings.gates or self.settings.baseline or self.settings.stop_rule:
+            from pytest_tablebench.deciding import Decider
+
+            self.decider = Decider(
+                self.settings, runner.registry, runner.serializers, runner.perturbations
+            )
+        runner.talks.window = 2 * self.settings.connections
+        models = runner.models.engine_models()
+        if self.role == "worker" or self.settings.replay or not models:
+            return
+        settings = self.settings
+        self.engine = Engine(
+            EngineConfig(
+                # Which provider a model belongs to decides whose limits it shares.
+                [
+                    LaneConfig(name, model.api_base, model.api_base or name.partition("/")[0])
+                    for name, model in models.items()
+                ],
+                settings.connections,
+                settings.retries,
+                settings.timeout,
+                settings.max_cost,
+                settings.store_folder(),
+                # Who was asked before may have all answers stored.
+                eager=not all(runner.models.facts_are_stored(model) for model in models),
+            )
+        )
+        # Through the keeper's connection: who asks wants to be told the totals too.
+        runner.models.address = lambda: self.require_engine().keeper.address
+
+    def prepare(self) -> None:
+        """Import what the end of the run needs while others still get ready for the first call."""
+        if self.engine is not None and self.keeper is not None:
+            import scipy.special  # noqa: F401 - for the intervals
+
+            if self.settings.page:
+                import jinja2  # noqa: F401 - for the page
+                import matplotlib.figure  # noqa: F401 - for the page
+
+    def join(self, address: Address, workers: int) -> None:
+        """Have the runner of an xdist worker ask the engine of the run."""
+        runner = self.require_runner()
+        runner.models.address = lambda: address
+        runner.talks.window = max(4, 2 * self.settings.connections // workers)
+
+    @property
+    def writes_allure(self) -> bool:
+        """Whether we write Allure results of our cases, where there is a place for them.
+
+        Asked for, or because so many would make a site that nobody can open.
+        """
+        from pytest_tablebench.reports.allure import ALL_UP_TO
+
+        planned = self.planned
+        if self.keeper is not None:
+            planned = self.keeper.facts.get("cases", planned)
+        return self.settings.allure is not None or sum(planned.values()) > ALL_UP_TO
+
+    @property
+    def has_engine(self) -> bool:
+        """Whether the models of this process can be asked, rather than replayed."""
+        return self.runner is not None and self.runner.models.address is not None
+
+    def require_engine(self) -> Engine:
+        """Return the engine of a run that has one."""
+        if self.engine is None:
+            raise RuntimeError("this run has no engine")
+        return self.engine
+
+    def stop_asking(self, why: str) -> None:
+        """Have no further call started, by any process of the run."""
+        if self.engine is not None:
+            self.engine.keeper.stop(why)
+
+    def look_at_totals(self) -> None:
+        """Learn what the engine says has been paid so far."""
+        if self.engine is not None and self.keeper is not None:
+            self.engine.keeper.look()
+            if self.engine.keeper.totals is not None:
+                self.keeper.learn_totals(self.engine.keeper.totals)
+
+    def close(self) -> None:
+        """End what is open: connections, the store, the engine."""
+        if self.runner is not None:
+            self.runner.close()
+        if self.engine is not None:
+            totals, self.engine = self.engine.finish(), None
+            if totals is not None and self.keeper is not None:
+                self.keeper.learn_totals(totals)
 
     def preflight(self) -> None:
-        """Check that the run folders can be written. Raises `SettingsError`."""
+        """Check that the run folders and the store can be written. Raises `SettingsError`."""
         for path in self.paths.values():
             made = check_writable(path, fresh=self.role != "worker")
             if self.keeper is not None:
                 self.keeper.made += made
+        if self.role == "controller" and self.engine is not None:
+            Store.open(self.settings.store_folder(), self.settings.readonly_stores).close()
+
+    def check_baseline(self) -> None:
+        """Raise `SettingsError` when the baseline differs in more than the model.
+
+        To be called where the datasets are open: each process that asks sees to it by itself,
+        so that none asks in vain.
+        """
+        if self.decider is None or self.settings.baseline is None:
+            return
+        about = self.keeper
+        if about is None:
+            about = RunKeeper(self.settings, self.paths)
+            about.learn(self._facts())
+        for model in self.planned:
+            self.decider.check_baseline(about.run_data(model))
 
     def require_runner(self) -> Runner:
         """Return the runner of a process that runs cases."""
@@ -247,6 +240,40 @@ class Session:
         names = [name for name in chosen if isinstance(name, str)]
         known = self.require_runner().missing
         self.missing = {name: known[name] for name in names if name in known}
+        self._chosen = [case for case in chosen if isinstance(case, Case)]
+
+    def plans(self) -> list[ModelPlan]:
+        """Return what each model behind the engine is going to be asked; makes no call.
+
+        Raises `SettingsError` for a budget that could not be kept, and when nothing can be
+        asked at all.
+        """
+        runner = self.require_runner()
+        by_model: dict[str, list[Case]] = {model: [] for model in runner.models.engine_models()}
+        for case in self._chosen:
+            if case.model in by_model:
+                by_model[case.model].append(case)
+        exact = self.settings.plan
+        try:
+            plans = [plan_model(runner, m, c, exact=exact) for m, c in by_model.items() if c]
+        except ModelError as error:
+            raise SettingsError(str(error)) from None
+        for plan in plans:
+            if plan.calls and plan.cost_usd is None and self.settings.max_cost is not None:
+                raise SettingsError(
+                    f"--bench-max-cost: the price of {printable(plan.model, 80)} is unknown, so a "
+                    f"budget cannot be kept; leave the option out"
+                )
+        return plans
+
+    def planned_gates(self) -> dict[str, list[PlannedGate]]:
+        """Return, by model, what each gate can see with the cases that were selected."""
+        if self.decider is None:
+            return {}
+        by_model: dict[str, list[Case]] = {}
+        for case in self._chosen:
+            by_model.setdefault(case.model, []).append(case)
+        return {model: self.decider.planned(cases) for model, cases in by_model.items()}
 
     def facts(self) -> dict[str, Any] | None:
         """Return what the keeper has not been told yet; None when nothing is new."""
@@ -257,35 +284,49 @@ class Session:
         if problems == self._problems_sent:
             return None
         self._problems_sent = problems
+        return self._facts() | self._chosen_facts()
+
+    def _facts(self) -> dict[str, Any]:
+        runner = self.require_runner()
         return {
-            "datasets": self.runner.dataset_facts(),
+            "datasets": runner.dataset_facts(),
             "grid": {
-                "serializers": list(self.runner.serializers),
-                "perturbations": list(self.runner.perturbations),
+                "serializers": list(runner.serializers),
+                "perturbations": list(runner.perturbations),
             },
             "cases": self.planned,
             "missing": self.missing,
         }
 
+    def _chosen_facts(self) -> dict[str, Any]:
+        """Return the cases that will run, once, where a stopping rule has to know them."""
+        if self.settings.stop_rule is None or not self.first or self._chosen_told:
+            return {}
+        self._chosen_told = True
+        return {"chosen": [list(asdict(case).values()) for case in self._chosen]}
+
     def payload(self, run: CaseRun, outcome: Outcome, error: BaseException | None) -> Payload:
         """Return the payload of a finished case, with facts where there are new ones."""
         payload = case_payload(run, outcome, error)
+        if run.prompt is not None:
+            payload["prompt"] = [run.prompt_digest, run.prompt]
+        if run.example is not None:
+            case = run.case
+            key = example_key(case.dataset, case.example_id, case.perturbation)
+            if key != self._told:
+                # The configurations of an example follow each other: told once is enough.
+                self._told = key
+                payload["example"] = [key, run.example.question, _tables(run.example)]
         facts = self.facts()
         if facts is not None:
             payload["facts"] = json.dumps(facts)
         return payload
 
 
-def _plus(total: Any, part: Any) -> Any:
-    return None if total is None or part is None else total + part
-
-
-def _versions() -> dict[str, str | None]:
-    names = ("pytest-tablebench", "pytest", "pytest-xdist", "litellm", "pandas", "spacy")
-    versions: dict[str, str | None] = {}
-    for name in names:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = None
-    return versions
+def _tables(example: Example) -> list[dict[str, Any]]:
+    """Return an example's tables as JSON values, for readers of the run."""
+    return [
+        {"title": table.title, "header": list(table.header), "rows": [list(r) for r in table.rows]}
+        for table in example.inputs.values()
+        if isinstance(table, Table)
+    ]

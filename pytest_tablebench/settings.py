@@ -8,85 +8,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
-from urllib.parse import urlsplit, urlunsplit
 
 from pytest_tablebench.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import printable, split_names, unknown_name
+from pytest_tablebench.names import printable, split_names, unknown_name, without_credentials
+from pytest_tablebench.options import DEFAULT_MODEL, OPTIONS, Option
 
 __all__ = ["DEFAULT_MODEL", "OPTIONS", "Option", "Settings", "read_settings", "without_credentials"]
-
-DEFAULT_MODEL = "tablebench/lexical"
 
 Demos = Literal["perturbed", "fixed"]
 DEMOS: tuple[Demos, ...] = get_args(Demos)
 
 _SECRET = re.compile(r"api_?key|secret|password|authorization|header|access_token|credential", re.I)
-
-
-@dataclass(frozen=True)
-class Option:
-    """A command line option and the ini key of the same name (dashes become underscores)."""
-
-    flag: str
-    metavar: str
-    help: str
-    repeat: bool = False
-
-    @property
-    def key(self) -> str:
-        """The ini key, and the attribute the command line parser stores under."""
-        return self.flag.lstrip("-").replace("-", "_")
-
-
-OPTIONS = (
-    Option(
-        "--bench-model",
-        "NAME",
-        "model to measure; tablebench/... are built in, every other name goes to litellm "
-        f"unchanged (gpt-4o, ollama/llama3.2, ...). Repeatable. Default: {DEFAULT_MODEL}",
-        repeat=True,
-    ),
-    Option("--bench-dataset", "A,B", "datasets to run. Default: all that are there", repeat=True),
-    Option("--bench-serializer", "A,B", "table formats. Default: ToRR's seven", repeat=True),
-    Option("--bench-perturbation", "A,B", "perturbations. Default: ToRR's five", repeat=True),
-    Option("--bench-limit", "N", "examples per dataset, the same ones every time"),
-    Option("--bench-shots", "K", "demonstrations in a prompt. Default: the dataset's"),
-    Option(
-        "--bench-demos",
-        "MODE",
-        "perturbed (drawn anew for each perturbation, as in the published code) or fixed (the "
-        "same demonstrations in all configurations of an example). Default: perturbed",
-    ),
-    Option(
-        "--bench-configs-per-example",
-        "K",
-        "draw K of the formats x perturbations for each example. Default: all",
-    ),
-    Option("--bench-seed", "N", "seed of demonstrations and perturbations. Default: 0"),
-    Option(
-        "--bench-compat",
-        "MODE",
-        "fixed (corrected metrics and prompts) or reference (the published code's). Default: fixed",
-    ),
-    Option("--bench-api-base", "URL", "address of the model's server. Default: litellm's"),
-    Option(
-        "--bench-param",
-        "K=V",
-        "parameter of every model call, as JSON or text. Repeatable",
-        repeat=True,
-    ),
-    Option("--bench-timeout", "S", "seconds a model call may take. Default: 120"),
-    Option("--bench-retries", "N", "further attempts after a passing failure. Default: 5"),
-    Option("--bench-data", "DIR", "dataset folder. Default: the user's cache folder"),
-    Option("--bench-results", "DIR", "run folder. Default: tablebench-results/<time>-<model>"),
-    Option(
-        "--bench-threshold",
-        "DATASET=X",
-        "score from which an answer of a dataset counts as right. Repeatable",
-        repeat=True,
-    ),
-)
 
 
 @dataclass(frozen=True)
@@ -107,6 +40,23 @@ class Settings:
     params: Mapping[str, Any] = field(default_factory=dict)
     timeout: float = 120.0
     retries: int = 5
+    connections: int = 32
+    repeats: int = 1
+    store: Path | None = None
+    stored: bool = True
+    """Whether answers are kept beyond the run; `store` is where, None the user's cache folder."""
+    readonly_stores: tuple[Path, ...] = ()
+    replay: bool = False
+    plan: bool = False
+    max_cost: float | None = None
+    gates: tuple[str, ...] = ()
+    gate_point: bool = False
+    baseline: Path | None = None
+    allow_unlike: bool = False
+    stop_rule: str | None = None
+    snapshot: bool = False
+    allure: str | None = None
+    page: bool = True
     data: Path | None = None
     results: Path | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict)
@@ -126,6 +76,14 @@ class Settings:
         import platformdirs
 
         return platformdirs.user_cache_path("pytest-tablebench") / "data"
+
+    def store_folder(self) -> Path | None:
+        """Return the folder answers are kept in, None where they are not kept."""
+        if not self.stored or self.store is not None:
+            return self.store
+        import platformdirs
+
+        return platformdirs.user_cache_path("pytest-tablebench") / "answers"
 
 
 def read_settings(get: Callable[[str], Any], base: Path) -> Settings:
@@ -157,6 +115,27 @@ def read_settings(get: Callable[[str], Any], base: Path) -> Settings:
         retries=_or(
             _number(raw, "bench_retries", int, 0, "a whole number from 0"), defaults.retries
         ),
+        connections=_or(
+            _number(raw, "bench_connections", int, 1, "a whole number from 1"),
+            defaults.connections,
+        ),
+        repeats=_or(
+            _number(raw, "bench_repeats", int, 1, "a whole number from 1"), defaults.repeats
+        ),
+        store=base / str(raw["bench_store"]) if _stored(raw) and "bench_store" in raw else None,
+        stored=_stored(raw),
+        readonly_stores=tuple(base / text for text in _texts(raw, "bench_store_readonly")),
+        replay=_switch(raw, "bench_replay"),
+        plan=_switch(raw, "bench_plan"),
+        max_cost=_number(raw, "bench_max_cost", float, 0.0, "US dollars from 0"),
+        gates=_texts(raw, "bench_gate"),
+        gate_point=_switch(raw, "bench_gate_point"),
+        baseline=base / str(raw["bench_baseline"]) if "bench_baseline" in raw else None,
+        allow_unlike=_switch(raw, "bench_allow_unlike"),
+        snapshot=_switch(raw, "bench_snapshot"),
+        stop_rule=_choice(raw, "bench_stop_when_decided", ("passes", "anytime", "point")),
+        page=not _switch(raw, "bench_no_page"),
+        allure=_choice(raw, "bench_allure", ("auto", "all", "wrong", "summary")),
         data=_data(raw, base),
         results=base / str(raw["bench_results"]) if "bench_results" in raw else None,
         thresholds=_thresholds(raw),
@@ -204,6 +183,30 @@ def _number(
     except ValueError:
         raise SettingsError(f"{_flag(key)} takes {what}, not {printable(text, 40)!r}") from None
     return value
+
+
+def _stored(raw: Mapping[str, Any]) -> bool:
+    return raw.get("bench_store") != "none"
+
+
+def _switch(raw: Mapping[str, Any], key: str) -> bool:
+    """Read an option without a value; as an ini key it is yes or no."""
+    value = raw.get(key, False)
+    if isinstance(value, bool):
+        return value
+    text = str(value).strip().lower()
+    if text in {"true", "yes", "on", "1"}:
+        return True
+    if text in {"false", "no", "off", "0"}:
+        return False
+    raise SettingsError(f"{key} is true or false, not {printable(str(value), 40)!r}")
+
+
+def _choice(raw: Mapping[str, Any], key: str, known: tuple[str, ...]) -> str | None:
+    text = raw.get(key)
+    if text is not None and text not in known:
+        raise SettingsError(f"{_flag(key)}: {unknown_name('mode', str(text), known)}")
+    return None if text is None else str(text)
 
 
 def _demos(raw: Mapping[str, Any]) -> Demos:
@@ -292,12 +295,3 @@ def check_names(
     for name in names or ():
         if name not in known:
             raise SettingsError(f"{flag or f'--bench-{kind}'}: {unknown_name(kind, name, known)}")
-
-
-def without_credentials(url: str) -> str:
-    """Return the URL without user name, password and query: the form that may be written."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "<unreadable URL>"
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

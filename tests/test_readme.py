@@ -86,6 +86,7 @@ def records(folder: Path) -> list[object]:
 
 def test_every_command_is_known_here() -> None:
     tested = {*MAKE, *PLAIN, *PULL, *API, *OLLAMA, *SERVER, *INSTALLED, *OWN, *REPORT}
+    tested |= {*BEFOREHAND, *GATED, *AGAIN}
     assert set(COMMANDS) == tested
     assert len(COMMANDS) == len(set(COMMANDS))
 
@@ -255,6 +256,53 @@ def test_report(command: str, checkout: Path) -> None:
     assert done.returncode == 0, done.stderr
     (row,) = (line for line in first.stdout.splitlines() if line.startswith("starter   "))
     assert row in done.stdout
+
+
+BEFOREHAND = ["pytest --model gpt-4o-mini --bench-limit 20 --bench-plan"]
+
+
+@pytest.mark.parametrize("command", BEFOREHAND)
+def test_plan(command: str, checkout: Path) -> None:
+    with OpenAIServer() as server:
+        done = run(command, checkout, OPENAI_API_KEY="sk-none", OPENAI_API_BASE=server.url)
+        assert server.calls == 0
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"cases +700\n", done.stdout)
+    assert re.search(r"price +at most 0\.\d\d USD\n", done.stdout)
+    assert not (checkout / "tablebench-results").exists()
+
+
+GATED = [
+    'pytest --model tablebench/lexical --bench-gate "starter.performance >= 0.3" '
+    '--bench-gate "all.no_answer <= 0.01"'
+]
+
+
+@pytest.mark.parametrize("command", GATED)
+def test_gates(command: str, checkout: Path) -> None:
+    # The figure of the table above is .390, its lower end .346: both hold, wrong answers or not.
+    done = run(command, checkout, PYTEST_ADDOPTS="-q --bench-dataset=starter")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "All 2 gates hold." in done.stdout
+    (folder,) = (checkout / "tablebench-results").iterdir()
+    assert {"report.html", "summary.md"} <= {path.name for path in folder.iterdir()}
+
+
+AGAIN = [
+    'tablebench rejudge tablebench-results/RUN --bench-gate "starter.pass_rate >= 0.35"',
+    "tablebench compare tablebench-results/BEFORE tablebench-results/AFTER",
+]
+
+
+def test_judging_and_comparing_again(checkout: Path) -> None:
+    for name in ("RUN", "BEFORE", "AFTER"):
+        options = f"{SMALL} --bench-limit=2 --bench-results=tablebench-results/{name}"
+        run("pytest suites/test_starter.py", checkout, PYTEST_ADDOPTS=options)
+    judged, compared = (run(command, checkout) for command in AGAIN)
+    assert judged.returncode == 11, judged.stderr  # two questions decide nothing
+    assert "The gate is undecided." in judged.stdout
+    assert compared.returncode == 0, compared.stderr
+    assert "starter" in compared.stdout
 
 
 def test_the_table_shown_is_what_the_run_gives() -> None:

@@ -32,37 +32,49 @@ class Patient(threading.Event):
 
 
 class Gate:
-    """Answers right until so many calls are through; then holds every call until opened."""
+    """Answers the first cases right, for each worker as many; holds every other until opened.
 
-    def __init__(self, through: int) -> None:
+    Two workers begin at the two halves of the cases, and all calls are in flight at once.
+    """
+
+    def __init__(self, through: int, workers: int) -> None:
         self.script = Script(COUNT)
         self.opened = Patient()
         self.held: list[int] = []
-        self._left = through
+        starts = range(0, COUNT, COUNT // max(workers, 1))
+        share = through // len(starts)
+        self._through = {start + n for start in starts for n in range(share)}
 
     def __call__(self, body: dict[str, Any]) -> Behaviour:
         behaviour = self.script(body)
-        if self._left > 0 or self.opened.is_set():
-            self._left -= 1
-            return behaviour
         question = body["messages"][-1]["content"].rsplit("Question: ", 1)[1].split("\n", 1)[0]
         example = next(e for e in self.script.examples if e.question == question)
-        self.held.append(self.script.examples.index(example))
+        number = self.script.examples.index(example)
+        if number in self._through or self.opened.is_set():
+            return behaviour
+        self.held.append(number)
         return text(right(example), after=self.opened)
 
 
 @contextmanager
 def held_run(folder: Path, *, through: int, workers: int) -> Iterator[tuple[Process, Gate]]:
     """A run in which so many cases are recorded, and every process waits for the server."""
-    gate = Gate(through)
+    gate = Gate(through, workers)
     with (
         OpenAIServer(gate) as server,
-        start_pytest(folder, "-n", str(workers), api_base=server.url, count=COUNT) as process,
+        start_pytest(
+            folder,
+            "-n",
+            str(workers),
+            f"--bench-connections={COUNT}",
+            api_base=server.url,
+            count=COUNT,
+        ) as process,
     ):
         try:
             until(
-                lambda: len(gate.held) == max(workers, 1) and len(process.lines) == through,
-                f"{through} records and the next call held",
+                lambda: len(gate.held) == COUNT - through == COUNT - len(process.lines),
+                f"{through} records and the next calls held",
             )
             yield process, gate
         finally:
@@ -95,7 +107,7 @@ def test_a_killed_controller_keeps_every_finished_record(tmp_path: Path) -> None
     psutil = pytest.importorskip("psutil")
     with held_run(tmp_path, through=6, workers=2) as (process, gate):
         workers = psutil.Process(process.popen.pid).children(recursive=True)
-        assert len(workers) >= 2
+        assert len(workers) >= 4  # with the processes that make the calls
         process.kill()
         check_kept(process, gate, 6)
         gate.opened.set()
@@ -109,7 +121,8 @@ def test_a_killed_controller_keeps_every_finished_record(tmp_path: Path) -> None
 def test_a_killed_worker_costs_its_own_case_alone(tmp_path: Path) -> None:
     psutil = pytest.importorskip("psutil")
     with held_run(tmp_path, through=4, workers=2) as (process, gate):
-        victim, _ = psutil.Process(process.popen.pid).children()  # the two workers
+        children = psutil.Process(process.popen.pid).children()
+        victim, _ = [child for child in children if "-c" in child.cmdline()]  # the two workers
         before = process.lines
         victim.kill()
         gate.opened.set()
@@ -119,7 +132,7 @@ def test_a_killed_worker_costs_its_own_case_alone(tmp_path: Path) -> None:
     # The case the worker was at is lost, by name; all others are there.
     missing = {example.id for example in gate.script.examples} - set(run.by_number)
     assert len(missing) == 1
-    assert missing < {gate.script.examples[number].id for number in gate.held[:2]}
+    assert missing < {gate.script.examples[number].id for number in gate.held}
     assert process.lines[: len(before)] == before
     assert {record.outcome for record in run.records.values()} == {"right"}
     facts = run.facts
@@ -131,21 +144,21 @@ def test_a_killed_worker_costs_its_own_case_alone(tmp_path: Path) -> None:
 @posix_only
 @pytest.mark.parametrize("workers", [0, 2])
 def test_ctrl_c_shows_and_keeps_what_is_done(tmp_path: Path, workers: int) -> None:
-    with held_run(tmp_path, through=5, workers=workers) as (process, _):
+    with held_run(tmp_path, through=6, workers=workers) as (process, _):
         process.signal_group(signal.SIGINT)
         run = process.wait()
     assert run.exit_code == 2, run.output
-    assert len(run.records) == 5
+    assert len(run.records) == 6
     assert {record.outcome for record in run.records.values()} == {"right"}
     facts = run.facts
     assert (facts["status"], facts["exit_code"]) == ("incomplete", 2)
-    assert (facts["cases_planned"], facts["cases_recorded"]) == (COUNT, 5)
+    assert (facts["cases_planned"], facts["cases_recorded"]) == (COUNT, 6)
     summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
-    assert summary["benchmarks"]["starter"]["n_cases"] == 5
+    assert summary["benchmarks"]["starter"]["n_cases"] == 6
     assert summary["benchmarks"]["starter"]["pass_rate"] == 1
-    # The table stands at the end, with the five cases.
+    # The table stands at the end, with the six cases.
     [row] = [line for line in run.output.splitlines() if line.startswith("starter  ")]
-    assert row.split()[-2:] == ["5", "5"]
+    assert row.split()[-2:] == ["6", "6"]
     assert "run folder: run" in run.output
     assert "KeyboardInterrupt" in run.output
     assert "INTERNALERROR" not in run.output

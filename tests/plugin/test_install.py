@@ -85,7 +85,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         # Published figures, with their source, are no data of a benchmark.
         if name == "pytest_tablebench/reports/paper/torr_table2.csv":
             continue
-        allowed = (".py", ".typed", ".jsonl") if name.startswith("pytest_tablebench/") else ("",)
+        ours = name.startswith("pytest_tablebench/")
+        allowed = (".py", ".typed", ".jsonl", ".css", ".js", ".html", ".j2") if ours else ("",)
         assert name.endswith(allowed), name
         if name.endswith(".jsonl"):
             assert name.startswith("pytest_tablebench/datasets/starter/")

@@ -516,7 +516,7 @@ def _shown(demos: str, example_id: str) -> list[list[str]]:
     shown = []
     for perturbation in ("none", "shuffle_rows", "transpose"):
         case = Case("starter", example_id, "csv", perturbation, "m", "id")
-        _, prompt = runner.render(case)
+        _, prompt = runner.renderer.render(case)
         shown.append(re.findall(r"Question: (.*)", prompt)[:-1])
     return shown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import subprocess
@@ -17,6 +18,7 @@ from tests.support.toy_bench import CONFTEST, SUITE, read_lines
 
 RECORD_FIELDS = {
     *("case_id", "model", "benchmark", "dataset", "example_id", "serializer", "perturbation"),
+    "repeat",
     *("strategy", "modality", "outcome", "score", "passed", "metric", "parts", "prediction"),
     *("raw", "references", "reason", "flags", "prompt_digest", "latency_s", "prompt_tokens"),
     *("completion_tokens", "cost_usd", "from_store"),
@@ -47,6 +49,7 @@ def test_a_record_has_every_field(bench):
         "example_id": "ada",
         "serializer": "html",
         "perturbation": "none",
+        "repeat": 1,
         "strategy": "direct",
         "modality": "text",
         "outcome": "right",
@@ -158,7 +161,7 @@ def test_files_are_ascii_lines_whatever_the_reply(bench):
 def test_no_other_file_is_left_in_the_folder(bench):
     bench.run("--model=echo/any")
     names = {path.name for path in (bench.path / "run").iterdir()}
-    assert names == {"run.json", "records.jsonl", "summary.json"}
+    assert names == {"run.json", "records.jsonl", "summary.json", "texts.jsonl.gz"}
 
 
 def test_the_default_folder_is_named_by_time_and_model(bench):
@@ -355,7 +358,10 @@ def test_no_secret_is_written_or_shown(bench, monkeypatch):
         "--model=echo/any", "--bench-api-base=https://user:hunter2@host:8000/v1?key=sk-very-secret"
     )
     assert bench.facts()["api_base"] == "https://host:8000/v1"
-    written = b"".join(folder_content(bench.path / "run").values()).decode()
+    written = "".join(
+        (gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content).decode()
+        for content in folder_content(bench.path / "run").values()
+    )
     for text in (written, result.stdout.str(), result.stderr.str()):
         assert "hunter2" not in text
         assert "sk-very-secret" not in text

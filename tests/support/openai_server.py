@@ -56,6 +56,10 @@ class Behaviour:
     way: Literal["reply", "hang", "drip", "drop", "drop_midway"] = "reply"
     after: threading.Event | threading.Barrier | None = None
     """Answer only after waiting for this: holds calls in flight without sleeping."""
+    thinks: float = 0.0
+    """Seconds until it answers, as a model needs them."""
+    answer: bool = False
+    """Whether this is what a model has to be paid for."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +99,18 @@ def text(
     model: str = "test-model",
     content_type: str = "application/json",
     after: threading.Event | threading.Barrier | None = None,
+    thinks: float = 0.0,
 ) -> Behaviour:
     """Answer with `content`."""
     message = {"role": "assistant", "content": content}
     choice = {"index": 0, "message": message, "finish_reason": finish_reason}
-    return Behaviour(completion([choice], usage, model), content_type=content_type, after=after)
+    return Behaviour(
+        completion([choice], usage, model),
+        content_type=content_type,
+        after=after,
+        thinks=thinks,
+        answer=content is not None or finish_reason == "length",
+    )
 
 
 def null_content() -> Behaviour:
@@ -152,16 +163,27 @@ def drop_midway() -> Behaviour:
 
 
 class OpenAIServer:
-    """The server; every request gets `text("ok")` until told otherwise."""
+    """The server; every request gets `text("ok")` until told otherwise.
 
-    def __init__(self, decide: Callable[[dict[str, Any]], Behaviour] | None = None) -> None:
+    Arguments:
+        decide: what to do with the body of a request.
+        port: where to listen; 0 lets the system choose. A closed server can so be back again.
+    """
+
+    def __init__(
+        self, decide: Callable[[dict[str, Any]], Behaviour] | None = None, *, port: int = 0
+    ) -> None:
         self.decide: Callable[[dict[str, Any]], Behaviour] = decide or (lambda _: text("ok"))
         self.requests: list[Received] = []
+        self.repeated: list[Received] = []
+        """Requests for what had been answered, whole, before."""
         self.max_in_flight = 0
+        """Most calls at once; one ends when the last part of its reply is about to be sent."""
+        self._answered: set[str] = set()
         self.closing = threading.Event()
         self._in_flight = 0
         self._lock = threading.Lock()
-        self._http = _HTTPServer(self)
+        self._http = _HTTPServer(self, port)
         self._thread = threading.Thread(
             target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, name="openai-server"
         )
@@ -213,6 +235,8 @@ class OpenAIServer:
     def _begin(self, received: Received) -> Behaviour:
         with self._lock:
             self.requests.append(received)
+            if _messages(received) in self._answered:
+                self.repeated.append(received)
             self._in_flight += 1
             self.max_in_flight = max(self.max_in_flight, self._in_flight)
             return self.decide(received.body)
@@ -221,14 +245,22 @@ class OpenAIServer:
         with self._lock:
             self._in_flight -= 1
 
+    def _note_answer(self, received: Received) -> None:
+        with self._lock:
+            self._answered.add(_messages(received))
+
+
+def _messages(received: Received) -> str:
+    return json.dumps([received.path, received.body.get("messages")])
+
 
 class _HTTPServer(ThreadingHTTPServer):
     daemon_threads = False  # server_close() waits for the handlers
     request_queue_size = 128
 
-    def __init__(self, owner: OpenAIServer) -> None:
+    def __init__(self, owner: OpenAIServer, port: int) -> None:
         self.owner = owner
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", port), _Handler)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -243,23 +275,36 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
         owner = self.server.owner
-        behaviour = owner._begin(Received(self.path, dict(self.headers.items()), body))
+        received = Received(self.path, dict(self.headers.items()), body)
+        behaviour = owner._begin(received)
+        self._under_way = True
+        if not self.path.endswith("/chat/completions"):
+            behaviour = error(404, f"no such path: {self.path}")
         try:
-            if self.path.endswith("/chat/completions"):
-                self._behave(behaviour, owner.closing)
-            else:
-                self._behave(error(404, f"no such path: {self.path}"), owner.closing)
+            self._behave(behaviour, owner.closing)
+            if behaviour.answer and behaviour.way == "reply":
+                self.wfile.flush()
+                owner._note_answer(received)
         except ConnectionError:
             pass  # the client has gone; nobody is left to tell
         finally:
-            owner._end()
+            self._end()
+
+    def _end(self) -> None:
+        """Count the call as over: before the client can know it, and may start another."""
+        if self._under_way:
+            self._under_way = False
+            self.server.owner._end()
 
     def _behave(self, behaviour: Behaviour, closing: threading.Event) -> None:
         if behaviour.after is not None:
             behaviour.after.wait(self.timeout)
+        if behaviour.thinks:
+            closing.wait(behaviour.thinks)
         if behaviour.way == "hang":
             closing.wait()
         if behaviour.way in {"hang", "drop"}:
+            self._end()
             self.connection.shutdown(socket.SHUT_RDWR)
             return
         self.send_response(behaviour.status)
@@ -269,11 +314,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         for name, value in behaviour.headers.items():
             self.send_header(name, value)
-        self.end_headers()
         if behaviour.way == "drip":
+            self.end_headers()
             while not closing.wait(0.02):
                 self.wfile.write(b" ")
             return
+        self._end()
+        self.end_headers()
         end = len(behaviour.body) // 2 if behaviour.way == "drop_midway" else None
         self.wfile.write(behaviour.body[:end])
 

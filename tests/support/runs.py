@@ -70,12 +70,16 @@ class Script:
         self._plan = plan or {}
         self._numbers = {example.question: n for n, example in enumerate(self.examples)}
 
-    def __call__(self, body: dict[str, Any]) -> Behaviour:
+    def number(self, body: dict[str, Any]) -> int | None:
+        """Which of the examples a request asks about."""
         prompt = body["messages"][-1]["content"]
         question = prompt.rsplit("Question: ", 1)[1].split("\n", 1)[0]
-        if question not in self._numbers:
-            return error(400, f"not planned: {question}")
-        number = self._numbers[question]
+        return self._numbers.get(question)
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        number = self.number(body)
+        if number is None:
+            return error(400, f"not planned: {body['messages'][-1]['content'][-200:]}")
         planned = self._plan.get(number) or [text(right(self.examples[number]))]
         self.asked[number] += 1
         return planned[min(self.asked[number], len(planned)) - 1]
@@ -135,10 +139,20 @@ class Process:
         self.popen.kill()
         self.popen.wait(30)
 
-    def wait(self, seconds: float = 90) -> Run:
+    def wait(self, seconds: float = 240) -> Run:
         """Wait for its own end."""
         code = self.popen.wait(seconds)
         return Run(self.folder, code, self.output)
+
+    def until(self, reached: Callable[[], bool], what: str, *, seconds: float = 120) -> None:
+        """Wait for something while it runs; fails with its output when it ends before."""
+
+        def found() -> bool:
+            ended = self.popen.poll()  # first: it may get there and end between two looks
+            return reached() or ended is not None
+
+        until(found, what, seconds=seconds)
+        assert reached(), f"pytest has ended before {what}:\n{self.output}"
 
     @property
     def output(self) -> str:
@@ -174,6 +188,7 @@ def start_pytest(
     count: int = 1,
     key: str | None = KEY,
     suite: str = SUITE,
+    page: bool = False,
 ) -> Process:
     """Start pytest over `count` cases: one example each, in one format."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -183,6 +198,7 @@ def start_pytest(
     command += ["--bench-limit", str(count), "--bench-shots", "0", "--bench-results", "run"]
     command += ["--bench-serializer", "csv", "--bench-perturbation", "none"]
     command += ["--bench-api-base", api_base] if api_base is not None else []
+    command += ["--bench-store", "answers"] + ([] if page else ["--bench-no-page"])
     log = folder / "output.txt"
     with log.open("wb") as stream:
         popen = subprocess.Popen(

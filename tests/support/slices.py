@@ -51,4 +51,4 @@ def source(dataset: str) -> Source:
 def rendered(dataset: str, example_id: str, serializer: str, perturbation: str) -> str:
     """Return a prompt."""
     case = Case(dataset, example_id, serializer, perturbation, "m", "id")
-    return runner().render(case)[1]
+    return runner().renderer.render(case)[1]

@@ -176,6 +176,10 @@ class Bench:
     ) -> pytest.RunResult:
         given = " ".join(arguments)
         extra = [f"--bench-results={results}"]
+        if "page" not in given:
+            extra.append("--bench-no-page")
+        if "--bench-store" not in given:
+            extra.append("--bench-store=none")
         if "--bench-serializer" not in given:
             extra.append("--bench-serializer=html")
         if "--bench-perturbation" not in given:

@@ -266,7 +266,7 @@ def test_the_chain_and_the_metric_score_a_raw_reply(name: str) -> None:
 def prompt(name: str, folder: Path, example_id: str, serializer: str = "csv") -> str:
     opened(name, folder)
     runner = Runner(Settings(data=folder), builtin_registry())
-    return runner.render(Case(name, example_id, serializer, "none", "m", "id"))[1]
+    return runner.renderer.render(Case(name, example_id, serializer, "none", "m", "id"))[1]
 
 
 def test_numericnlg_prompt(tmp_path: Path) -> None:
@@ -501,7 +501,7 @@ def test_unusable_tables_are_refused_format_by_format(
     for change in GRID:
         for form in SERIALIZERS:
             try:
-                runner.render(Case(name, example_id, form, change, "m", "id"))
+                runner.renderer.render(Case(name, example_id, form, change, "m", "id"))
             except TableError:
                 found[change, form] = 1
     assert found == refused

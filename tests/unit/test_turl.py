@@ -245,7 +245,7 @@ def runner(folder: Path, **settings: Any) -> Runner:
 def prompt(
     run: Runner, example_id: str, serializer: str = "csv", perturbation: str = "none"
 ) -> str:
-    return run.render(Case("turl_cta", example_id, serializer, perturbation, "m", "id"))[1]
+    return run.renderer.render(Case("turl_cta", example_id, serializer, perturbation, "m", "id"))[1]
 
 
 def test_the_whole_prompt(tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_empty_rows_do_not_add_up(tmp_path: Path) -> None:
     for _ in range(2):
         for example_id in ("7-1-1", "7-1-2"):
             case = Case("turl_cta", example_id, "csv", "insert_empty_rows", "m", "id")
-            example, text = run.render(case)
+            example, text = run.renderer.render(case)
             assert example.inputs["table"].shape == (5, 2)
             texts.append(text)
     assert texts[:2] == texts[2:]

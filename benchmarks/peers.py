@@ -1,0 +1,265 @@
+"""Other tools over the same load: short questions, so many in flight, from process start.
+
+    python -m benchmarks.peers FOLDER [--questions 1000] [--connections 64]
+
+FOLDER holds an environment for each tool that is to be measured; the others are left out:
+
+    FOLDER/deepeval/bin/python     deepeval
+    FOLDER/inspect/bin/python      inspect_ai and openai
+    FOLDER/lm_eval/bin/lm_eval     lm_eval[api]
+    FOLDER/node/node_modules/.bin/promptfoo
+
+Each asks a model behind an OpenAI-compatible address as its own documentation says, with its
+caches, telemetry and progress display off, and compares every answer with the expected text.
+deepeval measures answers that are there already, so its metric is what asks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import process_tree
+from benchmarks.load_server import running
+from benchmarks.process_tree import Cost
+
+__all__ = ["Outcome", "compare", "measure"]
+
+INSPECT = """
+import sys
+from inspect_ai import Task, eval
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.scorer import match
+from inspect_ai.solver import generate
+
+url, count, connections = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+samples = [Sample(input=f"Question {n}: is it so?", target="entailed") for n in range(count)]
+task = Task(dataset=MemoryDataset(samples), solver=generate(), scorer=match())
+[log] = eval(
+    task, model="openai/test-model", model_base_url=url, model_args={"responses_api": False},
+    max_connections=connections, max_samples=connections, display="none", log_dir="logs",
+)
+assert log.status == "success", log.error
+assert log.results.completed_samples == count
+"""
+
+DEEPEVAL = """
+import sys
+from deepeval import evaluate
+from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
+from deepeval.metrics import BaseMetric
+from deepeval.test_case import LLMTestCase
+from openai import AsyncOpenAI
+
+url, count, connections = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+client = AsyncOpenAI(base_url=url, max_retries=0)
+
+class Asks(BaseMetric):
+    threshold = 1.0
+    async_mode = True
+    async def a_measure(self, case, *args, **kwargs):
+        reply = await client.chat.completions.create(
+            model="test-model", messages=[{"role": "user", "content": case.input}])
+        self.score = float(reply.choices[0].message.content == case.expected_output)
+        self.success = self.score >= self.threshold
+        return self.score
+    def measure(self, case, *args, **kwargs):
+        raise NotImplementedError
+    def is_successful(self):
+        return self.success
+    @property
+    def __name__(self):
+        return "asks"
+
+cases = [
+    LLMTestCase(input=f"Question {n}: is it so?", actual_output="", expected_output="entailed")
+    for n in range(count)
+]
+result = evaluate(
+    cases, [Asks()],
+    async_config=AsyncConfig(run_async=True, max_concurrent=connections, throttle_value=0),
+    display_config=DisplayConfig(show_indicator=False, print_results=False),
+    cache_config=CacheConfig(write_cache=False, use_cache=False),
+)
+assert sum(one.success for one in result.test_results) == count
+"""
+
+LM_EVAL_TASK = """
+task: questions
+dataset_path: json
+dataset_kwargs:
+  data_files: {{test: {folder}/questions.jsonl}}
+test_split: test
+output_type: generate_until
+doc_to_text: "{{{{question}}}}"
+doc_to_target: "{{{{answer}}}}"
+generation_kwargs:
+  until: []
+  max_gen_toks: 16
+metric_list:
+  - metric: exact_match
+    aggregation: mean
+    higher_is_better: true
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one tool made of the load."""
+
+    efficiency: float
+    cost: Cost
+    asked: int
+    max_in_flight: int
+
+
+def _inspect(tools: Path, folder: Path, url: str, count: int, connections: int) -> list[str]:
+    (folder / "run.py").write_text(INSPECT)
+    return [str(tools / "inspect/bin/python"), "run.py", url, str(count), str(connections)]
+
+
+def _deepeval(tools: Path, folder: Path, url: str, count: int, connections: int) -> list[str]:
+    (folder / "run.py").write_text(DEEPEVAL)
+    return [str(tools / "deepeval/bin/python"), "run.py", url, str(count), str(connections)]
+
+
+def _lm_eval(tools: Path, folder: Path, url: str, count: int, connections: int) -> list[str]:
+    (folder / "questions.yaml").write_text(LM_EVAL_TASK.format(folder=folder))
+    lines = [
+        json.dumps({"question": f"Question {number}: is it so?", "answer": "entailed"})
+        for number in range(count)
+    ]
+    (folder / "questions.jsonl").write_text("\n".join(lines) + "\n")
+    arguments = {
+        "model": "test-model",
+        "base_url": f"{url}/chat/completions",
+        "num_concurrent": connections,
+        "max_retries": 1,
+    }
+    return [
+        *(str(tools / "lm_eval/bin/lm_eval"), "--model", "local-chat-completions"),
+        *("--model_args", ",".join(f"{name}={value}" for name, value in arguments.items())),
+        *("--tasks", "questions", "--include_path", str(folder), "--apply_chat_template"),
+    ]
+
+
+def _promptfoo(tools: Path, folder: Path, url: str, count: int, connections: int) -> list[str]:
+    tests = [
+        {"vars": {"n": number}, "assert": [{"type": "equals", "value": "entailed"}]}
+        for number in range(count)
+    ]
+    provider = {"id": "openai:chat:test-model", "config": {"apiBaseUrl": url}}
+    config = {
+        "prompts": ["Question {{n}}: is it so?"],
+        "providers": [provider],
+        "tests": tests,
+        "sharing": False,
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    return [
+        *(str(tools / "node/node_modules/.bin/promptfoo"), "eval", "-c", "config.json"),
+        *("--no-cache", "--no-progress-bar", "--no-table", "-j", str(connections)),
+        *("-o", "out.json"),
+    ]
+
+
+@dataclass(frozen=True)
+class Tool:
+    name: str
+    needs: str
+    """The file below the tools' folder without which it is not there."""
+    command: Callable[[Path, Path, str, int, int], list[str]]
+
+
+TOOLS = (
+    Tool("deepeval", "deepeval/bin/deepeval", _deepeval),
+    Tool("promptfoo", "node/node_modules/.bin/promptfoo", _promptfoo),
+    Tool("lm-eval", "lm_eval/bin/lm_eval", _lm_eval),
+    Tool("inspect_ai", "inspect/bin/inspect", _inspect),
+)
+
+
+def measure(tool: Tool, tools: Path, *, questions: int, connections: int, wait: float) -> Outcome:
+    """Run one tool once. Raises RuntimeError, with its last words, where it fails."""
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        running(wait=wait, reply="entailed") as server,
+    ):
+        folder = Path(temporary)
+        dropped = {"PYTHONDONTWRITEBYTECODE", "PYTHONPATH"}
+        env = {name: value for name, value in os.environ.items() if name not in dropped} | {
+            "HOME": temporary,
+            "OPENAI_API_KEY": "x",
+            "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+            "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0",
+            "DEEPEVAL_PER_TASK_TIMEOUT_SECONDS_OVERRIDE": "600",
+            "PROMPTFOO_DISABLE_TELEMETRY": "1",
+            "PROMPTFOO_DISABLE_UPDATE": "1",
+            "PROMPTFOO_CONFIG_DIR": temporary,
+            "HF_HUB_OFFLINE": "1",
+        }
+        command = tool.command(tools.resolve(), folder, server.url, questions, connections)
+        output = folder / "output.txt"
+        cost = process_tree.run(command, cwd=folder, env=env, output=output)
+        stats = server.stats()
+        if stats["prompts"] < questions:
+            words = output.read_text(errors="replace")[-2000:]
+            raise RuntimeError(
+                f"asked {stats['prompts']} of {questions} questions, exit code "
+                f"{cost.returncode}: {words}"
+            )
+        ideal = questions * wait / connections
+        return Outcome(
+            ideal / cost.wall_s, cost, int(stats["requests"]), int(stats["max_in_flight"])
+        )
+
+
+def compare(
+    tools: Path,
+    *,
+    questions: int,
+    connections: int,
+    wait: float,
+    show: Callable[[str, str, str], None],
+) -> float | None:
+    """Measure every tool that is there; return the best efficiency, None without any."""
+    best = None
+    for tool in TOOLS:
+        if not (tools / tool.needs).exists():
+            continue
+        try:
+            found = measure(tool, tools, questions=questions, connections=connections, wait=wait)
+        except RuntimeError as error:
+            show(tool.name, "failed", str(error))
+            continue
+        show(tool.name, "efficiency", f"{found.efficiency:.2f}")
+        show(tool.name, "  most in flight", f"{found.max_in_flight}")
+        show(tool.name, "  CPU a question", f"{found.cost.cpu_s / questions * 1000:.1f} ms")
+        show(tool.name, "  peak memory", f"{found.cost.peak_rss_mb:.0f} MB")
+        best = found.efficiency if best is None else max(best, found.efficiency)
+    return best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--questions", type=int, default=1000)
+    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--wait", type=float, default=0.5)
+    given = parser.parse_args()
+    compare(
+        given.folder,
+        questions=given.questions,
+        connections=given.connections,
+        wait=given.wait,
+        show=lambda who, what, value: print(f"{who:12}{what:20}{value}", flush=True),
+    )
+
+
+if __name__ == "__main__":
+    main()

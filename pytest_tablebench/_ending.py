@@ -1,0 +1,192 @@
+"""How a run ends in the process that keeps it: verdict, exit code, page, summary, Allure."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_tablebench._keeping import OUR_STOP
+from pytest_tablebench.cases import Case
+from pytest_tablebench.errors import TableBenchError
+
+if TYPE_CHECKING:
+    from pytest_tablebench.deciding import Verdict
+    from pytest_tablebench.session import Session
+
+__all__ = ["Ending"]
+
+
+class Ending:
+    """Follows the run for what is decided on it, and finishes it."""
+
+    def __init__(self, config: pytest.Config, state: Session) -> None:
+        self._config = config
+        self._state = state
+        self._followed = False
+        self._enough = False
+        self.verdicts: dict[str, Verdict] = {}
+        self.problems: list[str] = []
+        self.exit_code: int | None = None
+        """What the gates say; None where pytest's own code stays."""
+
+    # While it runs.
+
+    def feed(self, model: str, cell: Any) -> str | None:
+        """Take in what came of a case; return why the run may end now, if it may."""
+        decider, keeper = self._state.decider, self._state.keeper
+        if decider is None or keeper is None or self._state.settings.stop_rule is None:
+            return None
+        if self._followed:
+            decider.feed(model, cell)
+        elif not self._follow():
+            return None
+        if not decider.decided or not decider.left:
+            return None
+        self._enough = True
+        return f"{OUR_STOP}stopped: every gate is decided"
+
+    def _follow(self) -> bool:
+        """Begin as soon as it is known which cases will run."""
+        decider, keeper = self._state.decider, self._state.keeper
+        if decider is None or keeper is None or "chosen" not in keeper.facts:
+            return False
+        by_model: dict[str, list[Case]] = {}
+        for values in keeper.facts.pop("chosen"):
+            case = Case(*values)
+            by_model.setdefault(case.model, []).append(case)
+        for model, cases in by_model.items():
+            decider.follow(model, cases)
+        for model, kept in keeper.kept.items():
+            for cell in kept.cells.values():
+                decider.feed(model, cell)
+        self._followed = True
+        return True
+
+    # At its end.
+
+    def finish(
+        self,
+        session: pytest.Session,
+        summaries: Mapping[str, Any],
+        reason: str,
+        *,
+        others_failed: bool = False,
+    ) -> None:
+        """Judge, set the exit code, and write what people read.
+
+        `reason` says why the session ended early, if it did; `others_failed` whether something
+        failed that is no case of ours: gates that hold do not hide it.
+        """
+        self._judge(summaries, self._cut_short(int(session.exitstatus), reason))
+        self._set_exit_code(session, reason, others_failed=others_failed)
+        self._conclude(int(session.exitstatus))
+        for model in summaries:
+            self._publish(model)
+
+    def give_up(self, session: pytest.Session, problem: str, reason: str) -> None:
+        """End a run on which nothing can be judged, and say why; its gates are undecided."""
+        self.problems.append(problem)
+        if self._state.settings.gates and _is_for_gates(int(session.exitstatus), reason):
+            session.exitstatus = self.exit_code = 11
+
+    def _cut_short(self, exit_code: int, reason: str) -> str | None:
+        """Return why the run ended before its cases did; None where it did not."""
+        if self._enough:
+            return None
+        if reason:
+            return reason
+        if exit_code in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
+            return None
+        return "interrupted" if exit_code == pytest.ExitCode.INTERRUPTED else "pytest failed"
+
+    def _judge(self, summaries: Mapping[str, Any], ended: str | None) -> None:
+        decider, keeper = self._state.decider, self._state.keeper
+        if decider is None or keeper is None:
+            return
+        for model in summaries:
+            kept = keeper.kept[model]
+            cut = None if keeper.complete(model) else ended
+            try:
+                self.verdicts[model] = decider.judge(model, kept.path, kept.cells.values(), cut)
+            except TableBenchError as error:
+                self.problems.append(f"{model}: no verdict: {error}")
+
+    def _set_exit_code(self, session: pytest.Session, reason: str, *, others_failed: bool) -> None:
+        """Let the gates say how the run ended, unless pytest has more to say: its 2 to 5 stay."""
+        if not self._state.settings.gates or not _is_for_gates(int(session.exitstatus), reason):
+            return
+        codes = [verdict.exit_code for verdict in self.verdicts.values()]
+        if self.problems or not codes or None in codes:
+            self.exit_code = 11
+        else:
+            self.exit_code = 10 if 10 in codes else 11 if 11 in codes else int(others_failed)
+        session.exitstatus = self.exit_code
+
+    def _conclude(self, exit_code: int) -> None:
+        keeper = self._state.keeper
+        if keeper is None:
+            return
+        facts = {
+            model: {
+                "gates": [dataclasses.asdict(result) for result in verdict.gates],
+                "cases_saved": verdict.saved,
+            }
+            for model, verdict in self.verdicts.items()
+        }
+        try:
+            keeper.conclude(exit_code, facts)
+        except OSError as error:
+            self.problems.append(f"run.json could not be written: {error}")
+
+    def _publish(self, model: str) -> None:
+        """Write the page and the summaries; what cannot be written is said, and nothing lost."""
+        keeper, settings = self._state.keeper, self._state.settings
+        if keeper is None:
+            return
+        from pytest_tablebench.reports.publish import publish
+
+        path = keeper.kept[model].path
+        verdict = self.verdicts.get(model)
+        given = getattr(self._config.option, "allure_report_dir", None)
+        allure = None
+        if settings.allure is not None or (given and self._state.writes_allure):
+            allure = settings.allure or "auto", Path(given) if given else path / "allure"
+        try:
+            self.problems += publish(
+                path,
+                page=settings.page,
+                gates=verdict.gates if verdict else (),
+                comparison=verdict.comparison if verdict else None,
+                baseline=settings.baseline,
+                allure=allure,
+            )
+        except (OSError, TableBenchError) as error:
+            self.problems.append(f"{model}: a report could not be written: {error}")
+
+    def lines(self, model: str) -> list[str]:
+        """Return the verdict on a model for the terminal."""
+        verdict = self.verdicts.get(model)
+        if verdict is None:
+            return []
+        from pytest_tablebench.reports.compare_text import comparison_lines
+        from pytest_tablebench.reports.gate_text import gate_lines
+
+        lines = []
+        if verdict.comparison is not None:
+            lines += ["", *comparison_lines(verdict.comparison, flips=5)]
+        if verdict.gates:
+            lines += ["", *gate_lines(verdict.gates)]
+        if verdict.saved_text:
+            lines.append(verdict.saved_text)
+        return lines
+
+
+def _is_for_gates(exit_code: int, reason: str) -> bool:
+    """Whether gates may replace pytest's exit code: not where it says more than they can."""
+    if exit_code == pytest.ExitCode.INTERRUPTED:
+        return reason.startswith(OUR_STOP)
+    return exit_code in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}

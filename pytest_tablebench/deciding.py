@@ -1,0 +1,223 @@
+"""The verdict on a run: gates, a baseline to compare with, and when enough was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results import read_records, read_run
+from pytest_tablebench.results.compare import Comparison, check_alike, compare_runs
+from pytest_tablebench.results.gates import (
+    GateResult,
+    PlannedGate,
+    StoppingRule,
+    check_gates,
+    exit_code,
+    judge_gates,
+    make_rule,
+    order,
+    parse_gate,
+    plan_gates,
+)
+
+if TYPE_CHECKING:
+    from pytest_tablebench.cases import Case
+    from pytest_tablebench.registry import Registry
+    from pytest_tablebench.settings import Settings
+
+__all__ = ["Decider", "Verdict"]
+
+HINT = "Give --bench-allow-unlike to compare all the same"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of one model's run in the end.
+
+    `saved` are cases that were not asked because every gate was decided without them.
+    """
+
+    gates: tuple[GateResult, ...] = ()
+    comparison: Comparison | None = None
+    saved: int = 0
+    saved_text: str = ""
+
+    @property
+    def exit_code(self) -> int | None:
+        """0, 10 or 11 as the gates say; None without gates."""
+        return exit_code(self.gates) if self.gates else None
+
+
+class Decider:
+    """Judges the runs of one session. Raises `SettingsError` for gates that mean nothing.
+
+    Arguments:
+        settings: gates, baseline and the stopping rule.
+        registry: the names gates may use.
+        serializers: table formats of the run.
+        perturbations: perturbations of the run.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        registry: Registry,
+        serializers: Iterable[str],
+        perturbations: Iterable[str],
+    ) -> None:
+        self.settings = settings
+        self._benchmark_of = {name: found.benchmark for name, found in registry.datasets.items()}
+        try:
+            self._gates = [parse_gate(text) for text in settings.gates]
+            check_gates(
+                self._gates,
+                registry.datasets,
+                dict.fromkeys(self._benchmark_of.values()),
+                serializers,
+                perturbations,
+            )
+        except SettingsError as error:
+            raise SettingsError(f"--bench-gate: {error}") from None
+        if settings.baseline is not None:
+            read_run(settings.baseline)
+        else:
+            for gate in self._gates:
+                if gate.baseline:
+                    raise SettingsError(
+                        f"--bench-gate {gate.text!r} compares with a baseline: name its run "
+                        f"folder with --bench-baseline RUN"
+                    )
+        if settings.stop_rule is not None and not self._gates:
+            raise SettingsError("--bench-stop-when-decided needs a --bench-gate to decide")
+        if settings.stop_rule is not None and settings.repeats > 1:
+            raise SettingsError("--bench-stop-when-decided does not go with --bench-repeats")
+        self._rules: dict[str, StoppingRule] = {}
+
+    # Before the run.
+
+    def check_baseline(self, run: Mapping[str, Any]) -> None:
+        """Raise `SettingsError` when the baseline differs in more than the model."""
+        settings = self.settings
+        if settings.baseline is not None and not settings.allow_unlike:
+            check_alike(read_run(settings.baseline), run, hint=HINT)
+
+    def arrange(self, cases: Sequence[Case]) -> dict[str, int]:
+        """Return the place of each case, by id, in the order that the stopping rule needs.
+
+        Cases of several models that differ in the model alone stand beside each other.
+        """
+        rule = self.settings.stop_rule
+        if rule is None:
+            return {}
+        arranged = order(cases, rule, self.settings.seed)  # type: ignore[arg-type]
+        return {case.case_id: place for place, case in enumerate(arranged)}
+
+    def planned(self, cases: Sequence[Case]) -> list[PlannedGate]:
+        """Return the smallest drop each gate can see with the cases of one model."""
+        return plan_gates(self._gates, cases, benchmarks=self._benchmarks(cases))
+
+    def follow(self, model: str, cases: Sequence[Case]) -> None:
+        """Prepare to follow a model's run, where it may stop early."""
+        settings = self.settings
+        if settings.stop_rule is None:
+            return
+        baseline = None if settings.baseline is None else read_records(settings.baseline)
+        self._rules[model] = make_rule(
+            settings.stop_rule,
+            self._gates,
+            cases,
+            baseline=baseline,
+            seed=settings.seed,
+            benchmarks=self._benchmarks(cases),
+        )
+
+    def _benchmarks(self, cases: Iterable[Case]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for dataset in dict.fromkeys(case.dataset for case in cases):
+            found.setdefault(self._benchmark_of[dataset], []).append(dataset)
+        return found
+
+    # During the run.
+
+    def feed(self, model: str, cell: Any) -> None:
+        """Take in what came of a case."""
+        if model in self._rules:
+            self._rules[model].feed(cell)
+
+    @property
+    def decided(self) -> bool:
+        """Whether nothing that may still be asked can change the verdict."""
+        return bool(self._rules) and all(rule.all_decided for rule in self._rules.values())
+
+    @property
+    def left(self) -> int:
+        """How many cases of the runs that may stop early have not come yet."""
+        return sum(rule.planned - rule.asked for rule in self._rules.values())
+
+    # After the run.
+
+    def judge(
+        self, model: str, folder: Path, cells: Collection[Any], ended: str | None = None
+    ) -> Verdict:
+        """Return the verdict on a model's run, from what its folder holds.
+
+        `ended` says why the run came to its end before its cases did; the part that was asked
+        is no sample of the whole then, and decides nothing but what a rule decided before.
+        """
+        settings = self.settings
+        if ended is None and any(cell.reason == "budget" for cell in cells):
+            ended = "the budget was spent"
+        comparison = None
+        if settings.baseline is not None:
+            comparison = compare_runs(settings.baseline, folder, allow_unlike=settings.allow_unlike)
+        if not self._gates:
+            return Verdict(comparison=comparison)
+        run = read_run(folder)
+        if model in self._rules:
+            rule = self._rules[model]
+            before = None if settings.baseline is None else read_run(settings.baseline)
+            gates = rule.results(run=run, baseline_run=before)
+            saved = rule.planned - rule.asked if rule.all_decided else 0
+            if ended is not None and not rule.all_decided:
+                gates = [g if g.gate in rule.decided else _cut_short(g, ended) for g in gates]
+            return Verdict(tuple(gates), comparison, saved, _saved_text(rule, saved, run))
+        if settings.baseline is None:
+            gates = judge_gates(cells, self._gates, point=settings.gate_point, run=run)
+        else:
+            # From the files: only they have the answers' texts, which may be all the same.
+            gates = judge_gates(
+                read_records(folder),
+                self._gates,
+                read_records(settings.baseline),
+                point=settings.gate_point,
+                run=run,
+                baseline_run=read_run(settings.baseline),
+            )
+        if ended is not None:
+            gates = [_cut_short(gate, ended) for gate in gates]
+        return Verdict(tuple(gates), comparison)
+
+
+def _cut_short(result: GateResult, ended: str) -> GateResult:
+    """Return what a gate says of a run that did not ask all it was to ask.
+
+    What was asked comes first in the order of the run, or ends with a wrong answer: it decides
+    nothing. A cost that is too high already stays so.
+    """
+    gate = parse_gate(result.gate)
+    if gate.measure == "cost" and not gate.at_least and result.state == "fails":
+        return result
+    reason = f"the run ended before all planned cases were asked: {ended}"
+    return replace(result, state="undecided", p=None, reason=reason)
+
+
+def _saved_text(rule: StoppingRule, saved: int, run: Mapping[str, Any]) -> str:
+    """Return what stopping early has saved, in calls and in money as far as that is known."""
+    text = rule.summary()
+    paid, cost = run.get("calls_paid"), run.get("cost_usd")
+    if saved and paid and cost is not None:
+        text += f" At {cost / paid:.6f} USD a call that is about {saved * cost / paid:.2f} USD."
+    return text

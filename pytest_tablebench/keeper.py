@@ -1,0 +1,256 @@
+"""Keeping a run: records as they come, counts, costs, and the summary at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.results import Cell, RunFolder, summarize
+from pytest_tablebench.results._texts import TEXTS, TextWriter
+from pytest_tablebench.settings import Settings, without_credentials
+
+__all__ = ["Payload", "RunKeeper"]
+
+Payload = dict[str, Any]
+"""`record`: the line for records.jsonl; `cell`: its small part; `case_id`, `model`, `outcome`,
+`calls` and `from_store`; `tokens`: [prompt, completion, cost] with None for unknown; `prompt` and
+now and then `example`: texts as `TextWriter` takes them; `facts`: now and then, what the process
+knows of data and plan. Built-in types only."""
+
+
+@dataclass
+class _Kept:
+    """One model's part of a run.
+
+    What it cost is summed up over the records, unless the engine makes the calls: then the
+    engine's own `totals` count, which hold calls that no case took in the end as well.
+    """
+
+    model: str
+    path: Path
+    folder: RunFolder | None = None
+    cells: dict[str, Cell] = field(default_factory=dict)
+    totals: Mapping[str, Any] | None = None
+    calls: int = 0
+    hits: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+    cost_usd: float | None = 0.0
+
+    def __post_init__(self) -> None:
+        self.texts = TextWriter(self.path / TEXTS)
+
+    def add(self, payload: Payload) -> None:
+        """Count what a case has cost."""
+        self.calls += payload["calls"]
+        self.hits += payload["from_store"]
+        if payload["calls"]:
+            prompt, completion, cost = payload["tokens"]
+            self.prompt_tokens = _plus(self.prompt_tokens, prompt)
+            self.completion_tokens = _plus(self.completion_tokens, completion)
+            self.cost_usd = _plus(self.cost_usd, cost)
+
+    def spent(self) -> dict[str, Any]:
+        """Return what has been paid so far: sums with an unknown part are None."""
+        if self.totals is not None:
+            names = ("calls_paid", "prompt_tokens", "completion_tokens", "cost_usd")
+            found = {name: self.totals[name] for name in names}
+            found["calls_repeated"] = self.totals["retries"]
+        else:
+            found = {
+                "calls_paid": self.calls,
+                "calls_repeated": None,
+                "prompt_tokens": self.prompt_tokens,
+                "completion_tokens": self.completion_tokens,
+                "cost_usd": self.cost_usd,
+            }
+        if not found["calls_paid"]:
+            # Nothing was asked: whether it would have had a price is not known.
+            found |= {"prompt_tokens": None, "completion_tokens": None, "cost_usd": None}
+        return found
+
+
+class RunKeeper:
+    """Keeps a run: writes records as they come, counts, and closes with the summary."""
+
+    def __init__(self, settings: Settings, paths: Mapping[str, Path]) -> None:
+        self.settings = settings
+        self.started = datetime.now(UTC)
+        self.counts: dict[str, int] = {"right": 0, "wrong": 0, "no_answer": 0}
+        self.facts: dict[str, Any] = {}
+        self.kept = {model: _Kept(model, path) for model, path in paths.items()}
+        self.made: list[Path] = []
+        self.plans: dict[str, dict[str, Any]] = {}
+
+    @property
+    def done(self) -> int:
+        """Number of cases recorded."""
+        return sum(self.counts.values())
+
+    def open(self) -> None:
+        """Create the run folders. Raises `SettingsError` when one cannot be written."""
+        for kept in self.kept.values():
+            if kept.folder is None:
+                kept.folder = RunFolder(kept.path)
+                kept.folder.write_run(self._run_data(kept, status="running", exit_code=None))
+
+    def learn(self, facts: Mapping[str, Any]) -> None:
+        """Merge what a process knows of data and plan; the same from every worker."""
+        datasets = self.facts.setdefault("datasets", {})
+        for name, found in facts.get("datasets", {}).items():
+            known = datasets.setdefault(name, found)
+            # The pool of demonstrations opens late: keep the longest list of problems.
+            if len(found["problems"]) > len(known["problems"]):
+                datasets[name] = found
+        for key, value in facts.items():
+            if key != "datasets":
+                self.facts[key] = value
+
+    def count_problems(self) -> int:
+        """Return the number of unusable rows known so far."""
+        return sum(len(found["problems"]) for found in self.facts.get("datasets", {}).values())
+
+    def receive(self, payload: Payload) -> None:
+        """Record one finished case."""
+        if "facts" in payload:
+            self.learn(json.loads(payload["facts"]))
+        self.open()
+        kept = self.kept[payload["model"]]
+        if kept.folder is not None:
+            kept.folder.append(payload["record"])
+        # A case that runs again (a second test over it, a rerun) counts once, as it ended last:
+        # that is also how the records are read back.
+        cell, again = Cell(*payload["cell"]), kept.cells.get(payload["case_id"])
+        kept.cells[payload["case_id"]] = cell
+        self.counts[cell.outcome] += 1
+        if again is not None:
+            self.counts[again.outcome] -= 1
+        kept.add(payload)
+        if "prompt" in payload:
+            kept.texts.prompt(*payload["prompt"])
+        if "example" in payload:
+            kept.texts.example(*payload["example"])
+
+    def learn_plans(self, plans: Iterable[Mapping[str, Any]]) -> None:
+        """Take over what the models are going to be asked."""
+        self.plans = {plan["model"]: dict(plan) for plan in plans}
+
+    def learn_totals(self, totals: Mapping[str, Any]) -> None:
+        """Take over what the engine says has been paid."""
+        for model, found in totals["models"].items():
+            self.kept[model].totals = found
+
+    def spent_text(self) -> str:
+        """Return what has been paid so far, for the progress line; empty where nothing is."""
+        spent = [kept.spent() for kept in self.kept.values()]
+        calls = sum(found["calls_paid"] for found in spent)
+        if not calls or not self.plans:
+            return ""
+        costs = [found["cost_usd"] for found in spent if found["calls_paid"]]
+        price = "price unknown" if None in costs else f"{sum(costs):.2f} USD"
+        return f"{calls} calls, {price}"
+
+    def conclude(self, exit_code: int, facts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Write the final `run.json`, with what else is known of each model's run by then."""
+        for model, kept in self.kept.items():
+            if kept.folder is not None:
+                data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)
+                kept.folder.write_run(data | dict(facts.get(model, {})))
+
+    def complete(self, model: str) -> bool:
+        """Return whether all planned cases of a model are recorded."""
+        planned = self.facts.get("cases", {}).get(model)
+        return planned is not None and len(self.kept[model].cells) >= planned
+
+    def _status(self, kept: _Kept) -> str:
+        return "complete" if self.complete(kept.model) else "incomplete"
+
+    def run_data(self, model: str) -> dict[str, Any]:
+        """Return what `run.json` says of a model's run at this moment."""
+        return self._run_data(self.kept[model], status="running", exit_code=None)
+
+    def finish(self, exit_code: int) -> dict[str, dict[str, Any]]:
+        """Write `summary.json` and the final `run.json`; return the summaries by model."""
+        summaries = {}
+        for model, kept in self.kept.items():
+            if kept.folder is None:
+                continue
+            summaries[model] = summarize(kept.cells.values())
+            kept.folder.write_summary(summaries[model])
+            data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)
+            kept.folder.write_run(data)
+            kept.folder.close()
+            kept.texts.close()
+        for folder in self.made:
+            # Made by the check before the run, and never used: leave no empty folder behind.
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        return summaries
+
+    def _run_data(self, kept: _Kept, *, status: str, exit_code: int | None) -> dict[str, Any]:
+        settings = self.settings
+        return {
+            "status": status,
+            "exit_code": exit_code,
+            "model": kept.model,
+            "params": settings.request_params,
+            "params_sent": self.plans.get(kept.model, {}).get("sent"),
+            "params_dropped": self.plans.get(kept.model, {}).get("dropped"),
+            "api_base": without_credentials(settings.api_base) if settings.api_base else None,
+            "timeout_s": settings.timeout,
+            "retries": settings.retries,
+            "connections": settings.connections,
+            "repeats": settings.repeats,
+            "thresholds": dict(settings.thresholds),
+            "gates": list(settings.gates),
+            "baseline": str(settings.baseline) if settings.baseline else None,
+            "stop_rule": settings.stop_rule,
+            "strategy": "direct",
+            "modality": "text",
+            "compat": settings.compat,
+            "seed": settings.seed,
+            "demos": settings.demos,
+            "configs_per_example": settings.configs_per_example,
+            "shots": settings.shots,
+            "limit": settings.limit,
+            "grid": self.facts.get("grid"),
+            "datasets": self.facts.get("datasets", {}),
+            "data": str(settings.data) if settings.data else None,
+            "cases_planned": self.facts.get("cases", {}).get(kept.model),
+            "cases_recorded": len(kept.cells),
+            "start": self.started.isoformat(timespec="seconds"),
+            "end": None if status == "running" else datetime.now(UTC).isoformat(timespec="seconds"),
+            "store": str(settings.store_folder() or "none"),
+            "replay": settings.replay,
+            "max_cost_usd": settings.max_cost,
+            **kept.spent(),
+            "store_hits": kept.hits,
+            "versions": _versions(),
+            "host": {
+                "system": platform.system(),
+                "machine": platform.machine(),
+                "python": platform.python_version(),
+            },
+        }
+
+
+def _plus(total: Any, part: Any) -> Any:
+    return None if total is None or part is None else total + part
+
+
+def _versions() -> dict[str, str | None]:
+    names = ("pytest-tablebench", "pytest", "pytest-xdist", "litellm", "pandas", "spacy")
+    versions: dict[str, str | None] = {}
+    for name in names:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = None
+    return versions

@@ -1,0 +1,334 @@
+"""Conversations with models: the answers of the cases that run now, and of those that come next.
+
+Pytest runs items one after the other; calls take long and may run side by side. So whenever a
+case starts, the conversations of the next ones are begun as well, as far ahead as the window
+reaches. Nothing runs in the background of this process: the engine's own processes make the
+calls, and what has arrived is taken in whenever a case starts or waits.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import ModelError, TableBenchError
+from pytest_tablebench.models import Reply, Request, ask
+from pytest_tablebench.models.engine import Client
+
+if TYPE_CHECKING:
+    from pytest_tablebench.cases import Case
+    from pytest_tablebench.datasets import Example
+    from pytest_tablebench.models import Message, Provider
+    from pytest_tablebench.models.store import Store
+    from pytest_tablebench.strategies import Conversation, Strategy
+
+__all__ = ["Answer", "Line", "Talk", "Talks"]
+
+STOP_AFTER = 3
+"""Failures in a row that no other case can survive either, until the run stops."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model said about a case, whichever number of calls it took.
+
+    `calls` are those made in this run, which identical requests share; `from_store`: there were
+    none.
+    """
+
+    text: str
+    flags: tuple[str, ...] = ()
+    calls: int = 1
+    latency_s: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    from_store: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Line:
+    """How one model is asked.
+
+    Arguments:
+        model: its name.
+        params: parameters sent with every request.
+        api_base: the endpoint, part of what an answer depends on.
+        provider: answers in this process; None: the engine makes the calls.
+        lane: number of the model in the engine.
+        stored: whether its answers are kept and looked up.
+    """
+
+    model: str
+    params: Mapping[str, Any]
+    api_base: str | None = None
+    provider: Provider | None = None
+    lane: int = 0
+    stored: bool = True
+
+
+@dataclass(eq=False)
+class Talk:
+    """The conversation about one case: under way until it has an answer or an error."""
+
+    case: Case
+    example: Example | None = None
+    prompt: str | None = None
+    answer: Answer | None = None
+    error: Exception | None = None
+    conversation: Conversation | None = None
+    replies: list[Reply] = field(default_factory=list)
+    started: float = 0.0
+    dropped: bool = False
+
+    @property
+    def done(self) -> bool:
+        """Whether there is an answer or an error."""
+        return self.answer is not None or self.error is not None
+
+
+class Talks:
+    """All conversations of one process.
+
+    Arguments:
+        render: makes the example and the prompt of a case.
+        strategy: how a prompt becomes requests.
+        line: how a model is asked, by its name; may wait for the engine the first time.
+        store: answers kept; None without any.
+        client: connects to the engine, when it is needed first; None where there is none.
+        retries: further attempts at calls made in this process.
+        keep: whether answers got in this process go into the store.
+        replay: whether what is not in the store has no answer.
+    """
+
+    def __init__(
+        self,
+        *,
+        render: Callable[[Case], tuple[Example, str]],
+        strategy: Strategy,
+        line: Callable[[str], Line],
+        store: Callable[[], Store | None],
+        client: Callable[[], Client],
+        retries: int,
+        keep: bool = False,
+        replay: bool = False,
+    ) -> None:
+        self.stopped: str | None = None
+        self.window = 0
+        """Cases that are begun ahead of the one that runs."""
+        self._render = render
+        self._strategy = strategy
+        self._line = line
+        self._open_store = store
+        self._connect = client
+        self._retries = retries
+        self._keep = keep
+        self._replay = replay
+        self._plan: Sequence[Case | None] = ()
+        self._ahead: dict[int, Talk] = {}
+        self._first = self._next = 0
+        self._waiting: dict[str, list[Talk]] = {}
+        self._client: Client | None = None
+        self._failures = 0
+
+    def expect(self, plan: Sequence[Case | None]) -> None:
+        """Take note of the cases that will run, in their order; None for other items."""
+        self._plan = plan
+
+    def talk(self, case: Case, position: int | None = None) -> Talk:
+        """Return a case's finished conversation, and begin those of the cases after it.
+
+        `position` is the case's place in what `expect` was told.
+        """
+        if position is not None:
+            self._reach(position)
+        talk = self._ahead.pop(position, None) if position is not None else None
+        if talk is None:
+            talk = self._begin(case)
+        while not talk.done:
+            self._take_in(wait=True)
+        return talk
+
+    def close(self) -> None:
+        """End the connection to the engine."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    # Ahead.
+
+    def _reach(self, position: int) -> None:
+        """Begin what the window holds from here on; drop what lies behind or was passed over."""
+        if not self._first <= position <= self._next:
+            # Another part of the plan, as xdist hands them out.
+            self._next = position
+        self._first = position
+        for passed in [n for n in self._ahead if not position <= n < self._next]:
+            self._ahead.pop(passed).dropped = True
+        if self._client is not None:
+            self._take_in(wait=False)
+        end = min(position + self.window, len(self._plan))
+        while self._next < end and self.stopped is None:
+            case = self._plan[self._next]
+            if case is not None and self._goes_ahead(case):
+                self._ahead[self._next] = self._begin(case)
+            self._next += 1
+
+    def _goes_ahead(self, case: Case) -> bool:
+        """Whether somebody else makes the call meanwhile: only then is there a use in it."""
+        try:
+            return self._line(case.model).provider is None and not self._replay
+        except TableBenchError:
+            return False  # the case itself will say what is wrong
+
+    def _begin(self, case: Case) -> Talk:
+        talk = Talk(case, started=time.perf_counter())
+        if self.stopped is not None:
+            talk.error = ModelError(self.stopped, reason="stopped")
+            return talk
+        try:
+            talk.example, talk.prompt = self._render(case)
+            talk.conversation = self._strategy.converse(talk.prompt)
+            self._ask(talk, next(talk.conversation))
+        except TableBenchError as error:
+            self._fail(talk, error)
+        except Exception as error:
+            # A part of the user's own failed: its item shows where.
+            talk.error = error
+        return talk
+
+    def first_request(self, case: Case, prompt: str) -> Request:
+        """Return what a case's conversation begins with. Raises `ModelError`."""
+        return self._request(case, next(self._strategy.converse(prompt)), 0)
+
+    def _request(self, case: Case, messages: tuple[Message, ...], step: int) -> Request:
+        line = self._line(case.model)
+        return Request(
+            case.model,
+            messages,
+            line.params,
+            api_base=line.api_base,
+            strategy=self._strategy.name,
+            step=step,
+            repeat=case.repeat,
+            case_id=case.case_id,
+        )
+
+    def _ask(self, talk: Talk, messages: tuple[Message, ...]) -> None:
+        """Have one step of a conversation answered, from the store, here or by the engine."""
+        while True:
+            line = self._line(talk.case.model)
+            request = self._request(talk.case, messages, len(talk.replies))
+            reply = self._at_once(request, line)
+            if reply is None:
+                return self._send(talk, request, line)
+            following = self._go_on(talk, reply)
+            if following is None:
+                return None
+            messages = following
+
+    def _at_once(self, request: Request, line: Line) -> Reply | None:
+        """Return the reply that can be had without the engine, None where only it can tell."""
+        store = self._open_store() if line.stored else None
+        if store is not None:
+            found = store.get(request.key())
+            if found is not None:
+                return found
+            if self._replay:
+                raise ModelError(
+                    f"not in the answer store: {store.explain(request)}", reason="not_stored"
+                )
+        if line.provider is None:
+            return None
+        reply = ask(line.provider, request, retries=self._retries)
+        if store is not None and self._keep:
+            store.put(request, reply)
+        return reply
+
+    def _send(self, talk: Talk, request: Request, line: Line) -> None:
+        key = request.key()
+        waiting = self._waiting.setdefault(key, [])
+        waiting.append(talk)
+        if len(waiting) == 1:
+            if self._client is None:
+                self._client = self._connect()
+            self._client.ask(key, request, lane=line.lane)
+
+    def _take_in(self, *, wait: bool) -> None:
+        """Go on with the conversations whose replies have arrived."""
+        client = self._client
+        if client is None:
+            return
+        for key, outcome in client.outcomes(wait=wait):
+            for talk in self._waiting.pop(key, []):
+                self._arrived(talk, outcome)
+        if client.lost is not None:
+            for talk in [talk for waiting in self._waiting.values() for talk in waiting]:
+                self._fail(talk, client.lost)
+            self._waiting.clear()
+
+    def _arrived(self, talk: Talk, outcome: Reply | ModelError) -> None:
+        if isinstance(outcome, ModelError):
+            self._fail(talk, outcome)
+            return
+        try:
+            following = self._go_on(talk, outcome)
+            if following is not None and not talk.dropped:
+                self._ask(talk, following)
+        except TableBenchError as error:
+            self._fail(talk, error)
+        except Exception as error:
+            talk.error = error
+
+    def _go_on(self, talk: Talk, reply: Reply) -> tuple[Message, ...] | None:
+        """Give a conversation its reply; return its next messages, None when it is over."""
+        talk.replies.append(reply)
+        if talk.conversation is None:
+            raise RuntimeError("a reply to a conversation that never began")
+        try:
+            return talk.conversation.send(reply)
+        except StopIteration as end:
+            self._failures = 0
+            elapsed = time.perf_counter() - talk.started
+            talk.answer = _answer(str(end.value), talk.replies, elapsed)
+            talk.conversation = None
+            return None
+
+    def _fail(self, talk: Talk, error: Exception) -> None:
+        talk.error = error
+        talk.conversation = None
+        if not isinstance(error, ModelError) or self.stopped is not None:
+            return
+        if error.reason == "stopped":
+            self.stopped = str(error)
+            return
+        self._failures = self._failures + 1 if error.whole_run else 0
+        if self._failures >= STOP_AFTER:
+            self.stopped = f"stopped after {STOP_AFTER} cases in a row without an answer: {error}"
+
+
+def _answer(text: str, replies: list[Reply], elapsed: float) -> Answer:
+    flags = ("truncated",) if any(reply.finish_reason == "length" for reply in replies) else ()
+    return Answer(
+        text=text,
+        flags=flags,
+        calls=sum(not reply.from_store for reply in replies),
+        latency_s=_total([reply.latency_s for reply in replies]) or round(elapsed, 6),
+        prompt_tokens=_total([reply.prompt_tokens for reply in replies]),
+        completion_tokens=_total([reply.completion_tokens for reply in replies]),
+        cost_usd=_total([reply.cost_usd for reply in replies]),
+        from_store=all(reply.from_store for reply in replies),
+    )
+
+
+def _total(values: list[Any]) -> Any:
+    """Sum, or None when any part is unknown."""
+    if not values or any(value is None for value in values):
+        return None
+    return sum(values) if all(isinstance(value, int) for value in values) else math.fsum(values)

@@ -1,0 +1,133 @@
+"""Allure-pytest in the same session: our cases get ids of their own, or none of its files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.reports.allure import history_id
+from tests.support.toy_bench import Bench
+
+INSTALLER = """
+from pytest_tablebench import _allure_hooks
+
+installed = []
+
+def pytest_collection_finish(session):
+    installed.append(_allure_hooks.install(
+        session.config, benchmark_of=lambda dataset: "toys", take_over={take_over}
+    ))
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line(f"installed {{installed}}")
+"""
+
+SUITE = """
+import allure
+import pytest
+from pytest_tablebench import assert_exact_match
+
+@pytest.fixture(scope="module")
+def shared():
+    allure.attach("from a fixture", name="shared")
+    return 1
+
+@pytest.mark.tablebench("toy")
+def test_toy(case, answer, shared):
+    print("captured")
+    with allure.step("a step"):
+        assert_exact_match(case, answer)
+
+@allure.suite("my suite")
+@allure.epic("my epic")
+@pytest.mark.parametrize("style", ["one", "two"])
+@pytest.mark.tablebench("toy")
+def test_labelled(case, style):
+    pass
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_plain(number, shared):
+    allure.attach("kept", name="note")
+"""
+
+
+def run(bench: Bench, *arguments: str, take_over: bool) -> pytest.RunResult:
+    bench.suite(SUITE)
+    bench.pytester.makepyfile(installer=INSTALLER.format(take_over=take_over))
+    return bench.run_apart("-p", "installer", "--model=echo/m", *arguments)
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text("utf-8")) for path in folder.glob("*-result.json")]
+
+
+def labels(result: dict[str, Any]) -> dict[str, str]:
+    return {label["name"]: label["value"] for label in result["labels"]}
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_our_cases_get_ids_and_labels(bench: Bench, workers: str) -> None:
+    run(bench, "--alluredir=allure", "-n", workers, take_over=False).assert_outcomes(
+        passed=9, failed=2
+    )
+    found = results(bench.path / "allure")
+    assert len(found) == 11
+    assert len({result["historyId"] for result in found}) == 11
+    asked = {r["testCaseId"]: r for r in found if "test_toy" in r["name"]}
+    for example, status in {"ada": "passed", "bo": "failed", "cy": "failed"}.items():
+        case_id = f"toy/{example}/html/none"
+        result = asked[history_id(case_id)]
+        assert result["historyId"] == history_id(case_id)
+        assert result["parameters"] == [{"name": "case", "value": case_id}]
+        assert result["status"] == status
+        assert [step["name"] for step in result["steps"]] == ["a step"]
+        assert labels(result)["epic"] == "toys"
+        assert labels(result)["suite"] == "toy"
+        assert labels(result)["story"] == "html"
+    named = [labels(result) for result in found if "test_labelled" in result["name"]]
+    assert {(n["suite"], n["epic"], n["subSuite"]) for n in named} == {
+        ("my suite", "my epic", "none")
+    }
+    plain = [labels(result) for result in found if "test_plain" in result["name"]]
+    assert {name["suite"] for name in plain} == {"test_suite"}
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_taken_over_only_the_others_are_written(bench: Bench, workers: str) -> None:
+    run(bench, "--alluredir=allure", "-n", workers, take_over=True)
+    folder = bench.path / "allure"
+    assert sorted(result["name"] for result in results(folder)) == [
+        "test_plain[1]",
+        "test_plain[2]",
+    ]
+    named = [a["source"] for r in results(folder) for a in r["attachments"]]
+    assert len(named) == 2
+    for name in named:
+        assert (folder / name).read_text() == "kept"
+    assert "captured" not in {path.read_text() for path in folder.glob("*-attachment*")}
+
+
+def test_nothing_is_installed_without_allure_pytest(bench: Bench) -> None:
+    result = run(bench, take_over=True)
+    result.stdout.fnmatch_lines(["*installed [[]False[]]*"])
+
+
+def test_escape_codes_show_as_text(bench: Bench) -> None:
+    bench.suite(
+        """
+import pytest
+
+@pytest.mark.tablebench("toy")
+def test_toy(case, answer):
+    assert answer.text == "\\x1b[31m \\u202e"
+"""
+    )
+    bench.pytester.makepyfile(installer=INSTALLER.format(take_over=False))
+    bench.run_apart("-p", "installer", "--model=echo/m", "--alluredir=allure")
+    found = results(bench.path / "allure")
+    assert len(found) == 3
+    for result in found:
+        assert not {"\x1b", "\u202e"} & set(json.dumps(result["statusDetails"], ensure_ascii=False))

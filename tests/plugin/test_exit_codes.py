@@ -1,0 +1,323 @@
+"""How a run with gates ends: 0, 10 or 11, and pytest's own codes where they say more.
+
+Of 30 right answers the exact 95 % interval goes from .025 ** (1/30) = .884 to 1, of 28 right ones
+from .877; of 27 right out of 30 from .735 to .979. So `>= 0.5` holds, `<= 0.5` fails, and `>= 0.9`
+is undecided whichever of the four plans below comes.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.gate_bench import GateBench, options, outcomes
+
+GATES = {
+    "holds": ("toy.performance >= 0.5", 0),
+    "fails": ("toy.performance <= 0.5", 10),
+    "undecided": ("toy.performance >= 0.9", 11),
+}
+PLANS = {
+    "all right": outcomes(),
+    "failed": outcomes(wrong=3),
+    "errors": outcomes(unanswered=2),
+    "failed and errors": outcomes(wrong=3, unanswered=2),
+}
+HOLDS = "--bench-gate=toy.performance >= 0.5"
+FAILS = "--bench-gate=toy.performance <= 0.5"
+
+BOTH_WAYS = pytest.mark.parametrize("workers", [0, 4], ids=["n0", "n4"])
+
+
+@pytest.fixture
+def bench(pytester: pytest.Pytester) -> GateBench:
+    return GateBench(pytester)
+
+
+def late(outcome: str, *, after: int = 10) -> dict[str, str]:
+    """Right answers, and from there on something else."""
+    return {name: "right" if number < after else outcome for number, name in enumerate(outcomes())}
+
+
+def once(outcome: str, *, at: int = 10) -> dict[str, str]:
+    """Right answers but for one example."""
+    return {name: outcome if number == at else "right" for number, name in enumerate(outcomes())}
+
+
+# The table: what the gates say, whatever the items did.
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("state", GATES)
+def test_the_gates_set_the_exit_code(bench, state, plan):
+    gate, code = GATES[state]
+    result = bench.run(bench.model(PLANS[plan]), *options([gate]))
+    assert (bench.states(), result.ret, bench.facts()["exit_code"]) == ([state], code, code)
+
+
+@pytest.mark.parametrize("plan", ["all right", "failed and errors"])
+@pytest.mark.parametrize("state", GATES)
+def test_the_gates_set_the_exit_code_under_xdist(bench, state, plan):
+    gate, code = GATES[state]
+    result = bench.way(4)(bench.model(PLANS[plan]), *options([gate]))
+    assert (bench.states(), result.ret, bench.facts()["exit_code"]) == ([state], code, code)
+
+
+@pytest.mark.parametrize(("plan", "code"), [*zip(PLANS, [0, 1, 1, 1], strict=True)])
+def test_without_gates_the_exit_code_is_pytests(bench, plan, code):
+    result = bench.run(bench.model(PLANS[plan]))
+    assert (result.ret, bench.facts()["exit_code"], bench.gates()) == (code, code, [])
+
+
+@pytest.mark.parametrize(
+    ("states", "code"),
+    [
+        (["holds", "undecided"], 11),
+        (["undecided", "fails", "holds"], 10),
+        (["holds", "holds"], 0),
+    ],
+)
+def test_the_worst_of_several_gates_counts(bench, states, code):
+    # Two that hold are told apart by their scope.
+    scopes = SCOPES[: len(states)]
+    pairs = zip(states, scopes, strict=True)
+    gates = [GATES[state][0].replace("toy", scope) for state, scope in pairs]
+    result = bench.run(bench.model(outcomes()), *options(gates))
+    assert (bench.states(), result.ret) == (states, code)
+
+
+SCOPES = ("toy", "toys", "all")
+
+
+@BOTH_WAYS
+def test_the_worst_of_several_models_counts(bench, workers):
+    models = bench.model(outcomes(), "good"), bench.model(outcomes(wrong=30), "bad")
+    result = bench.way(workers)(*models, HOLDS)
+    assert result.ret == 10
+    assert bench.states("run/plan-good") == ["holds"]
+    assert bench.states("run/plan-bad") == ["fails"]
+
+
+def test_a_failing_test_that_is_no_case_is_not_hidden(bench):
+    bench.suite("def test_other():\n    assert False\n", name="test_other.py")
+    model = bench.model(outcomes())
+    assert bench.run(model, HOLDS, results="one").ret == 1
+    assert bench.run(model, FAILS, results="two").ret == 10
+    assert bench.states("one") == ["holds"]
+
+
+def test_other_tests_that_pass_change_nothing(bench):
+    bench.suite("def test_other():\n    pass\n", name="test_other.py")
+    assert bench.run(bench.model(outcomes(wrong=3)), HOLDS).ret == 0
+
+
+# pytest's own codes stay.
+
+
+def test_the_first_failure_ends_the_run_undecided(bench):
+    result = bench.run(bench.model(once("wrong")), "-x", HOLDS)
+    assert (result.ret, bench.states()) == (11, ["undecided"])
+    [gate] = bench.gates()
+    assert gate["reason"].startswith("the run ended before all planned cases were asked: stopping")
+    assert gate["n_examples"] == 11
+    assert bench.run(bench.model(once("wrong")), "-x", results="bare").ret == 1
+
+
+def test_what_came_before_the_first_failure_fails_no_gate_either(bench):
+    result = bench.run(bench.model(once("wrong")), "-x", FAILS)
+    assert (result.ret, bench.states()) == (11, ["undecided"])
+
+
+def test_the_first_missing_answer_ends_the_run_undecided(bench):
+    gates = options(["all.no_answer <= 0.01"])
+    result = bench.run(bench.model(once("no answer")), "-x", *gates)
+    assert (result.ret, bench.states()) == (11, ["undecided"])
+
+
+def test_a_failure_in_the_last_case_cuts_nothing_short(bench):
+    result = bench.run(bench.model(once("wrong", at=29)), "-x", HOLDS)
+    assert (result.ret, bench.states()) == (0, ["holds"])
+
+
+def test_without_a_failure_the_first_one_is_not_waited_for(bench):
+    assert bench.run(bench.model(outcomes()), "-x", HOLDS).ret == 0
+
+
+def test_the_first_failure_interrupts_xdist(bench):
+    result = bench.way(4)(bench.model(once("wrong", at=0)), "-x", HOLDS)
+    assert (result.ret, bench.states()) == (2, ["undecided"])
+    assert bench.facts()["exit_code"] == 2
+
+
+@BOTH_WAYS
+def test_an_interrupt_stays_one(bench, workers):
+    spread = ["-n", "4"] if workers else []
+    result = bench.run_apart(bench.model(once("interrupt", at=2)), HOLDS, *spread)
+    assert result.ret == 2
+    if bench.records():  # of several workers perhaps none got anywhere
+        assert bench.states() == ["undecided"]
+
+
+@pytest.mark.parametrize("workers", [0, 2], ids=["n0", "n2"])
+def test_no_tests_collected_stays_so(bench, workers):
+    result = bench.way(workers)(bench.model(outcomes()), "-k", "nothing", HOLDS)
+    assert result.ret == 5
+    assert not bench.asked()
+
+
+@pytest.mark.parametrize("workers", [0, 2], ids=["n0", "n2"])
+def test_a_usage_error_stays_one(bench, workers):
+    result = bench.way(workers)(bench.model(outcomes()), "--bench-gate=toy.performance > 0.5")
+    assert result.ret == 4
+    assert not bench.asked()
+
+
+def test_a_file_that_cannot_be_collected_stays_an_interruption(bench):
+    bench.suite("import nowhere_to_be_found\n", name="test_other.py")
+    result = bench.run(bench.model(outcomes()), HOLDS)
+    assert result.ret == 2
+    assert not bench.asked()
+
+
+def test_a_file_passed_over_because_it_cannot_be_collected_is_not_hidden(bench):
+    bench.suite("import nowhere_to_be_found\n", name="test_other.py")
+    result = bench.run(bench.model(outcomes()), HOLDS, "--continue-on-collection-errors")
+    assert (result.ret, bench.states()) == (1, ["holds"])
+
+
+def test_an_internal_error_stays_one(bench):
+    bench.pytester.makepyfile(
+        broken="""
+        def pytest_runtest_logfinish(nodeid):
+            if "e020" in nodeid:
+                raise RuntimeError("a plugin broke")
+        """
+    )
+    result = bench.run_apart(bench.model(outcomes()), HOLDS, "-p", "broken")
+    assert (result.ret, bench.states()) == (3, ["undecided"])
+
+
+# Where the run itself gave up, the gates are undecided.
+
+
+@BOTH_WAYS
+def test_a_dead_server_leaves_the_gates_undecided(bench, workers):
+    plan = bench.model(late("stop", after=0 if workers else 10))
+    result = bench.way(workers)(plan, HOLDS, FAILS, "--bench-gate=all.no_answer <= 0.01")
+    assert (result.ret, bench.states()) == (11, ["undecided"] * 3)
+    assert all("stopped after 3 cases in a row" in gate["reason"] for gate in bench.gates())
+    assert len(bench.records()) < 30
+
+
+def test_a_dead_server_without_gates_is_an_interruption(bench):
+    assert bench.run(bench.model(late("stop"))).ret == 2
+
+
+@BOTH_WAYS
+def test_a_spent_budget_leaves_the_gates_undecided(bench, workers):
+    result = bench.way(workers)(bench.model(late("budget")), HOLDS, FAILS)
+    assert (result.ret, bench.states()) == (11, ["undecided"] * 2)
+    assert {gate["reason"] for gate in bench.gates()} == {
+        "the run ended before all planned cases were asked: the budget was spent"
+    }
+
+
+def test_a_spent_budget_without_gates_is_a_failure(bench):
+    assert bench.run(bench.model(late("budget"))).ret == 1
+
+
+def test_a_cost_that_is_too_high_stays_so(bench):
+    plan = {**late("budget"), "price": 0.5}
+    result = bench.run(bench.model(plan), "--bench-gate=run.cost <= 4", HOLDS)
+    assert (result.ret, bench.states()) == (10, ["fails", "undecided"])
+
+
+FULL = """
+import pytest_tablebench.results._folder as folder
+
+kept, count = folder.RunFolder.append, []
+
+
+def append(self, line):
+    count.append(line)
+    if len(count) > {room}:
+        raise OSError(28, "No space left on device")
+    kept(self, line)
+
+
+folder.RunFolder.append = append
+"""
+FULL_AT_THE_END = """
+import pytest_tablebench.results._folder as folder
+
+
+def full(self, data):
+    raise OSError(28, "No space left on device")
+
+
+folder.RunFolder.write_summary = full
+"""
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("gate", [HOLDS, None], ids=["gate", "none"])
+def test_a_folder_that_cannot_be_written_any_more_leaves_the_gates_undecided(bench, workers, gate):
+    bench.pytester.makepyfile(full=FULL.format(room=5))
+    given = [bench.model(outcomes()), "-p", "full", *([gate] if gate else [])]
+    result = bench.run_apart(*given, *(["-n", "4"] if workers else []))
+    assert result.ret == (11 if gate else 2)
+    assert len(bench.records()) == 5
+    assert "No space left on device" in result.stdout.str()
+    assert bench.states() == (["undecided"] if gate else [])
+
+
+def test_not_even_the_first_record_can_be_written(bench):
+    bench.pytester.makepyfile(full=FULL.format(room=0))
+    result = bench.run_apart(bench.model(outcomes()), "-p", "full", HOLDS)
+    assert (result.ret, bench.states()) == (11, ["undecided"])
+
+
+@pytest.mark.parametrize(("gate", "code"), [(HOLDS, 11), (None, 0)], ids=["gate", "none"])
+def test_a_folder_that_cannot_be_finished_leaves_the_gates_undecided(bench, gate, code):
+    bench.pytester.makepyfile(full=FULL_AT_THE_END)
+    result = bench.run_apart(bench.model(outcomes()), "-p", "full", *([gate] if gate else []))
+    assert result.ret == code
+    result.stdout.fnmatch_lines(["tablebench: the run folder could not be finished: *No space*"])
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+# Nothing to judge.
+
+
+@pytest.mark.parametrize("workers", [0, 2], ids=["n0", "n2"])
+def test_gates_on_cases_that_were_all_skipped_are_undecided(bench, workers):
+    bench.suite(
+        """
+        import pytest
+
+
+        @pytest.mark.skip(reason="not today")
+        @pytest.mark.tablebench("toy")
+        def test_toy(case, answer):
+            pass
+        """.replace("\n        ", "\n")
+    )
+    bench.pytester.makeini(f"[pytest]\nbench_gate =\n    {GATES['holds'][0]}\n")
+    result = bench.way(workers)(bench.model(outcomes()))
+    assert result.ret == 11
+    result.stdout.fnmatch_lines(["*no case *was asked*"])
+    assert not bench.asked()
+
+
+@pytest.mark.parametrize(("where", "code"), [("command", 11), ("ini", 0)])
+def test_gates_of_the_command_line_want_a_case_those_of_a_file_do_not(bench, where, code):
+    bench.suite("def test_other():\n    pass\n")
+    gate = GATES["holds"][0]
+    if where == "ini":
+        bench.pytester.makeini(f"[pytest]\nbench_gate =\n    {gate}\n")
+    result = bench.run(bench.model(outcomes()), *(options([gate]) if where == "command" else []))
+    assert result.ret == code
+
+
+@pytest.mark.parametrize("option", ["--bench-plan", "--collect-only"])
+def test_what_asks_nothing_is_not_judged(bench, option):
+    assert bench.run(bench.model(outcomes(wrong=30)), option, HOLDS).ret == 0

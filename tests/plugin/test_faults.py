@@ -1,0 +1,175 @@
+"""Servers that fail: a share of the calls, all of them, or for a while.
+
+Real pytest processes, a real server, real sockets. Every run imports litellm anew, so one run
+meets many faults. In reduced size by default; TABLEBENCH_FULL=1 asks more, under more workers.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.faults import TRANSIENT, Faulty
+from tests.support.openai_server import Behaviour, OpenAIServer, error, hang, text
+from tests.support.runs import Run, Script, run_pytest, start_pytest
+
+pytestmark = pytest.mark.slow
+
+FULL = bool(os.environ.get("TABLEBENCH_FULL"))
+
+
+def check_all_right(run: Run, count: int) -> None:
+    assert run.exit_code == 0, run.output
+    assert [record.outcome for record in run.records.values()] == ["right"] * count
+    assert (run.facts["status"], run.facts["calls_paid"]) == ("complete", count)
+    assert "INTERNALERROR" not in run.output
+
+
+def stop_line(run: Run) -> str:
+    """The one line that says why a run ended early."""
+    found = [line for line in run.output.splitlines() if "stopped after" in line]
+    assert len(found) == 1, run.output
+    return found[0]
+
+
+# A share of the calls.
+
+
+@pytest.mark.parametrize("workers", ["0", "2"] if FULL else ["0"])
+def test_each_kind_in_a_tenth_of_its_calls(tmp_path: Path, workers: str) -> None:
+    count = 240 if FULL else 120
+    faulty = Faulty(count, 0.1, grouped=True)
+    with OpenAIServer(faulty) as server:
+        options = ("-n", workers, "--bench-timeout", "5", "--bench-retries", "8")
+        run = run_pytest(tmp_path, server, *options, count=count)
+        assert server.repeated == []
+        assert server.calls == count + faulty.happened.total()
+    check_all_right(run, count)
+    assert faulty.happened.keys() == TRANSIENT.keys()
+    assert run.facts["calls_repeated"] == faulty.happened.total()
+
+
+@pytest.mark.parametrize("workers", ["0", "2"] if FULL else ["2"])
+def test_all_kinds_in_three_tenths_of_the_calls(tmp_path: Path, workers: str) -> None:
+    count = 240 if FULL else 100
+    faulty = Faulty(count, 0.3)
+    with OpenAIServer(faulty) as server:
+        options = ("-n", workers, "--bench-timeout", "5", "--bench-retries", "10")
+        run = run_pytest(tmp_path, server, *options, count=count)
+        assert server.repeated == []
+        assert server.calls == count + faulty.happened.total()
+        assert server.max_in_flight <= 32
+    check_all_right(run, count)
+    assert faulty.happened.total() >= 0.25 * server.calls
+    assert len(faulty.happened) >= 8
+
+
+# All calls.
+
+ALWAYS = {
+    "a wrong key": (error(401, "no such key"), "0", 3, "the API key is missing, wrong"),
+    "status 500": (error(500), "1", 20, "the server failed with status 500"),
+    "too many requests": (
+        error(429, headers={"Retry-After": "0"}),
+        "0",
+        20,
+        "too many requests",
+    ),
+    "no reply": (hang(), "0", 20, "did not answer within 1 s"),
+}
+"""Fault to behaviour, retries, cases that fail until the run stops, and words of its reason."""
+DEFAULT = ["a wrong key", "status 500", "no reply"]
+
+
+@pytest.mark.parametrize("fault", ALWAYS if FULL else DEFAULT)
+def test_a_fault_in_all_calls_ends_the_run(tmp_path: Path, fault: str) -> None:
+    behaviour, retries, cases, why = ALWAYS[fault]
+    count, connections = 200, 4
+    with OpenAIServer(lambda _: behaviour) as server:
+        run = run_pytest(
+            tmp_path,
+            server,
+            *("--bench-retries", retries, "--bench-timeout", "1"),
+            *("--bench-connections", "1" if cases == 3 else str(connections)),
+            count=count,
+        )
+        calls = server.calls
+    assert run.exit_code == 2, run.output
+    line = stop_line(run)
+    assert f"stopped after {cases} cases in a row without an answer" in line
+    assert why in line
+    if cases == 3:
+        assert calls == 3
+    else:
+        # Those that were still on their way to their last attempt.
+        assert cases <= calls <= (1 + int(retries)) * (cases + 2 * connections)
+    records = run.records.values()
+    assert 0 < len(records) <= calls
+    assert {record.outcome for record in records} == {"no_answer"}
+    assert (run.facts["status"], run.facts["calls_paid"]) == ("incomplete", 0)
+    assert "Traceback" not in run.output
+
+
+def test_a_fault_of_the_case_in_all_calls_does_not_end_the_run(tmp_path: Path) -> None:
+    count = 30  # more than passing faults would stop after
+    with OpenAIServer(lambda _: text("", finish_reason="content_filter")) as server:
+        run = run_pytest(tmp_path, server, count=count)
+        assert server.calls == count
+    assert run.exit_code == 1, run.output
+    assert [(r.outcome, r.reason) for r in run.records.values()] == [
+        ("no_answer", "content_filter")
+    ] * count
+    assert run.facts["status"] == "complete"
+    assert "stopped after" not in run.output
+
+
+# For a while.
+
+
+class Dying:
+    """Answers some cases right; then calls hang until the server dies."""
+
+    def __init__(self, script: Script, lives: int) -> None:
+        self.script, self.left = script, lives
+        self.hanging = 0
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        if self.left > 0:
+            self.left -= 1
+            return self.script(body)
+        self.hanging += 1
+        return hang()
+
+
+@pytest.mark.parametrize("workers", ["0", "2"] if FULL else ["0"])
+def test_a_server_that_dies_and_returns(tmp_path: Path, workers: str) -> None:
+    count, connections = 40, 8
+    script = Script(count)
+    dying = Dying(script, 20)
+    with OpenAIServer(dying) as first:
+        port = first.port
+        process = start_pytest(
+            tmp_path,
+            # Fewer retries than an outage needs: it does not use them up.
+            *("-n", workers, "--bench-retries", "1", f"--bench-connections={connections}"),
+            api_base=first.url,
+            count=count,
+        )
+        with process:
+            process.until(lambda: dying.hanging == connections, "all calls hanging")
+            first.close()
+            # How long it is gone; calls meet a closed port meanwhile.
+            threading.Event().wait(10.0 if FULL else 2.5)
+            with OpenAIServer(script, port=port) as second:
+                run = process.wait()
+                assert second.repeated == []
+                asked_later = second.calls
+    check_all_right(run, count)
+    assert asked_later == count - 20
+    assert set(script.asked.values()) == {1}
+    # Each call in flight met the end of the connection, and some then met nobody.
+    assert run.facts["calls_repeated"] > connections

@@ -1,0 +1,197 @@
+"""Processes killed at any moment, and full disks: what was answered is never paid for again.
+
+Each test runs again with the same store and the same server, whose own counter tells what was
+asked again. The moments are made certain by answers that the server holds back. In reduced size
+by default; TABLEBENCH_FULL=1 kills every process at every moment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.faults import Held, comparable, engine_processes, held_run, kill, stored
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import Process, Run, Script, run_pytest, until
+
+psutil = pytest.importorskip("psutil")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals to a process"),
+]
+
+FULL = bool(os.environ.get("TABLEBENCH_FULL"))
+COUNT, CONNECTIONS = 12, 4
+
+MOMENTS = {"start": 0, "half": COUNT // 2, "last": COUNT - CONNECTIONS}
+"""Answers in the store when a process is killed; at the `last` moment then come all others,
+while everything of pytest stands still: they are stored, and not recorded."""
+
+EVERY = [
+    (victim, moment, workers)
+    for victim, moment, workers in product(
+        ["worker", "pytest", "broker", "caller", "all"], MOMENTS, ["0", "2"]
+    )
+    if (victim, workers) != ("worker", "0") and (victim, moment) != ("caller", "last")
+]
+SOME = [
+    ("all", "half", "0"),
+    ("pytest", "start", "2"),
+    ("pytest", "last", "0"),
+    ("worker", "half", "2"),
+    ("caller", "half", "0"),
+    ("broker", "half", "0"),
+]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The records of a run that nothing happened to."""
+    with OpenAIServer(Script(COUNT)) as server:
+        run = run_pytest(tmp_path_factory.mktemp("undisturbed"), server, count=COUNT)
+    assert run.exit_code == 0, run.output
+    return comparable(run.records)
+
+
+def run_again(
+    folder: Path, server: OpenAIServer, held: Held, undisturbed: dict[str, Any], *arguments: str
+) -> Run:
+    """Run again with what is in the store: nothing of that is asked, and the records are whole."""
+    known, before = stored(folder / "answers"), dict(held.asked)
+    run = run_pytest(
+        folder / "again",
+        server,
+        *("--bench-store", str(folder / "answers"), *arguments),
+        count=COUNT,
+    )
+    assert run.exit_code == 0, run.output
+    for number, example in enumerate(held.script.examples):
+        assert held.asked[number] - before[number] == (example.id not in known), example.id
+        assert run.by_number[example.id].from_store == (example.id in known)
+    assert run.facts["calls_paid"] == COUNT - len(known)
+    assert comparable(run.records) == undisturbed
+    return run
+
+
+def stand_still(process: Process) -> list[Any]:
+    """Stop every process of pytest, but not those that make the calls."""
+    engine = {found.pid for found in engine_processes(process)}
+    main = psutil.Process(process.popen.pid)
+    still = [found for found in (main, *main.children(recursive=True)) if found.pid not in engine]
+    for one in still:
+        one.suspend()
+    until(lambda: all(one.status() == psutil.STATUS_STOPPED for one in still), "all standing still")
+    return still
+
+
+@pytest.mark.parametrize(("victim", "moment", "workers"), EVERY if FULL else SOME)
+def test_a_killed_process_costs_no_answer_twice(
+    tmp_path: Path, undisturbed: dict[str, Any], victim: str, moment: str, workers: str
+) -> None:
+    held = Held(COUNT, MOMENTS[moment])
+    everything = {example.id for example in held.script.examples}
+    with held_run(
+        tmp_path, "-n", workers, "--bench-retries", "3", held=held, connections=CONNECTIONS
+    ) as (process, server):
+        in_flight = {held.script.examples[number].id for number in held.held}
+        expected = held.answered
+        if moment == "last":
+            still = stand_still(process)
+            held.opened.set()
+            until(lambda: stored(tmp_path / "answers") == everything, "all answers stored")
+            left = kill(process, victim)
+            expected = everything
+            for one in still:
+                if one.is_running() and victim != "all":
+                    one.resume()
+            assert len(process.lines) < COUNT
+        else:
+            left = kill(process, victim)
+        assert stored(tmp_path / "answers") == expected
+        held.opened.set()
+        if victim in {"worker", "caller"}:
+            check_went_on(process, victim, moment)
+            expected = everything
+        else:
+            if victim == "broker":
+                # What came last may have reached the workers before it died.
+                ended = {2} if moment != "last" else {0, 2}
+                assert process.wait().exit_code in ended, process.output
+            # Who makes the calls has them answered first: they are paid for.
+            assert not psutil.wait_procs(left, timeout=60)[1]
+            expected = expected if victim == "all" else expected | in_flight
+        assert stored(tmp_path / "answers") == expected
+        if victim not in {"caller", "all"}:
+            assert max(held.asked.values()) == 1
+        run_again(tmp_path, server, held, undisturbed)
+        # Twice at most, and only what nobody was left to take.
+        again = {held.script.examples[n].id for n, asked in held.asked.items() if asked > 1}
+        assert again <= (in_flight if victim in {"caller", "all"} else set())
+
+
+def check_went_on(process: Process, victim: str, moment: str) -> None:
+    """The run came to its end without the process that was killed."""
+    run = process.wait()
+    assert "INTERNALERROR" not in run.output
+    assert {record.outcome for record in run.records.values()} == {"right"}
+    if victim == "caller":
+        assert run.exit_code == 0, run.output
+        assert len(run.records) == COUNT
+        return
+    # The case the worker was at is lost, by name.
+    assert run.exit_code == 1, run.output
+    assert "replacing crashed worker" in run.output or moment == "last"
+    assert len(run.records) >= COUNT - 1
+
+
+# Full disks.
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one page: room for a few answers."""
+    mount, umount = shutil.which("mount"), shutil.which("umount")
+    if mount is None or umount is None or not hasattr(os, "geteuid") or os.geteuid() != 0:
+        pytest.skip("mounting a small file system takes root")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = [mount, "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(disk)]
+    if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        pytest.skip("a small file system cannot be mounted here")
+    yield disk
+    subprocess.run([umount, "-l", str(disk)], check=True)
+
+
+def test_a_full_disk_costs_no_stored_answer_twice(
+    tmp_path: Path, small_disk: Path, undisturbed: dict[str, Any]
+) -> None:
+    held = Held(COUNT, COUNT)
+    store = ("--bench-store", str(small_disk / "answers"))
+    options = ("--bench-connections", "1")
+    with OpenAIServer(held) as server:
+        run = run_pytest(tmp_path / "first", server, *store, *options, count=COUNT)
+        assert run.exit_code == 2, run.output
+        lines = [line for line in run.output.splitlines() if "answers cannot be kept" in line]
+        assert len(lines) == 1, run.output
+        assert "No space left on device" in lines[0]
+        assert "--bench-store" in lines[0]
+        known = stored(small_disk / "answers")
+        assert 0 < len(known) < COUNT - 1
+        # One call was in flight: its answer was taken, and no other call was made.
+        assert server.calls == len(known) + 1
+        assert {record.outcome for record in run.records.values()} == {"right"}
+        assert len(run.records) in {len(known), len(known) + 1}
+        subprocess.run(["mount", "-o", "remount,size=4m", str(small_disk)], check=True)
+        folder = tmp_path / "store"
+        folder.mkdir()
+        (folder / "answers").symlink_to(small_disk / "answers")
+        run_again(folder, server, held, undisturbed)
+        assert server.calls == COUNT + 1

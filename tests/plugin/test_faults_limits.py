@@ -1,0 +1,282 @@
+"""How many calls a run makes, at once and at all: connections, early ends, budgets, replays.
+
+The server's own counter is the judge. In reduced size by default; TABLEBENCH_FULL=1 runs every
+way of handing out items.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.faults import Held, Patient, comparable, engine_processes, held_run, stored
+from tests.support.openai_server import Behaviour, OpenAIServer, text
+from tests.support.runs import Run, Script, right, run_pytest, start_pytest
+
+psutil = pytest.importorskip("psutil")
+
+pytestmark = pytest.mark.slow
+
+FULL = bool(os.environ.get("TABLEBENCH_FULL"))
+
+
+# Calls at once.
+
+WAYS = ["load", "worksteal", "loadscope", "loadgroup"]
+EVERY = [("0", "load"), *product(["4", "16"], WAYS)]
+SOME = [("0", "load"), ("4", "load"), ("4", "loadscope"), ("16", "worksteal")]
+
+
+class Thinking:
+    """Answers right, after the time a model takes."""
+
+    def __init__(self, count: int, seconds: float) -> None:
+        self.script = Script(count)
+        self._seconds = seconds
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        number = self.script.number(body)
+        assert number is not None
+        self.script.asked[number] += 1
+        return text(right(self.script.examples[number]), thinks=self._seconds)
+
+
+@pytest.mark.parametrize(("workers", "way"), EVERY if FULL else SOME)
+def test_calls_in_flight_stay_within_the_limit(tmp_path: Path, workers: str, way: str) -> None:
+    count, connections = 60, 6
+    thinking = Thinking(count, 0.1)
+    with OpenAIServer(thinking) as server:
+        run = run_pytest(
+            tmp_path,
+            server,
+            *("-n", workers, "--dist", way if workers != "0" else "no"),
+            f"--bench-connections={connections}",
+            count=count,
+        )
+        most = server.max_in_flight
+    assert run.exit_code == 0, run.output
+    assert len(run.records) == count
+    assert set(thinking.script.asked.values()) == {1}
+    assert 1 < most <= connections
+    if (workers, way) == ("0", "load"):
+        assert most == connections
+
+
+# Early ends.
+
+
+class FirstIsWrong(Held):
+    """Answers the first case wrong, once told so; the others are held until the end."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count, 0)
+        self.told = Patient()
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        if self.script.number(body) == 0:
+            self.script.asked[0] += 1
+            return text("certainly not", after=self.told)
+        return super().__call__(body)
+
+
+def check_no_more_calls(folder: Path, held: Held, left: Sequence[Any], calls: int) -> set[str]:
+    """Nobody asks any more, and what was under way reaches the store; return what is there."""
+    held.opened.set()
+    assert not psutil.wait_procs(left, timeout=60)[1]
+    found = stored(folder / "answers")
+    assert sum(held.asked.values()) == calls
+    assert len(found) == calls
+    return found
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a signal to a group of processes")
+@pytest.mark.parametrize("workers", ["0", "2"] if FULL else ["2"])
+def test_ctrl_c_starts_no_further_call(tmp_path: Path, workers: str) -> None:
+    held = Held(12, 4)
+    with held_run(tmp_path, "-n", workers, held=held, connections=4) as (process, server):
+        left = engine_processes(process)
+        assert server.calls == 8
+        process.signal_group(signal.SIGINT)
+        run = process.wait()
+        assert run.exit_code == 2, run.output
+        # The four under way are answered and kept, the other four never asked.
+        check_no_more_calls(tmp_path, held, left, 8)
+        assert len(run.records) <= 4
+
+
+@pytest.mark.parametrize(
+    ("option", "workers"),
+    [("-x", "0"), ("--maxfail=1", "2")] if not FULL else product(["-x", "--maxfail=1"], "02"),
+)
+def test_the_last_failure_allowed_starts_no_further_call(
+    tmp_path: Path, option: str, workers: str
+) -> None:
+    count, connections = 12, 4
+    held = FirstIsWrong(count)
+    with (
+        OpenAIServer(held) as server,
+        start_pytest(
+            tmp_path,
+            *(option, "-n", workers, f"--bench-connections={connections}"),
+            api_base=server.url,
+            count=count,
+        ) as process,
+    ):
+        process.until(
+            lambda: bool(held.asked[0]) and len(held.held) == connections - 1, "all under way"
+        )
+        left = engine_processes(process)
+        held.told.set()
+        # The calls are stopped before the wrong answer is recorded. Workers of xdist end their
+        # item first, and with it wait for its answer.
+        process.until(lambda: len(process.lines) == 1, "the wrong answer recorded")
+        held.opened.set()
+        run = process.wait()
+        assert run.exit_code in {1, 2}, run.output
+        assert "certainly not" in run.output
+        # Its end made room for one more, before anybody could know that it was wrong.
+        check_no_more_calls(tmp_path, held, left, server.calls)
+        assert connections <= server.calls <= connections + 1
+    assert "stopping after 1 failures" in run.output
+
+
+# Money.
+
+PRICED = "openai/gpt-4o-mini"
+EACH = 100_000 * 0.15e-6 + 1_000 * 0.60e-6
+"""US dollars an answer costs: OpenAI's list prices per token, 0.15 and 0.60 a million."""
+
+
+class Priced(Thinking):
+    """Answers right, with a known number of tokens."""
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        super().__call__(body)
+        number = self.script.number(body)
+        assert number is not None
+        answer = right(self.script.examples[number])
+        return text(answer, usage=(100_000, 1_000), model="gpt-4o-mini", thinks=self._seconds)
+
+
+def test_a_budget_ends_the_calls(tmp_path: Path) -> None:
+    count, connections, budget = 40, 4, 0.1
+    needed = 7  # 7 x 0.0156 = 0.1092
+    assert (needed - 1) * EACH < budget <= needed * EACH
+    priced = Priced(count, 0.05)
+    with OpenAIServer(priced) as server:
+        run = run_pytest(
+            tmp_path,
+            server,
+            *(f"--bench-connections={connections}", f"--bench-max-cost={budget}"),
+            count=count,
+            model=PRICED,
+        )
+        calls = server.calls
+    assert needed <= calls < needed + connections
+    assert run.exit_code == 1, run.output
+    records = run.records.values()
+    assert len(records) == count
+    answered = [record for record in records if record.outcome == "right"]
+    assert len(answered) == calls
+    assert all(record.cost_usd == pytest.approx(EACH) for record in answered)
+    rest = [record for record in records if record.outcome == "no_answer"]
+    assert {record.reason for record in rest} == {"budget"}
+    assert len(rest) == count - calls
+    facts = run.facts
+    assert facts["calls_paid"] == calls
+    assert facts["cost_usd"] == pytest.approx(calls * EACH)
+    assert facts["cost_usd"] < budget + connections * EACH
+    assert "the budget of 0.1 USD is spent" in run.output
+
+
+def test_a_budget_without_prices_says_so(tmp_path: Path) -> None:
+    count = 12
+    with OpenAIServer(Script(count)) as server:
+        run = run_pytest(
+            tmp_path, server, "--bench-connections=1", "--bench-max-cost=1", count=count
+        )
+        # At most until the first answer shows that nobody knows what it costs.
+        assert server.calls <= 1
+    assert run.exit_code != 0
+    assert "price" in run.output
+    assert "--bench-max-cost" in run.output
+    assert "Traceback" not in run.output
+
+
+# Replays.
+
+ALONE = """
+import sys
+
+
+def refuse(event, args):
+    if event in ("subprocess.Popen", "socket.connect", "os.fork", "os.posix_spawn"):
+        raise RuntimeError(f"this run needs nobody: {event} {args}")
+
+
+sys.addaudithook(refuse)
+"""
+
+
+def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes())
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def replay(folder: Path, url: str, store: Path, *arguments: str, count: int) -> Run:
+    """Replay in a folder where litellm cannot be imported and no process be started."""
+    folder.mkdir()
+    (folder / "litellm.py").write_text("raise ImportError('not here')", encoding="utf-8")
+    (folder / "conftest.py").write_text(ALONE, encoding="utf-8")
+    return run_pytest(
+        folder,
+        url,
+        *("--bench-replay", "--bench-store", "none", "--bench-store-readonly", str(store)),
+        *arguments,
+        count=count,
+        key=None,
+    )
+
+
+def test_a_replay_needs_nobody(tmp_path: Path) -> None:
+    count = 5
+    with OpenAIServer(Script(count)) as server:
+        first = run_pytest(tmp_path / "first", server, count=count)
+        assert first.exit_code == 0, first.output
+        url = server.url
+    # Nobody listens any more.
+    layer = tmp_path / "layer"
+    shutil.copytree(tmp_path / "first" / "answers", layer)
+    for path in (*layer.rglob("*"), layer):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    before = tree(layer)
+    again = replay(tmp_path / "again", url, layer, count=count)
+    assert again.exit_code == 0, again.output
+    assert comparable(again.records) == comparable(first.records)
+    assert all(record.from_store for record in again.records.values())
+    assert (again.facts["calls_paid"], again.facts["store_hits"]) == (0, count)
+    assert again.facts["cost_usd"] is None
+    # Another parameter: each case is without an answer, and says why.
+    other = replay(tmp_path / "other", url, layer, "--bench-param", "temperature=0.5", count=count)
+    assert other.exit_code == 1, other.output
+    assert {r.reason for r in other.records.values()} == {"not_stored"}
+    lines = [line for line in other.output.splitlines() if "not in the answer store" in line]
+    assert any("params.temperature: stored 0, asked 0.5" in line for line in lines)
+    # More cases than were answered.
+    more = replay(tmp_path / "more", url, layer, count=count + 1)
+    assert more.exit_code == 1, more.output
+    outcomes = [record.outcome for record in more.records.values()]
+    assert sorted(outcomes) == ["no_answer"] + ["right"] * count
+    assert tree(layer) == before
+    for path in (layer, *layer.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)

@@ -1,0 +1,394 @@
+"""Gates, baselines and plans of gates, as a user meets them inside pytest."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import pytest_tablebench
+from pytest_tablebench.cli import main
+from tests.support.gate_bench import PLANNED, GateBench, names, options, outcomes
+from tests.support.toy_bench import CONFTEST
+
+GATE = "toy.performance >= 0.5"
+NO_WORSE = "toy.performance >= baseline"
+
+BOTH_WAYS = pytest.mark.parametrize("workers", [0, 2], ids=["n0", "n2"])
+
+
+@pytest.fixture
+def bench(pytester: pytest.Pytester) -> GateBench:
+    return GateBench(pytester)
+
+
+def row(result: pytest.RunResult, gate: str) -> list[str]:
+    """The cells of a gate's row in the terminal, its name left out."""
+    [line] = [line for line in result.outlines if line.startswith(f"{gate}  ")]
+    return re.split(r" {2,}", line)[1:]
+
+
+def refused(result: pytest.RunResult, *parts: str) -> None:
+    """Check that a run ended with a usage error in one line, without a traceback."""
+    assert result.ret == 4
+    lines = [line for line in result.errlines if line.startswith("ERROR: ")]
+    assert len(lines) == 1, result.stderr.str()
+    for part in parts:
+        assert part in lines[0]
+    assert "Traceback" not in result.stderr.str() + result.stdout.str()
+
+
+# Gates that mean nothing
+
+
+@pytest.mark.parametrize(
+    ("gate", "parts"),
+    [
+        ("toy.performance", ("toy.performance",)),
+        ("toy.performance > 0.5", (">=",)),
+        ("toy.speed >= 0.5", ("speed", "performance")),
+        ("toi.performance >= 0.5", ("toi", "toy")),
+        ("toy[htlm].performance >= 0.5", ("htlm", "html")),
+        ("toy.performance >= 1.5", ("1.5",)),
+        ("toy.performance >= baseline", ("--bench-baseline",)),
+        ("\x1b[31mtoy.performance >= 0.5", ("performance",)),
+    ],
+)
+def test_a_gate_that_means_nothing_is_refused_before_anything_is_asked(bench, gate, parts):
+    result = bench.run(bench.model(outcomes()), f"--bench-gate={gate}")
+    refused(result, "--bench-gate", *parts)
+    assert "\x1b" not in result.stderr.str()
+    assert not bench.asked()
+    assert not (bench.path / "run").exists()
+
+
+def test_a_bad_gate_of_a_file_is_refused_too(bench):
+    bench.pytester.makeini("[pytest]\nbench_gate =\n    toy.performance >= 0.5\n    nonsense\n")
+    refused(bench.run(bench.model(outcomes())), "nonsense")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["--bench-stop-when-decided"], "--bench-gate"),
+        (["--bench-stop-when-decided=soon", f"--bench-gate={GATE}"], "passes"),
+        (["--bench-stop-when-decided", f"--bench-gate={GATE}", "--bench-repeats=2"], "repeats"),
+    ],
+)
+def test_a_rule_that_cannot_be_followed_is_refused(bench, arguments, part):
+    refused(bench.run(bench.model(outcomes()), *arguments), "--bench-stop-when-decided", part)
+    assert not bench.asked()
+
+
+# Where gates come from
+
+
+def test_gates_of_pytest_ini(bench):
+    bench.pytester.makeini(f"[pytest]\nbench_gate =\n    {GATE}\n    all.no_answer <= 0.01\n")
+    result = bench.run(bench.model(outcomes(unanswered=1)))
+    assert (result.ret, bench.states()) == (10, ["holds", "fails"])
+    assert [gate["gate"] for gate in bench.gates()] == [GATE, "all.no_answer <= 0.01"]
+
+
+@pytest.mark.parametrize("section", ["tool.pytest", "tool.pytest.ini_options"])
+def test_gates_of_pyproject(bench, section):
+    bench.pytester.makepyprojecttoml(f'[{section}]\nbench_gate = ["{GATE}"]\n')
+    result = bench.run(bench.model(outcomes(wrong=30)))
+    assert (result.ret, bench.states()) == (10, ["fails"])
+
+
+def test_gates_of_the_command_line_replace_those_of_the_file(bench):
+    bench.pytester.makeini(f"[pytest]\nbench_gate =\n    {GATE}\n")
+    given = options(["toy.pass_rate >= 0.4", "all.no_answer <= 0.01"])
+    result = bench.run(bench.model(outcomes()), *given)
+    assert result.ret == 0
+    assert [gate["gate"] for gate in bench.gates()] == [
+        "toy.pass_rate >= 0.4",
+        "all.no_answer <= 0.01",
+    ]
+
+
+# What is shown and kept
+
+
+@BOTH_WAYS
+def test_the_terminal_shows_each_gate_with_its_figures_and_why(bench, workers):
+    gates = options([GATE, "all.no_answer <= 0.05"])
+    result = bench.way(workers)(bench.model(outcomes(wrong=3, unanswered=2)), *gates)
+    kept, count = bench.gates()
+    # 25 of the 28 examples with an answer are right.
+    assert (kept["state"], kept["n_examples"], kept["n_left_out"]) == ("holds", 28, 2)
+    assert kept["estimate"] == pytest.approx(25 / 28)
+    low, high = kept["interval"]
+    assert row(result, GATE) == [
+        "holds",
+        "0.8929",
+        f"{low:.4f} to {high:.4f}",
+        "0.5000",
+        kept["method"],
+        "28",
+        "2",
+    ]
+    # 2 of 30 cases have no answer: a count, without an interval of its own.
+    assert (count["state"], count["method"]) == ("fails", "count")
+    assert row(result, "all.no_answer <= 0.05")[:2] == ["fails", "0.0667"]
+    assert "30 cases" in row(result, "all.no_answer <= 0.05")
+    text = result.stdout.str()
+    assert f"{GATE}: {kept['reason']}" in text
+    assert f"all.no_answer <= 0.05: {count['reason']}" in text
+    assert "2 of 30 cases have no answer (0.0667)" in count["reason"]
+    assert "1 of 2 gates fails." in result.outlines
+    assert result.ret == 10
+
+
+def test_run_json_holds_the_verdict(bench):
+    bench.run(bench.model(outcomes()), f"--bench-gate={GATE}")
+    facts = bench.facts()
+    assert (facts["exit_code"], facts["cases_saved"], facts["status"]) == (0, 0, "complete")
+    [gate] = facts["gates"]
+    expected = {"gate": GATE, "state": "holds", "state_point": "holds", "bound": 0.5, "level": 0.95}
+    assert expected.items() <= gate.items()
+    # All 30 are right: from .025 ** (1 / 30) to 1, or wider.
+    assert gate["estimate"] == 1
+    assert 0.5 < gate["interval"][0] <= 0.025 ** (1 / 30) + 1e-9
+    assert gate["interval"][1] == 1
+    assert gate["reason"]
+
+
+def test_the_point_estimate_decides_where_asked(bench):
+    model, gate = bench.model(outcomes(wrong=3)), "--bench-gate=toy.performance >= 0.85"
+    assert bench.run(model, gate, results="interval").ret == 11
+    assert bench.run(model, gate, "--bench-gate-point", results="point").ret == 0
+    assert bench.states("point") == ["holds"]
+
+
+def test_several_models_have_a_table_each(bench):
+    models = bench.model(outcomes(), "good"), bench.model(outcomes(wrong=30), "bad")
+    result = bench.run(*models, f"--bench-gate={GATE}")
+    assert [line.split()[3] for line in result.outlines if line.startswith(f"{GATE}  ")] == [
+        "holds",
+        "fails",
+    ]
+    assert "The gate holds." in result.outlines
+    assert "The gate fails." in result.outlines
+
+
+@pytest.mark.parametrize(
+    ("price", "bound", "state"),
+    [(0.5, 15.01, "holds"), (0.5, 14.99, "fails"), (None, 100, "undecided")],
+)
+def test_a_gate_on_the_cost(bench, price, bound, state):
+    bench.run(bench.model({**outcomes(), "price": price}), f"--bench-gate=run.cost <= {bound}")
+    assert bench.states() == [state]
+
+
+# Against a baseline
+
+
+def before(bench: GateBench, *arguments: str, **plan: int) -> None:
+    assert bench.run(bench.model(outcomes(**plan), "old"), *arguments, results="before").ret < 2
+
+
+@BOTH_WAYS
+def test_the_same_answers_hold_against_the_baseline(bench, workers):
+    before(bench, wrong=9)
+    arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}")
+    result = bench.way(workers)(bench.model(outcomes(wrong=9)), *arguments)
+    [gate] = bench.gates()
+    assert (result.ret, gate["state"], gate["identical"]) == (0, "holds", True)
+    assert (gate["estimate"], gate["interval"]) == (0, [0, 0])
+    assert row(result, NO_WORSE)[:5] == [
+        "holds",
+        "+0.0000",
+        "+0.0000 to +0.0000",
+        "+0.0000",
+        "identical answers",
+    ]
+
+
+def test_a_worse_model_fails_against_the_baseline(bench):
+    before(bench)
+    arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}")
+    result = bench.run(bench.model(outcomes(wrong=15)), *arguments)
+    [gate] = bench.gates()
+    assert (result.ret, gate["state"], gate["estimate"]) == (10, "fails", -0.5)
+    assert row(result, NO_WORSE)[1] == "-0.5000"
+
+
+def test_a_slightly_worse_model_is_undecided_and_told_about_margins(bench):
+    before(bench, wrong=3)
+    plan = outcomes(wrong=3) | {names(30)[0]: "wrong", names(30)[-1]: "right"}
+    arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}")
+    result = bench.run(bench.model(plan), *arguments)
+    assert (result.ret, bench.states()) == (11, ["undecided"])
+    assert "95" in " ".join(bench.gates()[0]["notes"])
+    again = bench.run(
+        bench.model(plan),
+        "--bench-baseline=before",
+        "--bench-gate=toy.performance >= baseline - 0.3",
+        results="again",
+    )
+    assert again.ret == 0
+
+
+def test_a_baseline_without_gates_is_compared_and_decides_nothing(bench):
+    before(bench)
+    result = bench.run(bench.model(outcomes(wrong=30)), "--bench-baseline=before")
+    assert (result.ret, bench.gates()) == (1, [])
+    assert "before" in result.stdout.str()
+
+
+@pytest.mark.parametrize("content", [None, "", "[1]", "{not json", '{"schema": 99}'])
+def test_a_baseline_that_is_no_run_folder_is_refused(bench, content):
+    folder = bench.path / "before"
+    folder.mkdir()
+    if content is not None:
+        (folder / "run.json").write_text(content, encoding="utf-8")
+    result = bench.run(bench.model(outcomes()), "--bench-baseline=before")
+    refused(result, "before")
+    assert not bench.asked()
+
+
+@BOTH_WAYS
+def test_a_baseline_of_another_kind_is_refused_before_anything_is_asked(bench, workers):
+    before(bench, "--bench-seed=1")
+    asked = len(bench.asked())
+    arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}")
+    result = bench.way(workers)(bench.model(outcomes()), *arguments)
+    refused(result, "seed: 1 against 0", "--bench-allow-unlike")
+    assert len(bench.asked()) == asked
+    assert not (bench.path / "run").exists()
+    allowed = bench.way(workers)(bench.model(outcomes()), *arguments, "--bench-allow-unlike")
+    assert (allowed.ret, bench.states()) == (0, ["holds"])
+
+
+@BOTH_WAYS
+def test_a_baseline_over_other_data_is_refused_before_anything_is_asked(bench, workers):
+    before(bench)
+    asked = len(bench.asked())
+    changed = CONFTEST.replace('"toy.json": "0"', '"toy.json": "1"')
+    assert changed != CONFTEST
+    bench.pytester.makeconftest(changed + PLANNED)
+    result = bench.way(workers)(bench.model(outcomes()), "--bench-baseline=before")
+    refused(result, "datasets.toy.files", "the data is not the same")
+    assert len(bench.asked()) == asked
+    assert not (bench.path / "run").exists()
+
+
+# Cases asked several times
+
+
+def often(**outcome: str) -> dict[str, str]:
+    """Every example right at first; in later repeats what is given by `r2`, `r3`."""
+    plan = outcomes()
+    for name in names(30):
+        for cell in ("html/none", "csv/none"):
+            plan |= {f"{name}/{cell}/{repeat}": what for repeat, what in outcome.items()}
+    return plan
+
+
+def test_repeats_are_one_cell_to_gates(bench):
+    gates = options([GATE, "toy.robustness >= 0.9", "toy.pass_rate >= 0.1"])
+    result = bench.run(
+        bench.model(often(r2="wrong")), "--bench-repeats=2", "--bench-serializer=html,csv", *gates
+    )
+    performance, robustness, pass_rate = bench.gates()
+    assert len(bench.records()) == 120
+    # Each format is right once and wrong once: half, and no difference between formats.
+    assert (performance["estimate"], performance["n_examples"]) == (0.5, 30)
+    assert robustness["estimate"] == 1
+    assert pass_rate["estimate"] == 0.5
+    assert "no verdict" not in result.stdout.str()
+
+
+def test_every_repeat_without_an_answer_counts(bench):
+    plan = often(r2="right")
+    for name in names(3):
+        plan[f"{name}/html/none/r2"] = "no answer"
+    gates = options(["all.no_answer <= 0.05", "all.no_answer <= 0.04", GATE])
+    bench.run(bench.model(plan), "--bench-repeats=2", *gates)
+    # 3 of 60 cases; every cell still has one answered repeat.
+    assert bench.states() == ["holds", "fails", "holds"]
+    assert [(gate["n_cases"], gate["n_no_answer"]) for gate in bench.gates()[:2]] == [(60, 3)] * 2
+    assert (bench.gates()[2]["n_examples"], bench.gates()[2]["n_left_out"]) == (30, 0)
+    assert bench.gates()[2]["estimate"] == 1
+
+
+def test_repeated_runs_are_compared(bench):
+    bench.run(bench.model(often(r2="right"), "old"), "--bench-repeats=2", results="before")
+    arguments = ("--bench-baseline=before", "--bench-repeats=2", f"--bench-gate={NO_WORSE}")
+    same = bench.run(bench.model(often(r2="right")), *arguments, results="same")
+    assert (same.ret, bench.gates("same")[0]["method"]) == (0, "identical answers")
+    worse = bench.run(bench.model(often(r2="wrong")), *arguments, results="worse")
+    assert (worse.ret, bench.gates("worse")[0]["estimate"]) == (10, -0.5)
+    once = bench.run(bench.model(often(), "x"), *arguments[::2], results="once")
+    refused(once, "repeats: 2 against 1")
+
+
+def test_a_repeated_run_is_judged_again(bench, capsys):
+    bench.run(bench.model(often(r2="wrong")), "--bench-repeats=2", f"--bench-gate={GATE}")
+    capsys.readouterr()
+    run = str(bench.path / "run")
+    assert main(["rejudge", run, "--bench-gate", "toy.performance >= 0.1"]) == 0
+    assert main(["rejudge", run, "--bench-gate", "toy.performance >= 0.9"]) == 10
+    shown = capsys.readouterr().out
+    assert re.search(r"toy.performance >= 0.9 +fails +0.5000 .* 30 ", shown)
+
+
+# The plan
+
+
+def test_the_plan_says_what_each_gate_can_see(bench):
+    before(bench)
+    asked = len(bench.asked())
+    gates = options([GATE, "toy.performance >= baseline - 0.05", "all.no_answer <= 0.01"])
+    result = bench.run(bench.model(outcomes()), "--bench-plan", "--bench-baseline=before", *gates)
+    # (t_.975 + t_.80) with 29 degrees of freedom is 2.0452 + 0.8542; a right or wrong answer
+    # has the standard deviation .5, the difference of two models sqrt(2 * .25 * .75) = .6124:
+    # 2.8994 * .5 / sqrt(30) = .265 and 2.8994 * .6124 / sqrt(30) = .324.
+    assert result.ret == 0
+    place = result.outlines.index("tablebench plan: gates")
+    assert [re.split(r" {2,}", line) for line in result.outlines[place + 1 : place + 4]] == [
+        [
+            "",
+            GATE,
+            "sees a drop of 26.5 points beyond the bound in 80 % of runs (30 examples; spread "
+            "assumed)",
+        ],
+        [
+            "",
+            "toy.performance >= baseline - 0.05",
+            "sees a drop of 32.4 points beyond the margin in 80 % of runs (30 examples; spread "
+            "assumed)",
+        ],
+        ["", "all.no_answer <= 0.01", "a count, judged as it is"],
+    ]
+    assert len(bench.asked()) == asked
+
+
+def test_the_plan_counts_the_selected_cases_of_one_model(bench):
+    models = bench.model(outcomes(), "one"), bench.model(outcomes(), "two")
+    arguments = ("--bench-plan", "--bench-limit=20", "--bench-repeats=3", f"--bench-gate={GATE}")
+    result = bench.run(*models, *arguments)
+    assert result.outlines.count("tablebench plan: gates") == 1
+    assert "(20 examples; spread assumed)" in result.stdout.str()
+
+
+def test_a_run_without_a_plan_says_nothing_of_it(bench):
+    result = bench.run(bench.model(outcomes()), f"--bench-gate={GATE}")
+    assert "sees a drop" not in result.stdout.str()
+
+
+# In code
+
+
+def test_gates_are_judged_in_code(bench):
+    bench.run(bench.model(outcomes(wrong=3)), f"--bench-gate={GATE}")
+    lines = (bench.path / "run/records.jsonl").read_text(encoding="utf-8").splitlines()
+    records = [json.loads(line) for line in lines]
+    [result] = pytest_tablebench.judge_gates(records, [GATE])
+    [kept] = bench.gates()
+    assert (result.estimate, result.state, result.n_examples) == (0.9, "holds", 30)
+    assert [result.estimate, list(result.interval)] == [kept["estimate"], kept["interval"]]
+    assert "judge_gates" in dir(pytest_tablebench)

@@ -1,0 +1,225 @@
+"""What a run writes beside its records: page, pull-request summary, Allure results."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from tests.support.gate_bench import GateBench, options, outcomes
+from tests.support.openai_server import OpenAIServer, error, text
+from tests.support.runs import KEY, Script, right, run_pytest
+
+GATE = "--bench-gate=toy.performance >= 0.5"
+PAGE = "--override-ini=bench_no_page=false"
+"""What a run has anyway; named, it is not switched off."""
+
+
+@pytest.fixture
+def bench(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> GateBench:
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    return GateBench(pytester)
+
+
+def written(bench: GateBench, folder: str = "run") -> set[str]:
+    return {path.name for path in (bench.path / folder).iterdir()}
+
+
+def summary(bench: GateBench, folder: str = "run") -> str:
+    return unescape((bench.path / folder / "summary.md").read_text(encoding="utf-8"))
+
+
+# The page
+
+
+@pytest.mark.parametrize("workers", [0, 2], ids=["n0", "n2"])
+def test_a_run_writes_its_page_with_the_verdict(bench, workers):
+    spread = ["-n", str(workers)] if workers else []
+    result = bench.run_apart(bench.model(outcomes(wrong=3)), PAGE, GATE, *spread)
+    assert result.ret == 0
+    page = (bench.path / "run/report.html").read_text(encoding="utf-8")
+    assert "Passes: the gate holds" in page
+    assert "toy.performance &gt;= 0.5" in page
+    # Self-contained: nothing is fetched from anywhere.
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", page)
+
+
+def test_each_model_has_a_page(bench):
+    models = bench.model(outcomes(), "good"), bench.model(outcomes(wrong=30), "bad")
+    assert bench.run_apart(*models, PAGE, GATE).ret == 10
+    for name, line in (("good", "Passes: the gate holds"), ("bad", "Fails: 1 of 1 gate")):
+        page = bench.path / f"run/plan-{name}/report.html"
+        assert line in page.read_text(encoding="utf-8")
+
+
+def test_a_run_that_was_interrupted_has_a_page_too(bench):
+    plan = outcomes() | {"e010": "interrupt"}
+    assert bench.run_apart(bench.model(plan), PAGE, GATE).ret == 2
+    page = (bench.path / "run/report.html").read_text(encoding="utf-8")
+    assert "Undecided: 1 of 1 gate" in page
+
+
+def test_no_page_where_none_is_wanted(bench):
+    bench.run(bench.model(outcomes()), "--bench-no-page")
+    assert "report.html" not in written(bench)
+
+
+@pytest.mark.parametrize("option", ["--bench-plan", "--collect-only"])
+def test_what_asks_nothing_writes_nothing(bench, option):
+    bench.run(bench.model(outcomes()), GATE, PAGE, "--bench-allure", option)
+    assert not (bench.path / "run").exists()
+
+
+def test_a_page_that_cannot_be_written_is_said_and_changes_no_verdict(bench):
+    (bench.path / "run/report.html").mkdir(parents=True)
+    result = bench.run_apart(bench.model(outcomes()), PAGE, GATE)
+    assert (result.ret, bench.states()) == (0, ["holds"])
+    result.stdout.fnmatch_lines(["tablebench: plan/x: a report could not be written: *"])
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+def test_a_run_that_saved_cases_is_not_called_cut_off(bench):
+    arguments = ("--bench-serializer=html,csv", "--bench-stop-when-decided", PAGE, GATE)
+    assert bench.run_apart(bench.model(outcomes()), *arguments).ret == 0
+    page = (bench.path / "run/report.html").read_text(encoding="utf-8")
+    assert bench.facts()["cases_saved"] == 30
+    assert "30 of 60 cases were asked: every gate was decided without the others" in page
+    assert "cut off" not in re.sub(r"<script.*?</script>", "", page, flags=re.S)
+    assert "30 of 60 cases were asked: every gate was decided without" in summary(bench)
+    assert "cut off" not in summary(bench)
+
+
+# The summary for a pull request
+
+
+def test_gates_have_a_summary(bench):
+    bench.run(bench.model(outcomes(wrong=3)), GATE, "--bench-gate=all.no_answer <= 0.01")
+    found = summary(bench)
+    assert "**All 2 gates hold.**" in found
+    assert "toy.performance >= 0.5" in found
+    assert "0.9" in found
+    # No page was written, so none is linked.
+    assert "report.html" not in found
+
+
+def test_the_summary_links_the_page(bench):
+    bench.run_apart(bench.model(outcomes()), GATE, PAGE)
+    assert "report.html" in summary(bench)
+
+
+def test_without_gates_or_baseline_there_is_no_summary(bench):
+    bench.run(bench.model(outcomes()))
+    assert written(bench) == {"run.json", "records.jsonl", "summary.json", "texts.jsonl.gz"}
+
+
+def test_a_baseline_alone_has_a_summary_of_what_flipped(bench):
+    bench.run(bench.model(outcomes(), "old"), results="before")
+    bench.run(bench.model(outcomes(wrong=1)), "--bench-baseline=before")
+    assert "toy/e029/html/none" in summary(bench)
+
+
+def test_each_model_has_a_summary(bench):
+    models = bench.model(outcomes(), "good"), bench.model(outcomes(wrong=30), "bad")
+    bench.run(*models, GATE)
+    assert "**The gate holds.**" in summary(bench, "run/plan-good")
+    assert "**The gate fails.**" in summary(bench, "run/plan-bad")
+
+
+@pytest.mark.parametrize("gates", [[], [GATE]], ids=["none", "gate"])
+def test_the_summary_goes_to_github_where_it_is_there(bench, monkeypatch, gates):
+    step = bench.path / "step.md"
+    step.write_text("what others wrote\n", encoding="utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
+    bench.run(bench.model(outcomes()), *gates)
+    shown = unescape(step.read_text(encoding="utf-8"))
+    assert shown.startswith("what others wrote\n")
+    assert "plan/x" in shown
+    assert shown.count("Table benchmark") == 1
+
+
+def test_a_step_summary_that_cannot_be_written_is_said(bench, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(bench.path))  # a folder
+    result = bench.run(bench.model(outcomes()), GATE)
+    assert (result.ret, bench.states()) == (0, ["holds"])
+    result.stdout.fnmatch_lines(["tablebench: *"])
+    assert "**The gate holds.**" in summary(bench)
+
+
+# Allure
+
+
+def allure(folder: Path) -> list[dict[str, object]]:
+    found = sorted(folder.glob("*-result.json"))
+    return [json.loads(path.read_text(encoding="utf-8")) for path in found]
+
+
+@pytest.mark.parametrize(
+    ("mode", "count"), [("=all", 30), ("=wrong", 6), ("", 30)], ids=["all", "wrong", "auto"]
+)
+def test_allure_results_stand_in_the_run_folder(bench, mode, count):
+    # `wrong` has one result for each of the 5 cases that are not right, and one for the others.
+    bench.run(bench.model(outcomes(wrong=3, unanswered=2)), f"--bench-allure{mode}", GATE)
+    found = allure(bench.path / "run/allure")
+    statuses = [entry["status"] for entry in found]
+    assert (len(found), statuses.count("failed"), statuses.count("broken")) == (count, 3, 2)
+
+
+def test_a_summary_for_allure_has_one_result_for_a_configuration(bench):
+    bench.run(bench.model(outcomes(wrong=3)), "--bench-allure=summary", GATE)
+    assert len(allure(bench.path / "run/allure")) == 1
+
+
+def test_without_the_option_there_are_no_allure_results(bench):
+    bench.run(bench.model(outcomes()), GATE)
+    assert not (bench.path / "run/allure").exists()
+
+
+def test_an_unknown_mode_is_refused(bench):
+    result = bench.run(bench.model(outcomes()), "--bench-allure=wrongs")
+    assert result.ret == 4
+    assert "--bench-allure" in result.stderr.str()
+    assert not bench.asked()
+
+
+# The key
+
+
+@pytest.mark.parametrize("workers", [0, 2], ids=["n0", "n2"])
+def test_no_report_holds_the_key(tmp_path, workers):
+    """`run_pytest` looks for the key in every file of the folder, the terminal's text included."""
+    script = Script(4)
+    leaks = {
+        # What a careless gateway may say when it refuses.
+        1: [error(400, f"refused: Authorization: Bearer {KEY}")],
+        2: [text("<script>alert(1)</script>")],
+    }
+    script = Script(4, leaks)
+    gates = options(["starter.performance >= 0.1", "all.no_answer <= 0.5"])
+    with OpenAIServer(script) as server:
+        first = run_pytest(tmp_path, server, "--bench-allure=all", *gates, count=4, page=True)
+        assert (first.exit_code, first.facts["exit_code"]) in {(0, 0), (11, 11)}, first.output
+        (tmp_path / "run").rename(tmp_path / "before")
+        with_password = server.url.replace("http://", f"http://user:{KEY}@")
+        spread = ["-n", "2"] if workers else []
+        run = run_pytest(
+            tmp_path,
+            with_password,
+            "--bench-baseline=before",
+            "--bench-allure=all",
+            "--junitxml=junit.xml",
+            *gates,
+            *spread,
+            count=4,
+            page=True,
+        )
+    assert run.exit_code in {0, 11}, run.output
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"report.html", "summary.md", "allure", "run.json", "records.jsonl"} <= names
+    assert len(run.records) == 4
+    assert (tmp_path / "junit.xml").is_file()
+    page = (tmp_path / "run/report.html").read_text(encoding="utf-8")
+    assert "<script>alert(1)</script>" not in page
+    assert right(script.examples[0]) in [record.raw for record in run.records.values()]

@@ -1,0 +1,236 @@
+"""Cases asked several times: ids, records, the answer store, parallel runs, what is shown."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pytest_tablebench.cli import main
+from tests.support.toy_bench import CONFTEST, Bench
+
+FICKLE = """
+
+class Fickle:
+    def complete(self, request):
+        log("asked", request.case_id, request.repeat, request.key())
+        who = request.case_id.split("/")[1]
+        if (who, request.repeat) == ("cy", 2):
+            raise ModelError("not this one", reason="content_filter")
+        right = {"ada": "36", "bo": "41", "cy": "12"}[who]
+        wrong = who == "cy" or (who == "bo" and request.repeat % 2 == 0)
+        return Reply("0" if wrong else right, finish_reason="stop", prompt_tokens=10,
+                     completion_tokens=1)
+
+
+def pytest_tablebench_register_provider(register):
+    register("echo", lambda model, settings: Echo(model))
+    register("fickle", lambda model, settings: Fickle())
+"""
+"""
+    repeat  1      2          3        pass@1  pass@2  pass@3    pass^2  pass^3
+    ada     right  right      right    1       1       1         1       1
+    bo      right  wrong      right    2/3     1       1         1/3     0
+    cy      wrong  no answer  wrong    0       0       left out  0       left out
+"""
+EXAMPLES = ("ada", "bo", "cy")
+
+
+@pytest.fixture
+def fickle(bench: Bench) -> Bench:
+    """The toy bench with a model whose answers change with the repeat."""
+    bench.pytester.makeconftest(CONFTEST + FICKLE)
+    return bench
+
+
+def asked(bench: Bench) -> list[tuple[str, int]]:
+    return [(case_id, repeat) for case_id, repeat, _ in bench.calls("asked")]
+
+
+def without_times(bench: Bench, folder: str) -> dict[str, dict[str, object]]:
+    return {
+        record["case_id"]: {name: value for name, value in record.items() if name != "latency_s"}
+        for record in bench.records(folder)
+    }
+
+
+# Ids and records
+
+
+def test_ids_tell_repeats_apart(fickle):
+    result = fickle.run("--collect-only", "-q", "--model=fickle/x", "--bench-repeats=3")
+    assert [line for line in result.outlines if "::" in line] == [
+        f"test_suite.py::test_toy[{example}-html-none{ending}]"
+        for example in EXAMPLES
+        for ending in ("", "-r2", "-r3")
+    ]
+
+
+def test_records_hold_the_repeat(fickle):
+    fickle.run("--model=fickle/x", "--bench-repeats=3").assert_outcomes(
+        passed=5, failed=3, errors=1
+    )
+    assert [(record["case_id"], record["repeat"]) for record in fickle.records()] == [
+        (f"toy/{example}/html/none{ending}", repeat)
+        for example in EXAMPLES
+        for repeat, ending in ((1, ""), (2, "/r2"), (3, "/r3"))
+    ]
+    assert [record["passed"] for record in fickle.records()] == [
+        *(True, True, True),
+        *(True, False, True),
+        *(False, None, False),
+    ]
+    facts = fickle.facts()
+    assert (facts["repeats"], facts["cases_planned"], facts["cases_recorded"]) == (3, 9, 9)
+    assert facts["status"] == "complete"
+
+
+def test_repeats_stand_behind_the_model_in_ids(bench):
+    bench.run("--bench-limit=1", "--model=echo/one", "--model=echo/two", "--bench-repeats=2")
+    for name in ("one", "two"):
+        assert [record["case_id"] for record in bench.records(f"run/echo-{name}")] == [
+            f"toy/ada/html/none/echo-{name}",
+            f"toy/ada/html/none/echo-{name}/r2",
+        ]
+
+
+def test_a_repeat_can_be_selected(fickle):
+    fickle.run("--model=fickle/x", "--bench-repeats=3", "-k", "r2")
+    assert asked(fickle) == [(f"toy/{example}/html/none/r2", 2) for example in EXAMPLES]
+    toy = fickle.summary()["benchmarks"]["toys"]["datasets"]["toy"]
+    assert (toy["n_cases"], toy["performance"]) == (3, 0.5)  # ada right, bo wrong
+    assert "repeats" not in toy
+
+
+def test_without_the_option_each_case_is_asked_once(fickle):
+    fickle.run("--model=fickle/x")
+    assert asked(fickle) == [(f"toy/{example}/html/none", 1) for example in EXAMPLES]
+    assert "repeats" not in fickle.summary()["benchmarks"]["toys"]
+
+
+# The model and the store
+
+
+def test_the_model_is_asked_each_time_under_a_key_of_its_own(fickle):
+    fickle.run("--model=fickle/x", "--bench-repeats=3", "--bench-limit=2")
+    calls = fickle.calls("asked")
+    assert [repeat for _, repeat, _ in calls] == [1, 2, 3, 1, 2, 3]
+    assert len({key for _, _, key in calls}) == 6
+    assert fickle.facts()["calls_paid"] == 6
+
+
+def test_a_repeated_run_reuses_the_answers_of_one_without_repeats(fickle):
+    stored = ("--model=fickle/x", "--bench-store=answers")
+    fickle.run(*stored, results="once")
+    assert len(asked(fickle)) == 3
+    fickle.run(*stored, "--bench-repeats=3", results="often")
+    assert [repeat for _, repeat in asked(fickle)[3:]] == [2, 3, 2, 3, 2, 3]
+    from_store = {record["case_id"]: record["from_store"] for record in fickle.records("often")}
+    assert [case_id for case_id, found in from_store.items() if found] == [
+        f"toy/{example}/html/none" for example in EXAMPLES
+    ]
+    facts = fickle.facts("often")
+    assert facts["store_hits"] == 3
+    before, after = (
+        {record["case_id"]: record["raw"] for record in fickle.records(name)}
+        for name in ("once", "often")
+    )
+    assert before.items() <= after.items()
+
+
+def test_a_repeated_run_repeated_asks_only_for_what_had_no_answer(fickle):
+    arguments = ("--model=fickle/x", "--bench-store=answers", "--bench-repeats=3")
+    fickle.run(*arguments, results="first")
+    fickle.run(*arguments, results="second")
+    assert asked(fickle)[9:] == [("toy/cy/html/none/r2", 2)]
+    assert fickle.summary("first") == fickle.summary("second")
+
+
+def test_replay_answers_every_repeat(fickle):
+    arguments = ("--model=fickle/x", "--bench-store=answers", "--bench-limit=2")
+    fickle.run(*arguments, "--bench-repeats=2", results="first")
+    result = fickle.run(*arguments, "--bench-repeats=3", "--bench-replay", results="second")
+    assert len(asked(fickle)) == 4
+    result.assert_outcomes(passed=3, failed=1, errors=2)
+    missing = [record for record in fickle.records("second") if record["score"] is None]
+    assert [(record["repeat"], record["reason"]) for record in missing] == [(3, "not_stored")] * 2
+
+
+# The summary
+
+
+def test_the_summary_says_what_repeats_say(fickle):
+    fickle.run("--model=fickle/x", "--bench-repeats=3")
+    toy = fickle.summary()["benchmarks"]["toys"]["datasets"]["toy"]
+    assert toy["performance"] == toy["pass_rate"] == pytest.approx(5 / 9)  # 1, 2/3, 0
+    assert toy["no_answer"] == pytest.approx(1 / 9)
+    assert (toy["n_examples"], toy["n_cases"]) == (3, 9)
+    assert toy["flags"] == ["one configuration"]
+    found = toy["repeats"]
+    assert found["n"] == 3
+    assert found["pass_at_k"] == {
+        "1": pytest.approx(5 / 9),
+        "2": pytest.approx(2 / 3),
+        "3": 1.0,
+    }
+    assert found["pass_hat_k"] == {
+        "1": pytest.approx(5 / 9),
+        "2": pytest.approx(4 / 9),
+        "3": 0.5,
+    }
+    assert found["left_out"] == {"1": 0, "2": 0, "3": 1}
+    assert found["spread"] == {
+        "sd": pytest.approx((1 / 3) ** 0.5 / 3),  # of 1, 0, 1: mean 2/3, squares 2/3 over 2
+        "range": pytest.approx(1 / 3),
+        "disagree": pytest.approx(1 / 3),
+    }
+
+
+def test_the_table_says_it_in_one_line(fickle):
+    result = fickle.run("--model=fickle/x", "--bench-repeats=3")
+    assert [line for line in result.outlines if "pass@" in line] == [
+        "toy: asked 3 times: pass@1 55.6 %, pass@3 100.0 %, pass^3 50.0 %; verdicts differ in "
+        "33.3 % of configurations, scores by 0.333 on average (sd 0.192); 1 with fewer than 3 "
+        "answers left out of pass@3 and pass^3"
+    ]
+    assert not any("asked" in line for line in fickle.run("--model=fickle/x", results="b").outlines)
+
+
+def test_workers_give_the_same_records_and_summary(fickle):
+    grid = ("--bench-serializer=html,csv", "--bench-repeats=3", "--model=fickle/x")
+    results = [
+        fickle.run_apart("-n", workers, *grid, results=f"with-{workers}") for workers in ("0", "2")
+    ]
+    for result in results:
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.assert_outcomes(passed=10, failed=6, errors=2)
+    alone, parallel = (without_times(fickle, f"with-{workers}") for workers in ("0", "2"))
+    assert len(alone) == 18
+    assert alone == parallel
+    assert fickle.summary("with-0") == fickle.summary("with-2")
+
+
+def test_the_reports_of_a_repeated_run_can_be_written(fickle, capsys):
+    fickle.run("--model=fickle/x", "--bench-repeats=3", "--bench-serializer=html,csv")
+    capsys.readouterr()
+    assert main(["report", str(fickle.path / "run"), "--out", str(fickle.path / "out")]) == 0
+    assert "asked 3 times: pass@1 55.6 %" in capsys.readouterr().out
+
+
+# The header
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--bench-store=none",), "none"),
+        (("--bench-store=kept/answers",), re.escape("kept/answers")),
+        (("--bench-store=kept/answers", "--bench-replay"), "replay"),
+    ],
+    ids=["none", "folder", "replay"],
+)
+def test_the_header_says_where_answers_are_kept(fickle, arguments, said):
+    fickle.run("--model=fickle/x", "--bench-store=kept/answers", results="before")
+    result = fickle.run("--model=fickle/x", *arguments)
+    [line] = [line for line in result.outlines if line.startswith("tablebench: model")]
+    assert re.search(f"; store {said}; results run$", line.replace("\\", "/")), line

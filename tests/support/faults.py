@@ -1,0 +1,226 @@
+"""Faults drawn by the prompt, held answers, and what is left of a run that was killed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.results import Record
+from tests.support.openai_server import (
+    Behaviour,
+    OpenAIServer,
+    drip,
+    drop,
+    drop_midway,
+    error,
+    hang,
+    no_choices,
+    nonsense,
+    null_content,
+    text,
+)
+from tests.support.runs import Process, Script, right, start_pytest
+
+__all__ = [
+    "TRANSIENT",
+    "Faulty",
+    "Held",
+    "Patient",
+    "comparable",
+    "engine_processes",
+    "held_run",
+    "kill",
+    "stored",
+]
+
+TRANSIENT: Mapping[str, Callable[[], Behaviour]] = {
+    "429": lambda: error(429),
+    "429 with Retry-After": lambda: error(429, headers={"Retry-After": "1"}),
+    "500": lambda: error(500),
+    "503": lambda: error(503, headers={"Retry-After": "0"}),
+    "disconnect before a reply": drop,
+    "disconnect in a reply": drop_midway,
+    "hang": hang,
+    "drip": drip,
+    "invalid JSON": nonsense,
+    "empty choice": no_choices,
+    "no content": null_content,
+    "wrong content type": lambda: nonsense(b"<html>busy</html>", content_type="text/html"),
+}
+"""Everything that may pass when one asks again."""
+
+
+class Faulty:
+    """Answers right, but for a share of the calls: which ones, the prompt itself decides.
+
+    Arguments:
+        count: examples that are asked about.
+        share: the share of calls that go wrong.
+        kinds: the kinds of fault, names in `TRANSIENT`.
+        grouped: whether each case meets one kind only, and some case of each kind surely does;
+            otherwise any call may meet any kind.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        share: float,
+        kinds: tuple[str, ...] = tuple(TRANSIENT),
+        *,
+        grouped: bool = False,
+    ) -> None:
+        self.script = Script(count)
+        self.happened: Counter[str] = Counter()
+        self._share, self._kinds, self._grouped = share, kinds, grouped
+        self._attempts: Counter[int] = Counter()
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        behaviour, number = self.script(body), self.script.number(body)
+        if number is None:
+            return behaviour
+        self._attempts[number] += 1
+        seed = f"{body['messages'][-1]['content']} {self._attempts[number]}"
+        drawn = hashlib.sha256(seed.encode()).digest()
+        kind = self._kinds[(number if self._grouped else drawn[0]) % len(self._kinds)]
+        surely = self._grouped and number < len(self._kinds) and self._attempts[number] == 1
+        if not surely and int.from_bytes(drawn[1:5]) >= self._share * 2**32:
+            return behaviour
+        self.happened[kind] += 1
+        return TRANSIENT[kind]()
+
+
+class Patient(threading.Event):
+    """An event waited for until the test opens it, longer than the server otherwise would."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return super().wait(180)
+
+
+class Held:
+    """Answers so many cases right, the first that ask; holds all others until opened."""
+
+    def __init__(self, count: int, through: int) -> None:
+        self.script = Script(count)
+        self.opened = Patient()
+        self.through: set[int] = set()
+        self.held: list[int] = []
+        self._let = through
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        behaviour, number = self.script(body), self.script.number(body)
+        if number is None or number in self.through or self.opened.is_set():
+            return behaviour
+        if len(self.through) < self._let:
+            self.through.add(number)
+            return behaviour
+        self.held.append(number)
+        return text(right(self.script.examples[number]), after=self.opened)
+
+    @property
+    def answered(self) -> set[str]:
+        """The ids of the examples that were let through."""
+        return {self.script.examples[number].id for number in self.through}
+
+    @property
+    def asked(self) -> dict[int, int]:
+        """How often each case was asked."""
+        return self.script.asked
+
+
+@contextmanager
+def held_run(
+    folder: Path,
+    *arguments: str,
+    held: Held,
+    connections: int,
+    **options: Any,
+) -> Iterator[tuple[Process, OpenAIServer]]:
+    """A run that has the answers let through in its store, and waits for held ones."""
+    count = len(held.script.examples)
+    waiting = min(connections, count - held._let)
+    with (
+        OpenAIServer(held) as server,
+        start_pytest(
+            folder,
+            f"--bench-connections={connections}",
+            *arguments,
+            api_base=server.url,
+            count=count,
+            **options,
+        ) as process,
+    ):
+        try:
+            process.until(
+                lambda: len(held.held) == waiting and stored(folder / "answers") == held.answered,
+                f"{held._let} answers stored and {waiting} calls held",
+            )
+            yield process, server
+        finally:
+            held.opened.set()
+
+
+def stored(store: Path) -> set[str]:
+    """The ids of the examples of which a store holds an answer."""
+    found = set()
+    for path in sorted((store / "segments").glob("*.jsonl")):
+        for line in path.read_bytes().split(b"\n")[:-1]:
+            data = json.loads(line)
+            if "reply" in data:
+                found.add(data["request"]["case_id"].split("/")[1])
+    return found
+
+
+def _tree(process: Process) -> list[Any]:
+    psutil = pytest.importorskip("psutil")
+    return list(psutil.Process(process.popen.pid).children(recursive=True))
+
+
+def engine_processes(process: Process) -> list[Any]:
+    """The processes that make the model calls of a run (psutil), while pytest lives."""
+    return [child for child in _tree(process) if "tablebench.models.engine" in str(child.cmdline())]
+
+
+def kill(process: Process, victim: str) -> list[Any]:
+    """End a process of a run, or all, without a chance to tidy up; return those that are left.
+
+    `victim` is worker (one of xdist's), pytest (alone, or the controller), broker, caller or all.
+    """
+    tree = _tree(process)
+    named = {child.pid: " ".join(child.cmdline()) for child in tree}
+    chosen = {
+        "worker": [p for p in tree if "-c" in p.cmdline()][:1],
+        "broker": [p for p in tree if "engine.broker" in named[p.pid]],
+        "caller": [p for p in tree if "engine.caller" in named[p.pid]],
+        "pytest": [],
+        "all": tree,
+    }[victim]
+    assert chosen or victim == "pytest", f"no {victim} among {named}"
+    if victim in {"pytest", "all"}:
+        os.kill(process.popen.pid, signal.SIGKILL)
+        process.popen.wait(30)
+    for one in chosen:
+        one.kill()
+    return [p for p in tree if p not in chosen]
+
+
+def comparable(records: Mapping[str, Record]) -> dict[str, Any]:
+    """Records without what may differ between two runs over the same answers."""
+    aside = ("latency_s", "cost_usd", "from_store")
+    return {
+        case_id: json.dumps(
+            {name: value for name, value in asdict(record).items() if name not in aside},
+            sort_keys=True,
+        )
+        for case_id, record in records.items()
+    }

@@ -1,0 +1,109 @@
+"""The toy bench with as many examples as a gate needs, and a model that answers as planned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from tests.support.toy_bench import CONFTEST, Bench
+
+__all__ = ["COUNT", "NO", "RIGHT", "WRONG", "GateBench", "names", "outcomes"]
+
+RIGHT, WRONG, NO = "right", "wrong", "no answer"
+
+COUNT = 30
+"""Examples of a run unless it says otherwise."""
+
+PLANNED = """
+
+class Planned:
+    '''Answers by example, or by example/format/perturbation; the plan is named by the model.'''
+
+    def __init__(self, model):
+        self.plan = json.loads((HERE / (model.split("/")[1] + ".plan.json")).read_text("utf-8"))
+
+    def complete(self, request):
+        log("asked", request.case_id, request.repeat)
+        _, example, *cell = request.case_id.split("/")
+        keys = ["/".join([example, *cell[:n]]) for n in (3, 2, 1, 0)]
+        outcome = next((self.plan[key] for key in keys if key in self.plan), "right")
+        if outcome == "no answer":
+            raise ModelError("the filter said no", reason="content_filter")
+        if outcome == "interrupt":
+            raise KeyboardInterrupt
+        if outcome == "stop":
+            raise ModelError("the server is gone", reason="connection", whole_run=True)
+        if outcome == "budget":
+            raise ModelError("all is spent", reason="budget")
+        right = str(int(example[1:]))
+        text = {"right": right, "wrong": "other"}.get(outcome, outcome)
+        return Reply(text, finish_reason="stop", prompt_tokens=10, completion_tokens=1,
+                     cost_usd=self.plan.get("price"))
+
+
+def pytest_tablebench_register_provider(register):
+    register("echo", lambda model, settings: Echo(model))
+    register("plan", lambda model, settings: Planned(model))
+"""
+
+
+def names(count: int) -> list[str]:
+    """The ids of the examples."""
+    return [f"e{number:03}" for number in range(count)]
+
+
+def outcomes(*, wrong: int = 0, unanswered: int = 0, count: int = COUNT) -> dict[str, str]:
+    """A plan: first the right answers, then the wrong ones, last those that never come."""
+    found = [RIGHT] * (count - wrong - unanswered) + [WRONG] * wrong + [NO] * unanswered
+    return dict(zip(names(count), found, strict=True))
+
+
+class GateBench(Bench):
+    """A toy bench of numbered examples; `model` writes down what one answers."""
+
+    def __init__(self, pytester: pytest.Pytester, count: int = COUNT) -> None:
+        super().__init__(pytester)
+        self.examples(count)
+        self.suite()
+        pytester.makeconftest(CONFTEST + PLANNED)
+
+    def examples(self, count: int, dataset: str = "toy") -> None:
+        """Set the number of examples."""
+        rows = [[name, f"Question {name}?", [str(int(name[1:]))]] for name in names(count)]
+        self.data(**{dataset: rows})
+
+    def model(self, plan: Mapping[str, Any], name: str = "x") -> str:
+        """Write a plan and return the option that asks its model."""
+        (self.path / f"{name}.plan.json").write_text(json.dumps(dict(plan)), encoding="utf-8")
+        return f"--model=plan/{name}"
+
+    def gates(self, folder: str = "run") -> list[dict[str, Any]]:
+        """The gates as run.json has them."""
+        found: list[dict[str, Any]] = self.facts(folder)["gates"]
+        return found
+
+    def states(self, folder: str = "run") -> list[str]:
+        """The states of the gates."""
+        return [gate["state"] for gate in self.gates(folder)]
+
+    def asked(self) -> list[str]:
+        """The ids of the cases the model was asked, in order."""
+        return [case_id for case_id, _ in self.calls("asked")]
+
+    def way(self, workers: int) -> Callable[..., pytest.RunResult]:
+        """Run in this process for 0 workers, else apart with so many."""
+        if not workers:
+            return self.run
+
+        def run(*arguments: str, **options: Any) -> pytest.RunResult:
+            return self.run_apart("-n", str(workers), *arguments, **options)
+
+        return run
+
+
+def options(gates: Sequence[str]) -> list[str]:
+    """Gates as options."""
+    return [f"--bench-gate={gate}" for gate in gates]

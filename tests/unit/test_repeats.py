@@ -1,0 +1,492 @@
+"""Cases asked several times, against values worked out by hand."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import combinations, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench import DataError, analyse
+from pytest_tablebench.reports.paper._runs import Row, RunData, differences
+from pytest_tablebench.reports.terminal import summary_lines
+from pytest_tablebench.results import Cell, Record, fold_repeats, pass_at_k, pass_hat_k, summarize
+from pytest_tablebench.results.analyses._grid import read_scores
+
+
+def repeats(example, serializer, *scores, dataset="d", reason="timeout"):
+    """The repeats of one cell; None is no answer, 1 passes."""
+    return [
+        Cell(
+            "b",
+            dataset,
+            example,
+            serializer,
+            "none",
+            score,
+            None if score is None else score >= 1.0,
+            reason if score is None else None,
+            number,
+        )
+        for number, score in enumerate(scores, start=1)
+    ]
+
+
+RUN = [
+    *repeats("e1", "html", 1.0, 0.0, 0.5),  # mean 1/2, passed 1/3
+    *repeats("e1", "csv", 1.0, 1.0, 1.0),  # mean 1, passed 1
+    *repeats("e2", "html", 1.0, None, 1.0),  # mean 1, passed 1, one without an answer
+    *repeats("e2", "csv", 0.0, 0.0, 1.0),  # mean 1/3, passed 1/3
+]
+"""
+    repeats    e1 html    e1 csv    e2 html    e2 csv
+    n, c       3, 1       3, 3      2, 2       3, 1
+    pass@1     1/3        1         1          1/3
+    pass@2     2/3        1         1          2/3       1 - C(2, 2) / C(3, 2) = 2/3
+    pass@3     1          1         left out   1
+    pass^2     0          1         1          0
+    pass^3     0          1         left out   0
+    sd         1/2        0         0          sqrt(1/3)  of 0, 0, 1: (2 * 1/9 + 4/9) / 2 = 1/3
+    range      1          0         0          1
+"""
+
+
+def dataset_scope(records, dataset="d"):
+    return summarize(records)["benchmarks"]["b"]["datasets"][dataset]
+
+
+# The estimators
+
+
+def test_pass_at_k_is_the_share_of_draws_with_a_right_one():
+    # Of 4 repeats 1 is right: of the 6 pairs, 3 hold it.
+    assert pass_at_k(4, 1, 2) == 0.5
+    assert pass_at_k(5, 0, 3) == 0.0
+    assert pass_at_k(5, 3, 3) == 1.0  # only 2 are wrong: no three of those
+    assert pass_at_k(10, 3, 1) == 0.3
+
+
+def test_pass_hat_k_is_the_share_of_draws_that_are_all_right():
+    # Of 4 repeats 3 are right: 3 of the 6 pairs are of those.
+    assert pass_hat_k(4, 3, 2) == 0.5
+    assert pass_hat_k(5, 5, 5) == 1.0
+    assert pass_hat_k(5, 4, 5) == 0.0
+    assert pass_hat_k(10, 3, 1) == 0.3
+
+
+@st.composite
+def counts(draw, most=7):
+    n = draw(st.integers(1, most))
+    return n, draw(st.integers(0, n)), draw(st.integers(1, n))
+
+
+@given(counts())
+def test_both_estimators_agree_with_counting_every_draw(found):
+    n, c, k = found
+    draws = list(combinations([True] * c + [False] * (n - c), k))
+    assert pass_at_k(n, c, k) == sum(map(any, draws)) / len(draws)
+    assert pass_hat_k(n, c, k) == sum(map(all, draws)) / len(draws)
+
+
+@given(counts(most=100))
+def test_more_draws_raise_pass_at_k_and_lower_pass_hat_k(found):
+    n, c, _ = found
+    at = [pass_at_k(n, c, k) for k in range(1, n + 1)]
+    hat = [pass_hat_k(n, c, k) for k in range(1, n + 1)]
+    assert at == sorted(at)
+    assert hat == sorted(hat, reverse=True)
+    assert at[0] == hat[0] == c / n
+    assert (at[-1], hat[-1]) == (float(c > 0), float(c == n))
+
+
+@pytest.mark.parametrize(("n", "c", "k"), [(3, 1, 4), (3, 1, 0), (3, 4, 1), (3, -1, 1), (0, 0, 1)])
+@pytest.mark.parametrize("estimate", [pass_at_k, pass_hat_k])
+def test_counts_that_cannot_be_are_refused(estimate, n, c, k):
+    with pytest.raises(DataError, match=f"{c} right of {n} repeats, {k} drawn"):
+        estimate(n, c, k)
+
+
+# Cells
+
+
+def test_a_cell_has_the_mean_score_and_the_share_passed_of_its_answers():
+    folded = {(cell.example_id, cell.serializer): cell for cell in fold_repeats(RUN)}
+    assert len(folded) == 4
+    found = {place: (cell.score, cell.passed, cell.asked) for place, cell in folded.items()}
+    assert found == {
+        ("e1", "html"): (0.5, 1 / 3, 3),
+        ("e1", "csv"): (1.0, 1.0, 3),
+        ("e2", "html"): (1.0, 1.0, 3),
+        ("e2", "csv"): (1 / 3, 1 / 3, 3),
+    }
+    assert folded["e2", "html"].reasons == ("timeout",)
+
+
+def test_a_cell_without_any_answer_has_no_score():
+    [cell] = fold_repeats(repeats("e1", "html", None, None))
+    assert (cell.score, cell.passed, cell.asked, cell.scores) == (None, None, 2, ())
+
+
+def test_records_and_cells_fold_alike():
+    records = [
+        Record(
+            case_id=f"{n}",
+            model="m",
+            strategy="direct",
+            modality="text",
+            outcome=cell.outcome,
+            **{name: getattr(cell, name) for name in Cell.__dataclass_fields__},
+        )
+        for n, cell in enumerate(RUN)
+    ]
+    assert fold_repeats(records) == fold_repeats(RUN)
+    lines = [Record.from_line(record.to_line()) for record in records]
+    assert [line.repeat for line in lines] == [1, 2, 3] * 4
+
+
+def test_a_record_of_an_older_run_is_its_first_repeat():
+    line = repeats_line()
+    del line["repeat"]
+    assert Record.from_line(json.dumps(line)).repeat == 1
+
+
+def repeats_line():
+    names = ("case_id", "model", "benchmark", "dataset", "example_id", "serializer")
+    names += ("perturbation", "strategy", "modality")
+    record = Record(**dict.fromkeys(names, "x"), outcome="no_answer", repeat=2)
+    line = json.loads(record.to_line())
+    assert line["repeat"] == 2
+    return line
+
+
+# The summary
+
+
+def test_measures_take_a_cell_by_its_mean():
+    scope = dataset_scope(RUN)
+    assert scope["performance"] == pytest.approx((3 / 4 + 2 / 3) / 2)
+    assert scope["robustness"] == pytest.approx((1 / 2 + 1 / 3) / 2)  # ranges 1/2 and 2/3
+    assert scope["pass_rate"] == pytest.approx((2 / 3 + 2 / 3) / 2)
+    assert scope["serializers"]["csv"]["performance"] == pytest.approx((1 + 1 / 3) / 2)
+    assert scope["serializers"]["csv"]["robustness"] == 1.0  # one mean each: no range
+
+
+def test_cases_and_missing_answers_count_every_repeat():
+    scope = dataset_scope(RUN)
+    assert (scope["n_examples"], scope["n_cases"]) == (2, 12)
+    assert scope["no_answer"] == pytest.approx(1 / 12)
+    assert scope["reasons"] == {"timeout": 1}
+    # The cell has two answers left: nothing is missing from the grid.
+    assert scope["flags"] == []
+
+
+def test_a_cell_without_any_answer_is_missing_from_the_grid():
+    records = [*repeats("e1", "html", None, None), *repeats("e1", "csv", 1.0, 1.0)]
+    scope = dataset_scope(records)
+    assert scope["flags"] == ["incomplete"]
+    assert scope["performance"] == 1.0
+    assert scope["no_answer"] == 0.5
+
+
+def test_repeats_are_no_configurations():
+    scope = dataset_scope([*repeats("e1", "html", 1.0, 0.0), *repeats("e2", "html", 1.0, 1.0)])
+    assert scope["flags"] == ["one configuration"]
+    assert scope["robustness"] == 1.0
+    assert scope["sampled"] is None
+
+
+def test_sampled_configurations_are_counted_without_their_repeats():
+    records = [
+        cell
+        for number in range(4)
+        for cell in repeats(f"e{number}", "html" if number % 2 else "csv", 1.0, 0.0)
+    ]
+    sampled = dataset_scope(records)["sampled"]
+    assert (sampled["drawn"], sampled["of"], sampled["assumed"]) == (1, 2, True)
+
+
+def test_pass_at_k_and_pass_hat_k_are_means_over_configurations_then_examples():
+    found = dataset_scope(RUN)["repeats"]
+    assert found["n"] == 3
+    # e1 and e2, each the mean of html and csv; at k = 3 e2 has csv only.
+    assert found["pass_at_k"] == {
+        "1": pytest.approx((2 / 3 + 2 / 3) / 2),
+        "2": pytest.approx((5 / 6 + 5 / 6) / 2),
+        "3": 1.0,
+    }
+    assert found["pass_hat_k"] == {
+        "1": pytest.approx((2 / 3 + 2 / 3) / 2),
+        "2": pytest.approx((1 / 2 + 1 / 2) / 2),
+        "3": pytest.approx((1 / 2 + 0) / 2),
+    }
+    assert found["left_out"] == {"1": 0, "2": 0, "3": 1}
+
+
+def test_spread_is_a_mean_over_cells():
+    found = dataset_scope(RUN)["repeats"]["spread"]
+    assert found == {
+        "sd": pytest.approx((0.5 + 0 + 0 + (1 / 3) ** 0.5) / 4),
+        "range": pytest.approx((1 + 0 + 0 + 1) / 4),
+        "disagree": pytest.approx(2 / 4),
+    }
+
+
+def test_cells_with_one_answer_have_no_spread():
+    records = [*repeats("e1", "html", 1.0, None), *repeats("e1", "csv", 0.0, 1.0)]
+    found = dataset_scope(records)["repeats"]
+    assert found["spread"]["range"] == 1.0
+    assert found["left_out"] == {"1": 0, "2": 1}
+    assert found["pass_at_k"] == {"1": 0.75, "2": 1.0}
+
+
+def test_nothing_answered_is_unknown_and_not_0():
+    found = dataset_scope(repeats("e1", "html", None, None))["repeats"]
+    assert found["pass_at_k"] == found["pass_hat_k"] == {"1": None, "2": None}
+    assert found["left_out"] == {"1": 1, "2": 1}
+    assert set(found["spread"].values()) == {None}
+
+
+def test_a_benchmark_is_the_plain_mean_over_its_datasets():
+    other = repeats("e1", "html", 0.0, 0.0, 0.0, dataset="other")
+    found = summarize([*RUN, *other])["benchmarks"]["b"]["repeats"]
+    assert found["n"] == 3
+    assert found["pass_at_k"]["3"] == 0.5  # of 1 and 0
+    assert found["pass_hat_k"]["3"] == 0.125  # of 1/4 and 0
+    assert found["left_out"] == {"1": 0, "2": 0, "3": 1}
+    assert found["spread"]["range"] == 0.25  # of 1/2 and 0
+
+
+def test_a_dataset_asked_less_often_leaves_the_benchmark_unknown():
+    other = repeats("e1", "html", 0.0, 1.0, dataset="other")
+    benchmark = summarize([*RUN, *other])["benchmarks"]["b"]
+    assert benchmark["datasets"]["other"]["repeats"]["n"] == 2
+    assert benchmark["repeats"]["pass_at_k"] == {
+        "1": pytest.approx((2 / 3 + 1 / 2) / 2),
+        "2": pytest.approx((5 / 6 + 1) / 2),
+        "3": None,
+    }
+    assert benchmark["repeats"]["left_out"] == {"1": 0, "2": 0, "3": 2}
+
+
+def test_a_run_without_repeats_has_no_entry():
+    records = [cell for cell in RUN if cell.repeat == 1]
+    benchmark = summarize(records)["benchmarks"]["b"]
+    assert "repeats" not in benchmark
+    assert "repeats" not in benchmark["datasets"]["d"]
+
+
+# Rules for all scores
+
+
+SCORES = st.none() | st.sampled_from([0.0, 0.1, 0.3, 0.7, 1.0]) | st.floats(0, 1)
+
+
+@st.composite
+def runs(draw, scores=SCORES, most=4):
+    n = draw(st.integers(1, most))
+    return [
+        cell
+        for dataset in ["d", "other"][: draw(st.integers(1, 2))]
+        for example in range(draw(st.integers(1, 4)))
+        for serializer in ["html", "csv"][: draw(st.integers(1, 2))]
+        for cell in repeats(
+            f"e{example}",
+            serializer,
+            *draw(st.lists(scores, min_size=n, max_size=n)),
+            dataset=dataset,
+        )
+    ]
+
+
+@given(runs(), st.randoms(use_true_random=False))
+def test_the_order_of_repeats_does_not_matter(records, draw):
+    mixed = list(records)
+    draw.shuffle(mixed)
+    assert summarize(mixed) == summarize(records)
+
+
+@given(runs())
+def test_pass_at_1_is_the_pass_rate(records):
+    benchmark = summarize(records)["benchmarks"]["b"]
+    for scope in (benchmark, *benchmark["datasets"].values()):
+        found = scope.get("repeats")
+        if found is not None:
+            expected = None if scope["pass_rate"] is None else pytest.approx(scope["pass_rate"])
+            assert found["pass_at_k"]["1"] == found["pass_hat_k"]["1"] == expected
+
+
+@given(runs(scores=st.floats(0, 1)))
+def test_more_repeats_raise_pass_at_k_and_lower_pass_hat_k_where_all_are_answered(records):
+    for scope in summarize(records)["benchmarks"]["b"]["datasets"].values():
+        if "repeats" in scope:
+            at = list(scope["repeats"]["pass_at_k"].values())
+            hat = list(scope["repeats"]["pass_hat_k"].values())
+            assert all(low <= high + 1e-12 for low, high in pairwise(at))
+            assert all(high >= low - 1e-12 for high, low in pairwise(hat))
+            assert 0 <= scope["repeats"]["spread"]["sd"] <= 0.5**0.5 + 1e-12
+            assert 0 <= scope["repeats"]["spread"]["range"] <= 1
+
+
+@given(runs(most=1), st.integers(2, 7))
+def test_repeats_of_identical_answers_change_no_measure(once, times):
+    often = [
+        cell
+        for one in once
+        for cell in repeats(
+            one.example_id, one.serializer, *[one.score] * times, dataset=one.dataset
+        )
+    ]
+    before, after = (summarize(records)["benchmarks"]["b"] for records in (once, often))
+    pairs = [(before, after)]
+    pairs += [(part, after["datasets"][name]) for name, part in before["datasets"].items()]
+    for single, repeated in pairs:
+        found = repeated.pop("repeats")
+        assert repeated.pop("n_cases") == times * single.pop("n_cases")
+        for scope in (single, repeated):
+            for name in ("datasets", "reasons", "serializers", "perturbations"):
+                scope.pop(name, None)
+        assert repeated == single  # to the last digit
+        if found["spread"]["sd"] is not None:
+            assert found["spread"] == {"sd": 0.0, "range": 0.0, "disagree": 0.0}
+
+
+# The paper's analyses
+
+
+def records_of(cells, model="m"):
+    names = ("dataset", "example_id", "serializer", "perturbation", "score", "repeat")
+    return [{"model": model, **{name: getattr(cell, name) for name in names}} for cell in cells]
+
+
+def test_the_grid_holds_means_of_answered_repeats():
+    [grid] = read_scores(records_of(RUN)).grids
+    assert grid.scores.shape == (1, 2, 2, 1)
+    assert grid.serializers == ("csv", "html")
+    assert grid.scores[0, :, :, 0].tolist() == [
+        [1.0, 0.5],
+        [pytest.approx(1 / 3), 1.0],
+    ]
+
+
+def test_analyses_of_repeats_are_those_of_their_means():
+    often = analyse(records_of(RUN))
+    means = [
+        Cell("b", "d", cell.example_id, cell.serializer, "none", cell.score, True, None)
+        for cell in fold_repeats(RUN)
+    ]
+    assert often == analyse(records_of(means))
+    assert often["robustness"]["by_model"]["m"]["value"] == pytest.approx(5 / 12)
+
+
+def test_a_cell_of_which_no_repeat_is_answered_is_missing():
+    records = records_of([*repeats("e1", "html", None, None), *repeats("e1", "csv", 0.0, 1.0)])
+    figure = analyse(records)["performance"]["by_model_dataset"]["m"]["d"]
+    assert (figure["value"], figure["n_missing_cells"]) == (0.5, 1)
+
+
+@given(runs(scores=st.none() | st.floats(0, 1)), st.randoms(use_true_random=False))
+def test_grids_do_not_depend_on_the_order_of_records(cells, draw):
+    records = records_of(cells)
+    mixed = list(records)
+    draw.shuffle(mixed)
+    for one, other in zip(read_scores(records).grids, read_scores(mixed).grids, strict=True):
+        assert one.examples == other.examples
+        assert repr(one.scores.tolist()) == repr(other.scores.tolist())
+
+
+@given(runs(most=1, scores=st.none() | st.floats(0, 1)), st.integers(2, 7))
+def test_identical_repeats_leave_grids_as_they_are(cells, times):
+    records = records_of(cells)
+    often = [{**record, "repeat": n} for n in range(1, times + 1) for record in records]
+    for one, other in zip(read_scores(records).grids, read_scores(often).grids, strict=True):
+        assert repr(one.scores.tolist()) == repr(other.scores.tolist())
+
+
+def test_the_same_repeat_twice_is_refused_by_name():
+    records = records_of(RUN)
+    records.insert(2, {**records[7], "score": 0.25})
+    with pytest.raises(DataError, match="m/e2/html/none occurs more than once"):
+        read_scores(records)
+
+
+def test_a_repeat_unlike_the_only_other_record_is_no_double():
+    # Only the second time was asked of one example, say with -k r2.
+    records = records_of([RUN[0], RUN[1], RUN[4]])
+    [grid] = read_scores(records).grids
+    assert grid.scores[0, 0].ravel().tolist() == [1.0, 0.5]
+
+
+@pytest.mark.parametrize("repeat", ["2", 1.5, None, 10**12])
+def test_a_repeat_that_is_no_count_is_refused(repeat):
+    with pytest.raises(DataError, match=r"record 1: .*a repeat, that is a whole number"):
+        read_scores([{**records_of(RUN)[0], "repeat": repeat}])
+
+
+def test_reports_read_repeats(tmp_path):
+    def rows(times):
+        return tuple(
+            Row("", "m", "b", "d", "e", "html", "none", 1.0, True, None, n)
+            for n in range(1, times + 1)
+        )
+
+    runs = [
+        RunData(tmp_path / "once", "a", {}, rows(1)),
+        RunData(tmp_path / "often", "b", {"repeats": 3}, rows(3)),
+    ]
+    assert analyse(runs[1].rows)["performance"]["by_model"]["m"]["value"] == 1.0
+    assert [text for text in differences(runs) if "repeats" in text] == [
+        "repeats of a case differ: 1 (a), 3 (b); means over several answers vary less"
+    ]
+
+
+# The terminal
+
+
+def test_the_table_has_one_line_on_repeats():
+    lines = summary_lines(summarize(RUN))
+    [line] = [line for line in lines if "asked" in line]
+    # From the table above; sd: (0.5 + 0.577) / 4
+    assert line == (
+        "d: asked 3 times: pass@1 66.7 %, pass@3 100.0 %, pass^3 25.0 %; verdicts differ in "
+        "50.0 % of configurations, scores by 0.500 on average (sd 0.269); 1 with fewer than 3 "
+        "answers left out of pass@3 and pass^3"
+    )
+    assert not any("asked" in line for line in summary_lines(summarize(RUN[::3])))
+
+
+def test_the_table_has_a_line_on_the_repeats_of_a_benchmark():
+    other = repeats("e1", "html", 0.0, 0.0, 0.0, dataset="other")
+    found = [line for line in summary_lines(summarize([*RUN, *other])) if "asked 3 times" in line]
+    assert [line.partition(":")[0] for line in found] == ["d", "other", "b (all)"]
+    assert "pass@1 33.3 %, pass@3 50.0 %, pass^3 12.5 %" in found[2]
+
+
+def test_no_answers_leave_dashes():
+    [line] = [
+        line
+        for line in summary_lines(summarize(repeats("e1", "html", None, None)))
+        if "asked" in line
+    ]
+    assert line == (
+        "d: asked 2 times: pass@1 -, pass@2 -, pass^2 -; 1 with fewer than 2 answers left out of "
+        "pass@2 and pass^2"
+    )
+
+
+def test_a_hundred_repeats_of_many_cells():
+    draw = random.Random(1)
+    records = [
+        cell
+        for example in range(20)
+        for cell in repeats(
+            f"e{example}", "html", *(float(draw.random() < 0.3) for _ in range(100))
+        )
+    ]
+    found = dataset_scope(records)["repeats"]
+    assert list(found["pass_at_k"]) == [str(k) for k in range(1, 101)]
+    assert found["pass_at_k"]["100"] == 1.0
+    assert found["pass_hat_k"]["100"] == 0.0
+    assert found["pass_at_k"]["2"] == pytest.approx(1 - 0.7**2, abs=0.05)

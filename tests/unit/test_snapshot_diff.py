@@ -1,0 +1,243 @@
+"""Kept answers as text, and what is said about two of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results.snapshots import (
+    MAX_TEXTS,
+    Change,
+    Entry,
+    changes_data,
+    compare,
+    diff_line,
+    excerpt,
+    read_changes,
+    shorten,
+    word_diff,
+    write_changes,
+)
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+"""All code points: control characters and lone surrogates as well."""
+
+
+# How an answer is kept.
+
+
+@given(ANY_TEXT)
+@example("")
+@example("\n")
+@example("a\n\n# name: b\n  c\n# ---\n")
+@example("a\r\nb\rc\x00d\ud800e\ud83d\ude00")
+@example("\\x41 \\\\ \\u0041 \x00")
+@example("|\n|\nright 1.0\n|")
+def test_every_text_comes_back(text):
+    for entry in (Entry("right", 1.0, text), Entry("wrong", 0.1 + 0.2, text)):
+        assert Entry.decode(entry.encode()) == entry
+
+
+@given(ANY_TEXT)
+def test_what_is_kept_can_be_written_and_seen(text):
+    kept = Entry("wrong", 0.0, text).encode()
+    kept.encode("utf-8")
+    assert kept.splitlines()[0].startswith("wrong 0.0")
+    assert all(line.startswith("|") for line in kept.split("\n")[1:])
+    assert not set(kept) & set("\r\x00\x1b\x0b\x0c\x85\u2028\u2029\u202e\u200f")
+
+
+def test_plain_text_is_kept_as_it_is():
+    kept = Entry("right", 1.0, "$\\frac{1}{2}$\n\n\tdone").encode()
+    assert kept == "right 1.0\n|$\\frac{1}{2}$\n|\n|\tdone"
+
+
+def test_hidden_characters_are_kept_as_escapes():
+    kept = Entry("wrong", 0.25, "a\\b\r\n\x1b[31m\u202e").encode()
+    assert kept == "wrong 0.25 escaped\n|a\\\\b\\x0d\n|\\x1b[31m\\u202e"
+
+
+def test_a_missing_score_is_kept_as_such():
+    entry = Entry("wrong", None, "x")
+    assert entry.encode() == "wrong none\n|x"
+    assert Entry.decode("wrong none\n|x") == entry
+
+
+def test_five_million_characters_come_back():
+    entry = Entry("wrong", 0.0, "x\r\n" * 50_000 + "word " * 1_000_000)
+    assert len(entry.text) > 5_000_000
+    assert Entry.decode(entry.encode()) == entry
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "",
+        "right 1.0",
+        "right\n|x",
+        "maybe 1.0\n|x",
+        "right 1.0\nx",
+        "right 1.0\n|x\ny",
+        "right 1.0 hidden\n|x",
+        "right 1..0\n|x",
+    ],
+)
+def test_anything_else_is_no_kept_answer(data):
+    with pytest.raises(ValueError, match=r".+"):
+        Entry.decode(data)
+
+
+# What became of it.
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        (None, Entry("right", 1.0, "a"), "new"),
+        (Entry("right", 1.0, "a"), Entry("right", 1.0, "a"), "same"),
+        (Entry("right", 1.0, "a"), Entry("right", 0.9, "a"), "same"),
+        (Entry("right", 1.0, "a"), Entry("right", 1.0, "b"), "reworded"),
+        (Entry("right", 1.0, "a"), Entry("right", 1.0, "a "), "reworded"),
+        (Entry("right", 1.0, "a"), Entry("wrong", 0.0, "b"), "flipped"),
+        (Entry("wrong", 0.4, "a"), Entry("right", 0.4, "a"), "flipped"),
+    ],
+)
+def test_kinds_of_change(old, new, kind):
+    assert compare(old, new) == kind
+
+
+def test_a_word_is_replaced():
+    assert word_diff("The answer is 36.", "The answer is 41.") == [
+        ("=", "The answer is "),
+        ("-", "36"),
+        ("+", "41"),
+        ("=", "."),
+    ]
+
+
+def test_words_come_and_go():
+    assert word_diff("a b", "a x b") == [("=", "a "), ("+", "x "), ("=", "b")]
+    assert word_diff("a x b", "a b") == [("=", "a "), ("-", "x "), ("=", "b")]
+    assert word_diff("", "a") == [("+", "a")]
+    assert word_diff("", "") == []
+    assert word_diff("same", "same") == [("=", "same")]
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_a_word_diff_holds_both_texts(old, new):
+    parts = word_diff(old, new)
+    assert "".join(text for sign, text in parts if sign != "+") == old
+    assert "".join(text for sign, text in parts if sign != "-") == new
+
+
+def test_a_word_diff_is_bounded():
+    parts = word_diff("a b " * 10_000, "b a " * 10_000, most=300)
+    assert sum(len(text) for _, text in parts) <= 2 * 300
+
+
+@given(st.text("ab"), st.text("ab"), st.integers(1, 5), st.integers(0, 3))
+def test_an_excerpt_begins_before_the_first_difference(old, new, limit, before):
+    found = excerpt(old, new, limit, before)
+    same = next((n for n, pair in enumerate(zip(old, new, strict=False)) if len(set(pair)) > 1), -1)
+    same = min(len(old), len(new)) if same < 0 else same
+    start = max(0, same - before) if max(len(old), len(new)) > limit else 0
+    assert found.start == start
+    assert found.old == old[start : start + limit]
+    assert found.new == new[start : start + limit]
+    assert found.cut == (found.old != old or found.new != new)
+
+
+def test_an_excerpt_of_millions_holds_what_differs():
+    found = excerpt("x" * 5_000_000 + "old", "x" * 5_000_000 + "new", 100)
+    assert (found.old[-3:], found.new[-3:], found.start) == ("old", "new", 5_000_000 - 60)
+
+
+def test_long_stretches_are_shortened():
+    same = "".join(f"{number:03} " for number in range(100))
+    parts = shorten([("=", same), ("-", "a"), ("=", same), ("+", "b"), ("=", same)], around=8)
+    assert parts == [
+        ("=", "...098 099 "),
+        ("-", "a"),
+        ("=", "000 001 ...098 099 "),
+        ("+", "b"),
+        ("=", "000 001 ..."),
+    ]
+    assert shorten([("=", "all of it")]) == [("=", "all of it")]
+    assert shorten([("-", "x" * 1000)], most=30) == [("-", "x" * 10 + "...")]
+    many = [("-", "abc"), ("+", "def")] * 1000
+    assert sum(len(text) for _, text in shorten(many, most=30)) < 40
+
+
+def test_nothing_in_a_diff_takes_effect():
+    assert diff_line(("-", "a\x1b[31m\n")) == "[-a\\x1b[31m\\n-]"
+    assert diff_line(("+", "\u202eb")) == "{+\\u202eb+}"
+    assert diff_line(("=", "c d")) == "c d"
+
+
+# The file in the run folder.
+
+
+def change(case_id: str, kind: str = "reworded") -> Change:
+    new = "wrong" if kind == "flipped" else "right"
+    return Change(
+        case_id,
+        kind,
+        "f.ambr",
+        f"t[{case_id}]",
+        ("right", new),
+        (1.0, 0.5),
+        excerpt("a", "b\ud800"),
+    )
+
+
+def test_the_file_of_changes(tmp_path):
+    data = changes_data(
+        {"same": 3, "reworded": 2, "flipped": 1},
+        [change("b"), change("c", "flipped"), change("a")],
+        updated=True,
+        files={"f.ambr": {"stored": 6, "unused": None}},
+        problems=["so"],
+    )
+    write_changes(tmp_path, data)
+    assert [path.name for path in tmp_path.iterdir()] == ["snapshots.json"]
+    found = read_changes(tmp_path)
+    assert found["schema"] == 1
+    assert found["updated"] is True
+    assert found["counts"] == {"same": 3, "reworded": 2, "flipped": 1, "new": 0, "no_answer": 0}
+    assert [entry["case_id"] for entry in found["changes"]] == ["c", "a", "b"]
+    assert found["changes"][0] == {
+        "case_id": "c",
+        "kind": "flipped",
+        "file": "f.ambr",
+        "name": "t[c]",
+        "old": {"verdict": "right", "score": 1.0, "text": "a"},
+        "new": {"verdict": "wrong", "score": 0.5, "text": "b\ud800"},
+        "start": 0,
+        "cut": False,
+    }
+    assert found["files"] == {"f.ambr": {"stored": 6, "unused": None}}
+    assert found["problems"] == ["so"]
+
+
+def test_only_so_many_texts_are_in_it():
+    changes = [change(f"{number:05}") for number in range(MAX_TEXTS + 2)]
+    data = changes_data({}, changes, updated=False, files={}, problems=[])
+    assert len(data["changes"]) == MAX_TEXTS + 2
+    assert sum("text" in entry["old"] for entry in data["changes"]) == MAX_TEXTS
+    assert "text" not in data["changes"][-1]["new"]
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    assert read_changes(tmp_path) is None
+    path = tmp_path / "snapshots.json"
+    path.write_text(json.dumps({"schema": 2}))
+    with pytest.raises(SettingsError, match=r"schema 2.*upgrade"):
+        read_changes(tmp_path)
+    for damaged in ("{", "[]", "{}", '{"schema": "1"}'):
+        path.write_text(damaged)
+        with pytest.raises(SettingsError, match=r"snapshots\.json"):
+            read_changes(tmp_path)
