@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.toy_bench import CONFTEST, Bench
 
-__all__ = ["COUNT", "NO", "RIGHT", "WRONG", "GateBench", "names", "outcomes"]
+__all__ = ["COUNT", "NO", "RIGHT", "WRONG", "GateBench", "names", "options", "outcomes"]
 
 RIGHT, WRONG, NO = "right", "wrong", "no answer"
 
