@@ -50,6 +50,7 @@ class Link(asyncio.Protocol):
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
         self.role: str | None = None
+        self.pid: int | None = None
         self.transport: asyncio.Transport | None = None
         self.jobs: dict[int, Job] = {}
         self._lines = Lines()
@@ -74,6 +75,7 @@ class Link(asyncio.Protocol):
             self.close()
             return
         self.role = str(head["role"])
+        self.pid = head.get("pid")
         self.broker.joined(self)
 
     def send(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
@@ -157,6 +159,9 @@ class Broker:
         now = self._loop.time()
         for caller in list(self._callers):
             if any(now - job.started > limit for job in caller.jobs.values()):
+                for process in self._processes:
+                    if process.pid == caller.pid:
+                        process.kill()
                 caller.close()
         alive = [process for process in self._processes if process.poll() is None]
         if len(alive) < len(self._processes):

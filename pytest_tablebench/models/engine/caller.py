@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,6 +34,10 @@ from pytest_tablebench.models.store import Store
 __all__ = ["Caller", "main"]
 
 
+ROUNDS = 30
+"""Rounds of the event loop between two calls that start."""
+
+
 class Caller(asyncio.Protocol):
     """The connection to the broker, and the calls under way."""
 
@@ -48,6 +53,7 @@ class Caller(asyncio.Protocol):
             for lane in config["lanes"]
         ]
         self._tasks: set[asyncio.Task[None]] = set()
+        self._queued: asyncio.Queue[tuple[int, int, bytes]] = asyncio.Queue()
         self._unstored: list[tuple[Request, Reply]] = []
         self._closing = False
 
@@ -55,12 +61,12 @@ class Caller(asyncio.Protocol):
         """Say who this is."""
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - TCP
         self._transport = transport
-        self._send({"token": self._config["token"], "role": "caller"})
+        self._send({"token": self._config["token"], "role": "caller", "pid": os.getpid()})
 
     async def begin(self) -> None:
         """Make everything ready, and tell the broker whether calls can be made."""
         try:
-            load()
+            load()  # again, at no cost: an error is to be told now
             for model in self._models:
                 await model.warm_up()
         except ModelError as error:
@@ -74,14 +80,27 @@ class Caller(asyncio.Protocol):
             head, body = header(line)
             do = head["do"]
             if do == "call":
-                call = self._call(head["n"], self._models[head["lane"]], read_request(body))
-                task = self._loop.create_task(call)
-                self._tasks.add(task)
-                task.add_done_callback(self._ended)
+                self._queued.put_nowait((head["n"], head["lane"], body))
             elif do == "close":
                 self._close()
             else:
                 self._send({"n": head["n"], "result": self._look_up(do, json.loads(body))})
+
+    async def start_calls(self) -> None:
+        """Start the calls that the broker hands out, one a little after the other.
+
+        Calls that are prepared all at once are sent all at once, and their answers come all at
+        once: they would go on in step, waiting together for the processor and then together for
+        the server. Some rounds of the loop between two starts keep them apart.
+        """
+        while True:
+            number, lane, body = await self._queued.get()
+            call = self._call(number, self._models[lane], read_request(body))
+            task = self._loop.create_task(call)
+            self._tasks.add(task)
+            task.add_done_callback(self._ended)
+            for _ in range(ROUNDS):
+                await asyncio.sleep(0)
 
     def _look_up(self, what: str, given: Mapping[str, Any]) -> Any:
         """Answer a question about a model: its facts, or the length of texts in tokens."""
@@ -118,6 +137,8 @@ class Caller(asyncio.Protocol):
 
     def _close(self) -> None:
         self._closing = True
+        while not self._queued.empty():
+            self._queued.get_nowait()  # not paid for: nobody asked yet
         if not self._tasks:
             self._end()
 
@@ -146,14 +167,20 @@ async def _serve(config: Mapping[str, Any]) -> None:
     caller = Caller(config, loop)
     await loop.create_connection(lambda: caller, "127.0.0.1", config["port"])
     await caller.begin()
+    starting = asyncio.create_task(caller.start_calls())
     await caller.done
+    starting.cancel()
     await load().close_litellm_async_clients()
 
 
 def main() -> int:
     """Serve the broker that started this process."""
-    config = json.loads(sys.stdin.readline())
-    asyncio.run(_serve(config))
+    # Imported while the broker still gets ready to say where it is.
+    with contextlib.suppress(ModelError):
+        load()
+    line = sys.stdin.readline()
+    if line:
+        asyncio.run(_serve(json.loads(line)))
     return 0
 
 
