@@ -16,11 +16,17 @@ BIN := $(VENV)/bin
 endif
 STAMP ?= $(VENV)/.installed
 
-.PHONY: bench test check clean
+.PHONY: bench example test check clean
 
 # Wrong answers are the result of a run, not an error of it: pytest's exit code 1 is fine here.
 bench: $(STAMP)
 	$(BIN)/python -m pytest --model $(MODEL) $(if $(DATA),--bench-data=$(DATA)) $(ARGS) || test $$? -eq 1
+
+# The example report under docs/: a small run of `make bench`, with gates, so that there is a verdict.
+example: $(STAMP)
+	$(PYTHON) -c "import shutil; shutil.rmtree('docs/example', ignore_errors=True)"
+	$(MAKE) bench ARGS="--bench-limit 30 --bench-results docs/example --bench-dataset starter --bench-gate 'starter.performance >= 0.15' --bench-gate 'all.no_answer <= 0.01'"
+	$(PYTHON) -c "import pathlib; [path.unlink() for path in pathlib.Path('docs/example').iterdir() if path.name not in ('report.html', 'summary.md')]"
 
 test: $(STAMP) check
 	$(BIN)/python -m pytest tests -n $(WORKERS) $(ARGS)

@@ -82,7 +82,10 @@ class Decider:
         except SettingsError as error:
             raise SettingsError(f"--bench-gate: {error}") from None
         if settings.baseline is not None:
-            read_run(settings.baseline)
+            try:
+                read_run(settings.baseline)
+            except SettingsError as error:
+                raise SettingsError(f"--bench-baseline: {error}") from None
         else:
             for gate in self._gates:
                 if gate.baseline:

@@ -21,7 +21,6 @@ from pytest_tablebench.cases import Case, case_ids
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.keeper import Payload, RunKeeper
 from pytest_tablebench.models.engine import Address, Engine, EngineConfig, LaneConfig
-from pytest_tablebench.models.store import Store
 from pytest_tablebench.names import printable
 from pytest_tablebench.plan import ModelPlan, plan_model
 from pytest_tablebench.results import Outcome, check_writable
@@ -207,8 +206,8 @@ class Session:
             made = check_writable(path, fresh=self.role != "worker")
             if self.keeper is not None:
                 self.keeper.made += made
-        if self.role == "controller" and self.engine is not None:
-            Store.open(self.settings.store_folder(), self.settings.readonly_stores).close()
+        if self.runner is not None and (self.settings.store or self.settings.readonly_stores):
+            self.runner.models.store()  # what is wrong with a folder, it says itself
 
     def check_baseline(self) -> None:
         """Raise `SettingsError` when the baseline differs in more than the model.

@@ -11,20 +11,6 @@ import pytest
 from pytest_tablebench.reports.allure import history_id
 from tests.support.toy_bench import Bench
 
-INSTALLER = """
-from pytest_tablebench import _allure_hooks
-
-installed = []
-
-def pytest_collection_finish(session):
-    installed.append(_allure_hooks.install(
-        session.config, benchmark_of=lambda dataset: "toys", take_over={take_over}
-    ))
-
-def pytest_terminal_summary(terminalreporter):
-    terminalreporter.write_line(f"installed {{installed}}")
-"""
-
 SUITE = """
 import allure
 import pytest
@@ -54,10 +40,9 @@ def test_plain(number, shared):
 """
 
 
-def run(bench: Bench, *arguments: str, take_over: bool) -> pytest.RunResult:
+def run(bench: Bench, *arguments: str) -> pytest.RunResult:
     bench.suite(SUITE)
-    bench.pytester.makepyfile(installer=INSTALLER.format(take_over=take_over))
-    return bench.run_apart("-p", "installer", "--model=echo/m", *arguments)
+    return bench.run_apart("--model=echo/m", "--alluredir=allure", *arguments)
 
 
 def results(folder: Path) -> list[dict[str, Any]]:
@@ -70,9 +55,7 @@ def labels(result: dict[str, Any]) -> dict[str, str]:
 
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_our_cases_get_ids_and_labels(bench: Bench, workers: str) -> None:
-    run(bench, "--alluredir=allure", "-n", workers, take_over=False).assert_outcomes(
-        passed=9, failed=2
-    )
+    run(bench, "-n", workers).assert_outcomes(passed=9, failed=2)
     found = results(bench.path / "allure")
     assert len(found) == 11
     assert len({result["historyId"] for result in found}) == 11
@@ -97,22 +80,20 @@ def test_our_cases_get_ids_and_labels(bench: Bench, workers: str) -> None:
 
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_taken_over_only_the_others_are_written(bench: Bench, workers: str) -> None:
-    run(bench, "--alluredir=allure", "-n", workers, take_over=True)
+    run(bench, "-n", workers, "--bench-allure=all")
     folder = bench.path / "allure"
-    assert sorted(result["name"] for result in results(folder)) == [
-        "test_plain[1]",
-        "test_plain[2]",
-    ]
-    named = [a["source"] for r in results(folder) for a in r["attachments"]]
+    ours = {history_id(f"toy/{example}/html/none") for example in ("ada", "bo", "cy")}
+    found = results(folder)
+    # Three tests run over each case, which is one result of ours.
+    assert {r["historyId"] for r in found} >= ours
+    others = [r for r in found if r["historyId"] not in ours]
+    assert sorted(result["name"] for result in others) == ["test_plain[1]", "test_plain[2]"]
+    assert len(found) == len(ours) + len(others)
+    named = [a["source"] for r in others for a in r["attachments"]]
     assert len(named) == 2
     for name in named:
         assert (folder / name).read_text() == "kept"
     assert "captured" not in {path.read_text() for path in folder.glob("*-attachment*")}
-
-
-def test_nothing_is_installed_without_allure_pytest(bench: Bench) -> None:
-    result = run(bench, take_over=True)
-    result.stdout.fnmatch_lines(["*installed [[]False[]]*"])
 
 
 def test_escape_codes_show_as_text(bench: Bench) -> None:
@@ -125,8 +106,7 @@ def test_toy(case, answer):
     assert answer.text == "\\x1b[31m \\u202e"
 """
     )
-    bench.pytester.makepyfile(installer=INSTALLER.format(take_over=False))
-    bench.run_apart("-p", "installer", "--model=echo/m", "--alluredir=allure")
+    bench.run_apart("--model=echo/m", "--alluredir=allure")
     found = results(bench.path / "allure")
     assert len(found) == 3
     for result in found:

@@ -74,7 +74,8 @@ def test_report_of_one_run(bench, capsys):
     assert "not computed: separability, separability_intervals, kendall_w, w_growth" in out
     assert "fewer than two models" in out
     assert "leaderboard: none, no run has a dataset of ToRR" in out
-    assert lines[-1] == f"report: {Path('run/report')}"
+    assert lines[-2] == f"report: {Path('run/report')}"
+    assert lines[-1] == f"page: {Path('run/report.html')}"
     folder = bench.path / "run/report"
     assert table(folder / "toys/performance.csv") == [
         ["model", "all datasets", "toy"],
