@@ -202,12 +202,12 @@ class Session:
 
     def preflight(self) -> None:
         """Check that the run folders and the store can be written. Raises `SettingsError`."""
+        if self.runner is not None and (self.settings.store or self.settings.readonly_stores):
+            self.runner.models.store()  # what is wrong with a folder, it says itself
         for path in self.paths.values():
             made = check_writable(path, fresh=self.role != "worker")
             if self.keeper is not None:
                 self.keeper.made += made
-        if self.runner is not None and (self.settings.store or self.settings.readonly_stores):
-            self.runner.models.store()  # what is wrong with a folder, it says itself
 
     def check_baseline(self) -> None:
         """Raise `SettingsError` when the baseline differs in more than the model.
