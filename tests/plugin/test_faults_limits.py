@@ -31,7 +31,7 @@ FULL = bool(os.environ.get("TABLEBENCH_FULL"))
 
 WAYS = ["load", "worksteal", "loadscope", "loadgroup"]
 EVERY = [("0", "load"), *product(["4", "16"], WAYS)]
-SOME = [("0", "load"), ("4", "load"), ("4", "loadscope"), ("16", "worksteal")]
+SOME = [("0", "load"), ("4", "load"), ("4", "loadscope")]
 
 
 class Thinking:
