@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tablebench._keeping import OUR_STOP
 from pytest_tablebench.cases import Case
-from pytest_tablebench.errors import TableBenchError
+from pytest_tablebench.errors import OUR_STOP, TableBenchError
 
 if TYPE_CHECKING:
     from pytest_tablebench.deciding import Verdict

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tablebench.errors import TableBenchError
+from pytest_tablebench.errors import OUR_STOP, TableBenchError
 
 if TYPE_CHECKING:
     from pytest_tablebench._ending import Ending
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Wrong answers, and cases without an answer, that the terminal shows; all are in the records."""
 
-
-OUR_STOP = "tablebench "
-"""How the reason begins where we end a session early: then the gates set the exit code."""
 
 START_S = 10.0
 """Seconds the announcement waits at most for what the first worker has to tell."""

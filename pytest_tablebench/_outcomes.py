@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_tablebench._escaping import escape_traceback, escaped
-from pytest_tablebench._keeping import OUR_STOP
 from pytest_tablebench.assertions import WrongAnswer
 from pytest_tablebench.cases import Case
-from pytest_tablebench.errors import TableBenchError
+from pytest_tablebench.errors import OUR_STOP, TableBenchError
 from pytest_tablebench.runner import CaseRun, Runner, no_answer_text
 
 if TYPE_CHECKING:

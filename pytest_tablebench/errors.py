@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 __all__ = [
+    "OUR_STOP",
     "DataError",
     "DataMissing",
     "ModelError",
@@ -13,6 +14,10 @@ __all__ = [
     "TableBenchError",
     "TableError",
 ]
+
+
+OUR_STOP = "tablebench "
+"""How the reason begins where we end a session early: then the gates set the exit code."""
 
 
 class TableBenchError(Exception):
