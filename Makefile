@@ -29,7 +29,7 @@ example: $(STAMP)
 	$(PYTHON) -c "import pathlib; [path.unlink() for path in pathlib.Path('docs/example').iterdir() if path.name not in ('report.html', 'summary.md')]"
 
 test: $(STAMP) check
-	$(BIN)/python -m pytest tests -n $(WORKERS) $(ARGS)
+	$(BIN)/python -m pytest tests -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: $(STAMP)
 	$(BIN)/python -m ruff check .
