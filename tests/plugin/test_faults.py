@@ -55,7 +55,7 @@ def test_each_kind_in_a_tenth_of_its_calls(tmp_path: Path, workers: str) -> None
 
 @pytest.mark.parametrize("workers", ["0", "2"] if FULL else ["2"])
 def test_all_kinds_in_three_tenths_of_the_calls(tmp_path: Path, workers: str) -> None:
-    count = 240 if FULL else 100
+    count = 240 if FULL else 60
     faulty = Faulty(count, 0.3)
     with OpenAIServer(faulty) as server:
         options = ("-n", workers, "--bench-timeout", "5", "--bench-retries", "10")

@@ -44,10 +44,8 @@ EVERY = [
 ]
 SOME = [
     ("all", "half", "0"),
-    ("pytest", "start", "2"),
     ("pytest", "last", "0"),
     ("worker", "half", "2"),
-    ("caller", "half", "0"),
     ("broker", "half", "0"),
 ]
 

@@ -187,7 +187,7 @@ def test_an_unknown_mode_is_refused(bench):
 # The key
 
 
-@pytest.mark.parametrize("workers", [0, 2], ids=["n0", "n2"])
+@pytest.mark.parametrize("workers", [2], ids=["n2"])
 def test_no_report_holds_the_key(tmp_path, workers):
     """`run_pytest` looks for the key in every file of the folder, the terminal's text included."""
     script = Script(4)

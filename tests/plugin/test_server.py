@@ -237,7 +237,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(
     ("fault", "workers"),
-    [*((fault, "0") for fault in WHOLE_RUN), ("down", "2"), ("refused", "2"), ("no-key", "2")],
+    [*((fault, "0") for fault in WHOLE_RUN), ("refused", "2")],
 )
 def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: str) -> None:
     count = 12
