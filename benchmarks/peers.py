@@ -32,7 +32,7 @@ __all__ = ["Outcome", "compare", "measure"]
 
 INSPECT = """
 import sys
-from inspect_ai import Task, eval
+from inspect_ai import Task, eval as evaluate
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.scorer import match
 from inspect_ai.solver import generate
@@ -40,7 +40,7 @@ from inspect_ai.solver import generate
 url, count, connections = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 samples = [Sample(input=f"Question {n}: is it so?", target="entailed") for n in range(count)]
 task = Task(dataset=MemoryDataset(samples), solver=generate(), scorer=match())
-[log] = eval(
+[log] = evaluate(
     task, model="openai/test-model", model_base_url=url, model_args={"responses_api": False},
     max_connections=connections, max_samples=connections, display="none", log_dir="logs",
 )

@@ -225,19 +225,20 @@ class Talks:
         while True:
             line = self._line(talk.case.model)
             request = self._request(talk.case, messages, len(talk.replies))
-            reply = self._at_once(request, line)
+            key = request.key()
+            reply = self._at_once(key, request, line)
             if reply is None:
-                return self._send(talk, request, line)
+                return self._send(talk, key, request, line)
             following = self._go_on(talk, reply)
             if following is None:
                 return None
             messages = following
 
-    def _at_once(self, request: Request, line: Line) -> Reply | None:
+    def _at_once(self, key: str, request: Request, line: Line) -> Reply | None:
         """Return the reply that can be had without the engine, None where only it can tell."""
         store = self._open_store() if line.stored else None
         if store is not None:
-            found = store.get(request.key())
+            found = store.get(key)
             if found is not None:
                 return found
             if self._replay:
@@ -251,8 +252,7 @@ class Talks:
             store.put(request, reply)
         return reply
 
-    def _send(self, talk: Talk, request: Request, line: Line) -> None:
-        key = request.key()
+    def _send(self, talk: Talk, key: str, request: Request, line: Line) -> None:
         waiting = self._waiting.setdefault(key, [])
         waiting.append(talk)
         if len(waiting) == 1:

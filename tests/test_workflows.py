@@ -540,4 +540,4 @@ def test_the_package_is_the_actions_own_commit_or_what_is_asked_for(
         "pandas<4",
     ]
     with pytest.raises(Exception, match="no options of pip"):
-        gate.packages({"GATE_PACKAGE": "--index-url=https://elsewhere.example"})
+        gate.packages({"GATE_PACKAGE": "--no-deps"})
