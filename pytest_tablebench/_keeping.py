@@ -146,6 +146,8 @@ class KeepingHooks:
             return
         self._show(keeper)
         self._decide(payload)
+        if self._state is not None:
+            self._state.prepare()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Take note of what could not be collected."""

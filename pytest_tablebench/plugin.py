@@ -281,7 +281,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     state.require_runner().talks.expect(_positions(session.items))
     if not state.planned or config.option.collectonly:
         return
-    state.prepare()
     if getattr(config.option, "allure_report_dir", None) and state.role != "controller":
         from pytest_tablebench import _allure_hooks
 
@@ -356,10 +355,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Close what is open where no session came about."""
+    """Close what is open where no session came about, and wait for what was told to end."""
     state = config.stash.get(_SESSION, None)
     if state is not None:
         state.close()
+        state.reap()
 
 
 # Running.

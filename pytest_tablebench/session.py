@@ -9,6 +9,8 @@ What a case yields travels as a `Payload` of built-in types, so that it fits on 
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -104,6 +106,8 @@ class Session:
         """What makes the run impossible, where a worker found it: the controller has to say so."""
         self._chosen: list[Case] = []
         self._problems_sent = -1
+        self._prepared = False
+        self._ended: Engine | None = None
         self._told = ""
         self._chosen_told = False
 
@@ -141,13 +145,19 @@ class Session:
         runner.models.address = lambda: self.require_engine().keeper.address
 
     def prepare(self) -> None:
-        """Import what the end of the run needs while others still get ready for the first call."""
-        if self.engine is not None and self.keeper is not None:
-            import scipy.special  # noqa: F401 - for the intervals
+        """Load what the end of the run needs, once, while calls are under way."""
+        if self._prepared or self.engine is None or self.keeper is None:
+            return
+        self._prepared = True
+        # What is loaded here ends with the process: looking it through for garbage once more, as
+        # the interpreter does when it ends, takes as long as writing a page.
+        atexit.register(gc.freeze)
+        import scipy.special  # noqa: F401 - for the intervals
 
-            if self.settings.page:
-                import jinja2  # noqa: F401 - for the page
-                import matplotlib.figure  # noqa: F401 - for the page
+        if self.settings.page:
+            from pytest_tablebench.reports.html import prepare_page
+
+            prepare_page()
 
     def join(self, address: Address, workers: int) -> None:
         """Have the runner of an xdist worker ask the engine of the run."""
@@ -192,13 +202,19 @@ class Session:
                 self.keeper.learn_totals(self.engine.keeper.totals)
 
     def close(self) -> None:
-        """End what is open: connections, the store, the engine."""
+        """End what is open: connections, the store, the engine's calls."""
         if self.runner is not None:
             self.runner.close()
         if self.engine is not None:
-            totals, self.engine = self.engine.finish(), None
+            totals, self._ended, self.engine = self.engine.finish(), self.engine, None
             if totals is not None and self.keeper is not None:
                 self.keeper.learn_totals(totals)
+
+    def reap(self) -> None:
+        """Wait for the processes that were told to end while reports were written."""
+        if self._ended is not None:
+            self._ended.reap()
+            self._ended = None
 
     def preflight(self) -> None:
         """Check that the run folders and the store can be written. Raises `SettingsError`."""

@@ -13,7 +13,7 @@ from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models._base import Reply, Request
 from pytest_tablebench.models._litellm_errors import Failures
 from pytest_tablebench.models._litellm_facts import Resolution, count_tokens, resolve
-from pytest_tablebench.models._litellm_load import load, redact
+from pytest_tablebench.models._litellm_load import load, redact, uncollected
 
 if TYPE_CHECKING:
     import asyncio
@@ -121,7 +121,8 @@ class LiteLLMModel:
                 model=self.model, messages=messages, mock_response=".", num_retries=0
             )
             if litellm.get_llm_provider(self.model, api_base=self.api_base)[1] in SDK:
-                importlib.import_module("openai.resources")
+                with uncollected("openai.resources"):
+                    importlib.import_module("openai.resources")
         except Exception:  # whatever it is, the first real call says it better
             return
 

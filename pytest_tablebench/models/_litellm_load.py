@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_tablebench.errors import ModelError
 
-__all__ = ["load", "redact"]
+__all__ = ["load", "redact", "uncollected"]
 
 # Read by litellm when it is imported: no download of price tables, no log lines of its own.
 ENVIRONMENT = {
@@ -36,7 +36,7 @@ def load() -> Any:
         # stand in the middle of a run's output, or break the call where warnings are errors.
         warnings.filterwarnings("ignore", READ_ONLY, UserWarning)
     try:
-        with _uncollected("litellm"):
+        with uncollected("litellm"):
             import litellm
     except Exception as error:  # a broken installation fails in many ways
         raise ModelError(
@@ -53,7 +53,7 @@ def load() -> Any:
 
 
 @contextmanager
-def _uncollected(module: str) -> Iterator[None]:
+def uncollected(module: str) -> Iterator[None]:
     """Import a large module without the garbage collector, which would visit it many times.
 
     What was loaded stays as it is, so it is taken out of the collector's sight for good. This

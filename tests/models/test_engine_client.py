@@ -18,6 +18,7 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.models.engine import Address, Client, broker
 from pytest_tablebench.models.engine._client import Outcome
+from pytest_tablebench.models.engine._link import Link
 from pytest_tablebench.models.engine._wire import (
     Lines,
     error_fields,
@@ -190,6 +191,24 @@ def test_what_was_answered_in_this_run_is_not_called_again(site: Site) -> None:
     assert come(late) == {wanted.key(): Reply("36")}
 
 
+def test_what_failed_in_this_run_is_called_again_only_for_who_knows_of_it(site: Site) -> None:
+    first, caller = site.client(), site.caller()
+    error = ModelError("too long", reason="context_window")
+    first.ask("k1", request(), lane=0)
+    caller.send({"n": caller.take()[0]["n"], "error": error_fields(error)})
+    assert str(failed(come(first)["k1"])) == "too long"
+    # Another process had the same case in its window: nobody is asked for it.
+    second = site.client()
+    second.ask("k1", request(), lane=0)
+    assert str(failed(come(second)["k1"])) == "too long"
+    # Who was told and asks once more, as a rerun does, means it.
+    second.ask("k1", request(), lane=0)
+    head, _ = caller.take()
+    assert head["n"] == 2
+    caller.send({"n": head["n"], "reply": reply_fields(Reply("36"))})
+    assert come(second) == {"k1": Reply("36")}
+
+
 def test_errors_come_back_as_they_are(site: Site) -> None:
     client, caller = site.client(), site.caller()
     client.ask("k1", request(), lane=0)
@@ -305,7 +324,7 @@ def test_without_a_broker_clients_say_so(site: Site) -> None:
 # A caller that ends in the middle of its calls.
 
 
-class Overheard(broker.Link):
+class Overheard(Link):
     """A connection that keeps what it is sent."""
 
     def __init__(self, owner: broker.Broker, role: str) -> None:

@@ -120,10 +120,10 @@ class Engine:
         return self._keeper
 
     def finish(self) -> dict[str, Any] | None:
-        """End the engine; return the totals of the run, None when there are none.
+        """Tell the engine to end; return the totals of the run, None when there are none.
 
         Does not wait for calls in flight: they are paid for, so the callers finish and store
-        them, and end by themselves.
+        them, and end by themselves. `reap` waits for the broker.
         """
         totals = None
         if self._keeper is not None:
@@ -131,6 +131,10 @@ class Engine:
             self._keeper.close()
         if self._process.stdin is not None:
             self._process.stdin.close()
+        return totals
+
+    def reap(self) -> None:
+        """Wait for the broker that `finish` told to end, and let go of what it used."""
         try:
             self._process.wait(END_S)
         except subprocess.TimeoutExpired:
@@ -141,7 +145,6 @@ class Engine:
         self._errors.close()
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
-        return totals
 
     def _said(self) -> str:
         """Return the end of what the process wrote before it ended."""

@@ -10,10 +10,8 @@ store what is in flight.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -22,11 +20,10 @@ from typing import Any
 
 from pytest_tablebench.errors import ModelError, TableBenchError
 from pytest_tablebench.models.engine._dispatch import Dispatcher, Job, Lane, Limits
+from pytest_tablebench.models.engine._link import Link
+from pytest_tablebench.models.engine._processes import CallerProcesses
 from pytest_tablebench.models.engine._wire import (
-    Lines,
     error_fields,
-    header,
-    pack,
     read_error,
     reply_fields,
 )
@@ -34,62 +31,12 @@ from pytest_tablebench.models.store import Store
 
 __all__ = ["Broker", "main"]
 
-CALLER = "pytest_tablebench.models.engine.caller"
-
 GUARD_S = 20.0
 """Seconds beyond a call's own time limit after which its caller counts as stuck."""
 
 MOST_RESTARTS = 3
 
 TOTALS_EVERY_S = 0.2
-
-
-class Link(asyncio.Protocol):
-    """One connection; the first line says who it is."""
-
-    def __init__(self, broker: Broker) -> None:
-        self.broker = broker
-        self.role: str | None = None
-        self.pid: int | None = None
-        self.transport: asyncio.Transport | None = None
-        self.jobs: dict[int, Job] = {}
-        self._lines = Lines()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - TCP
-        self.transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        for line in self._lines.feed(data):
-            head, body = header(line)
-            if self.role is None:
-                self._introduce(head)
-            elif self.role == "caller":
-                self.broker.from_caller(self, head)
-            else:
-                self.broker.from_client(self, head, body)
-
-    def _introduce(self, head: Mapping[str, Any]) -> None:
-        token = str(head.get("token", ""))
-        if not hmac.compare_digest(token.encode(), self.broker.token.encode()):
-            self.close()
-            return
-        self.role = str(head["role"])
-        self.pid = head.get("pid")
-        self.broker.joined(self)
-
-    def send(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
-        """Send a message; one to somebody who has gone is dropped."""
-        if self.transport is not None and not self.transport.is_closing():
-            self.transport.write(pack(head, body))
-
-    def close(self) -> None:
-        if self.transport is not None:
-            self.transport.close()
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        if self.role is not None:
-            self.broker.left(self)
 
 
 class Broker:
@@ -106,12 +53,13 @@ class Broker:
         self._keepers: set[Link] = set()
         self._idle: set[Link] = set()
         self._callers: list[Link] = []
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes = CallerProcesses()
         self._restarts = 0
         self._numbers = 0
         self._open: dict[str, set[Link]] = {}
         self._jobs: dict[str, Job] = {}
         self._finished: set[str] = set()
+        self._failed: dict[str, tuple[dict[str, Any], set[Link]]] = {}
         self._unstored: dict[str, dict[str, Any]] = {}
         self._waiting: list[Job] = []
         self._questions: dict[int, tuple[Link, Link, dict[str, Any], bytes]] = {}
@@ -132,26 +80,21 @@ class Broker:
     # Callers.
 
     def start_callers(self) -> None:
-        """Start the processes that make the calls, unless they are."""
+        """Start the processes that make the calls, unless they are.
+
+        The second one follows when the first is ready: importing litellm in both at once keeps
+        the first call waiting for longer, where processors are few.
+        """
         if self._started:
             return
         self._started = True
-        for _ in range(self.config["callers"]):
+        if self.config["callers"]:
             self._start_caller()
         self._loop.call_later(1.0, self._guard)
 
     def _start_caller(self) -> None:
-        process = subprocess.Popen(  # noqa: S603 - this interpreter
-            [sys.executable, "-m", CALLER], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
-        )
-        self._processes.append(process)
-        given = {
-            "port": self.port,
-            **{k: self.config[k] for k in ("token", "store", "timeout", "lanes")},
-        }
-        assert process.stdin is not None  # noqa: S101 - it is a pipe
-        process.stdin.write(pack(given))
-        process.stdin.close()
+        given = {k: self.config[k] for k in ("token", "store", "timeout", "lanes")}
+        self._processes.start({"port": self.port, **given})
 
     def _guard(self) -> None:
         """End a caller that no longer minds its time limits, and notice one that never came."""
@@ -159,15 +102,11 @@ class Broker:
         now = self._loop.time()
         for caller in list(self._callers):
             if any(now - job.started > limit for job in caller.jobs.values()):
-                for process in self._processes:
-                    if process.pid == caller.pid:
-                        process.kill()
+                self._processes.kill(caller.pid)
                 caller.close()
-        alive = [process for process in self._processes if process.poll() is None]
-        if len(alive) < len(self._processes):
-            self._processes = alive
-            if not alive and not self._callers and not self._closing:
-                self._replace_caller()
+        ours = self.config["callers"] > 0 and not self._closing
+        if ours and not self._callers and not self._processes.alive():
+            self._replace_caller()
         self._loop.call_later(1.0, self._guard)
 
     def _replace_caller(self) -> None:
@@ -200,6 +139,8 @@ class Broker:
         """Take what a caller has to say."""
         if "ready" in head:
             self._callers.append(link)
+            if self._processes.alive() < self.config["callers"]:
+                self._start_caller()
             for client, question, body in self._take(self._later_questions):
                 self._put_question(client, question, body)
             for job in self._take(self._waiting):
@@ -311,6 +252,13 @@ class Broker:
         if key in self._open:
             self._open[key].add(link)
             return
+        if key in self._failed:
+            error, told = self._failed[key]
+            if link not in told:
+                told.add(link)
+                link.send({"key": key, **error})
+                return
+            del self._failed[key]  # a rerun: it is meant to be asked again
         if key in self._finished and (found := self._find(key)) is not None:
             link.send({"key": key, "reply": found})
             return
@@ -332,9 +280,13 @@ class Broker:
         return None if reply is None else {**reply_fields(reply), "from_store": False}
 
     def _deliver(self, job: Job, outcome: dict[str, Any]) -> None:
+        askers = self._open.pop(job.key, set())
         if "reply" in outcome:
             self._finished.add(job.key)
-        for link in self._open.pop(job.key, ()):
+        elif self.dispatcher.stopped is None:
+            # Several processes look ahead over the same cases.
+            self._failed[job.key] = outcome, askers
+        for link in askers:
             link.send({"key": job.key, **outcome})
 
     # Totals, and the end.

@@ -34,8 +34,8 @@ from pytest_tablebench.models.store import Store
 __all__ = ["Caller", "main"]
 
 
-ROUNDS = 30
-"""Rounds of the event loop between two calls that start."""
+APART_S = 0.004
+"""Seconds between two calls that start: litellm takes about that long to send one."""
 
 
 class Caller(asyncio.Protocol):
@@ -91,7 +91,7 @@ class Caller(asyncio.Protocol):
 
         Calls that are prepared all at once are sent all at once, and their answers come all at
         once: they would go on in step, waiting together for the processor and then together for
-        the server. Some rounds of the loop between two starts keep them apart.
+        the server.
         """
         while True:
             number, lane, body = await self._queued.get()
@@ -99,8 +99,7 @@ class Caller(asyncio.Protocol):
             task = self._loop.create_task(call)
             self._tasks.add(task)
             task.add_done_callback(self._ended)
-            for _ in range(ROUNDS):
-                await asyncio.sleep(0)
+            await asyncio.sleep(APART_S)
 
     def _look_up(self, what: str, given: Mapping[str, Any]) -> Any:
         """Answer a question about a model: its facts, or the length of texts in tokens."""

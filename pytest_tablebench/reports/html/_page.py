@@ -19,15 +19,17 @@ from pytest_tablebench.reports.html._pack import (
     case_key,
     pack,
 )
-from pytest_tablebench.reports.html._render import money, save_page
+from pytest_tablebench.reports.html._plots import histogram_plot
+from pytest_tablebench.reports.html._render import compiled, money, save_page
 from pytest_tablebench.results import Record, read_records, read_run, summarize
 from pytest_tablebench.results._texts import TEXTS, read_texts
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.compare import Comparison
 
-__all__ = ["ChangeLike", "write_page"]
+__all__ = ["ChangeLike", "prepare_page", "write_page"]
 
+_TEMPLATE = "page.html"
 _LISTED = 200
 """Flipped cases and changed answers the page lists above the explorer, which has all."""
 
@@ -46,6 +48,12 @@ class ChangeLike(Protocol):
     def old(self) -> str: ...
     @property
     def new(self) -> str: ...
+
+
+def prepare_page() -> None:
+    """Do ahead what the first page of a process costs beside its content: imports, fonts."""
+    compiled(_TEMPLATE)
+    histogram_plot("", "", {"": [1.0, 10.0]})
 
 
 def write_page(
@@ -105,7 +113,7 @@ def write_page(
         "blocks": packed.blocks,
         "count": len(records),
     }
-    save_page(out, "page.html", facts, script="page.js")
+    save_page(out, _TEMPLATE, facts, script="page.js")
 
 
 def _flags(

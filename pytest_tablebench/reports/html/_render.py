@@ -7,14 +7,18 @@ import contextlib
 import hashlib
 import math
 from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.names import printable
 
-__all__ = ["count", "money", "number", "percent", "save_page"]
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+__all__ = ["compiled", "count", "money", "number", "percent", "save_page"]
 
 _SHADES = 20
 
@@ -24,6 +28,31 @@ def save_page(out: Path, template: str, facts: Mapping[str, Any], *, script: str
 
     Raises `SettingsError` where `out` cannot be written.
     """
+    style, code = _static("page.css") + _shades(), _static(script) if script else ""
+    stream = compiled(template).generate(
+        **facts, style=style, script=code, policy=_policy(style, code)
+    )
+    temporary = out.with_name(f".{out.name}.new")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.writelines(stream)
+        temporary.replace(out)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise SettingsError(
+            f"cannot write the page {out} ({error.strerror or error}); choose another place"
+        ) from None
+
+
+def compiled(template: str) -> Template:
+    """Return a template; the first time takes a tenth of a second."""
+    return _environment().get_template(template)
+
+
+@cache
+def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -44,22 +73,7 @@ def save_page(out: Path, template: str, facts: Mapping[str, Any], *, script: str
         "shade": shade,
         "slope": slope,
     }
-    style, code = _static("page.css") + _shades(), _static(script) if script else ""
-    stream = environment.get_template(template).generate(
-        **facts, style=style, script=code, policy=_policy(style, code)
-    )
-    temporary = out.with_name(f".{out.name}.new")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.writelines(stream)
-        temporary.replace(out)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise SettingsError(
-            f"cannot write the page {out} ({error.strerror or error}); choose another place"
-        ) from None
+    return environment
 
 
 def _static(name: str) -> str:
