@@ -83,8 +83,8 @@ class Ending:
         self._judge(summaries, self._cut_short(int(session.exitstatus), reason))
         self._set_exit_code(session, reason, others_failed=others_failed)
         self._conclude(int(session.exitstatus))
-        for model in summaries:
-            self._publish(model)
+        for model, summary in summaries.items():
+            self._publish(model, summary)
 
     def give_up(self, session: pytest.Session, problem: str, reason: str) -> None:
         """End a run on which nothing can be judged, and say why; its gates are undecided."""
@@ -141,7 +141,7 @@ class Ending:
         except OSError as error:
             self.problems.append(f"run.json could not be written: {error}")
 
-    def _publish(self, model: str) -> None:
+    def _publish(self, model: str, summary: Mapping[str, Any]) -> None:
         """Write the page and the summaries; what cannot be written is said, and nothing lost."""
         keeper, settings = self._state.keeper, self._state.settings
         if keeper is None:
@@ -157,6 +157,7 @@ class Ending:
         try:
             self.problems += publish(
                 path,
+                summary,
                 page=settings.page,
                 gates=verdict.gates if verdict else (),
                 comparison=verdict.comparison if verdict else None,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -236,7 +238,8 @@ class KeepingHooks:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
         """Close the run, and let its gates say how it ended."""
-        self._finish(session, int(exitstatus))
+        with _without_collections():
+            self._finish(session, int(exitstatus))
         yield
         if self._ending is not None and self._ending.exit_code is not None:
             # Others (syrupy) have mixed theirs into it meanwhile.
@@ -345,6 +348,21 @@ class KeepingHooks:
         hidden = hidden_line(self._hidden)
         if hidden:
             terminal.write_line(hidden)
+
+
+@contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """Pause the garbage collector: records and pytest's reports are all in use, and many.
+
+    Going through them again and again takes as long as the reports that are made of them.
+    """
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
 
 
 def _overlooked_configuration(config: pytest.Config) -> list[str]:

@@ -114,6 +114,9 @@ class Session:
     def serve(self, runner: Runner) -> None:
         """Take the runner of this process, and start the engine if it will be needed."""
         self.runner = runner
+        # What is loaded from here on ends with the process: looking it through for garbage once
+        # more, as the interpreter does at its end, takes as long as writing a page.
+        atexit.register(gc.freeze)
         if self.settings.gates or self.settings.baseline or self.settings.stop_rule:
             from pytest_tablebench.deciding import Decider
 
@@ -149,9 +152,6 @@ class Session:
         if self._prepared or self.engine is None or self.keeper is None:
             return
         self._prepared = True
-        # What is loaded here ends with the process: looking it through for garbage once more, as
-        # the interpreter does when it ends, takes as long as writing a page.
-        atexit.register(gc.freeze)
         import scipy.special  # noqa: F401 - for the intervals
 
         if self.settings.page:

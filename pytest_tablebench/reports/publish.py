@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +47,7 @@ def answer_changes(folder: Path) -> list[AnswerChange] | None:
 
 def publish(
     folder: Path,
+    summary: Mapping[str, Any],
     *,
     page: bool,
     gates: Sequence[GateResult] = (),
@@ -59,6 +59,7 @@ def publish(
 
     Arguments:
         folder: the run folder.
+        summary: of its records, as `summarize` gives it.
         page: whether `report.html` is written.
         gates: the verdict.
         comparison: with the baseline.
@@ -74,6 +75,7 @@ def publish(
         write_page(
             folder,
             folder / "report.html",
+            summary=summary,
             gates=gates,
             baseline=baseline,
             comparison=comparison,
@@ -83,11 +85,12 @@ def publish(
     if allure is not None:
         _write_allure(folder, *allure, kinds)
     wanted = gates or comparison is not None or os.environ.get("GITHUB_STEP_SUMMARY")
-    return _write_summary(folder, gates, comparison, kinds, page=page) if wanted else []
+    return _write_summary(folder, summary, gates, comparison, kinds, page=page) if wanted else []
 
 
 def _write_summary(
     folder: Path,
+    summary: Mapping[str, Any],
     gates: Sequence[GateResult],
     comparison: Comparison | None,
     kinds: dict[str, str],
@@ -96,7 +99,6 @@ def _write_summary(
 ) -> list[str]:
     from pytest_tablebench.reports.github import summary_markdown, write_summary
 
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     text = summary_markdown(
         read_run(folder),
         summary,

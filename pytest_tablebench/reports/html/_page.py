@@ -60,6 +60,7 @@ def write_page(
     run_folder: Path,
     out: Path,
     *,
+    summary: Mapping[str, Any] | None = None,
     gates: Sequence[_facts.GateLike] = (),
     baseline: Path | None = None,
     comparison: Comparison | None = None,
@@ -70,6 +71,7 @@ def write_page(
     Arguments:
         run_folder: its records, and its texts where it kept them.
         out: the file to write; a former one is replaced.
+        summary: of its records, where it is known already.
         gates: as judged; without any the page has figures but no verdict.
         baseline: run folder whose answers stand beside those that flipped.
         comparison: of the baseline with this run.
@@ -79,7 +81,7 @@ def write_page(
     """
     run = read_run(run_folder)
     records = list(read_records(run_folder))
-    summary = summarize(records)
+    summary = summary if summary is not None else summarize(records)
     packed = pack(
         records,
         read_texts(run_folder / TEXTS),
