@@ -86,44 +86,54 @@ def steady(bench: Bench) -> None:
             growth = late / early - 1
             shown = f"{early:.0f} > {late:.0f} MB"
             bench.show(run, "memory at 10 % > at the end", shown, "+ <= 10 %", growth <= 0.10)
-        bare = bench.bare(grid, workers).cpu_s
-        _show_own_cpu(bench, run, measured, bare, connections=connections, goal=goal)
+        _show_own_cpu(
+            bench, run, measured, grid, workers=workers, connections=connections, goal=goal
+        )
 
 
 def _show_own_cpu(
     bench: Bench,
     run: str,
     measured: Measured,
-    bare: float,
+    grid: Grid,
     *,
+    workers: int,
     connections: int,
     goal: float,
 ) -> None:
-    """CPU of a run, less bare items' and litellm's floor, the latter measured now."""
-    calls = measured.server["requests"]
-    sample = min(calls, 2000)
-    callers = max(1, measured.cost.litellm)
+    """CPU of a run, less the floors of litellm's calls and of bare items.
+
+    Both are measured now and at the same time, with as many processes as the run had: beside
+    each other on few processors each takes longer than alone.
+    """
+    calls, callers = measured.server["requests"], max(1, measured.cost.litellm)
+    sample = min(calls, 2000 * callers) // callers
+    command = [sys.executable, "-m", "benchmarks.litellm_floor"]
     with bench.serve() as server:
-        said = subprocess.run(
-            [
-                *(sys.executable, "-m", "benchmarks.litellm_floor", server.url),
-                *(str(sample), str(max(1, connections // callers))),
-                str(round(measured.server["body_bytes"])),
-            ],
-            cwd=Path(__file__).parent.parent,
-            env=bench.environment(),
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-    floor = json.loads(said)
-    each = floor["calls_cpu_s"] / sample
-    litellm = callers * (floor["import_cpu_s"] + floor["first_cpu_s"]) + each * calls
-    own = (measured.cost.cpu_s - litellm - bare) / measured.records * 1000
+        size = [str(sample), str(connections // callers), str(round(measured.server["body_bytes"]))]
+        floors = [
+            subprocess.Popen(
+                [*command, server.url, *size],
+                cwd=Path(__file__).parent.parent,
+                env=bench.environment(),
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for _ in range(callers)
+        ]
+        bare = bench.bare(grid, workers).cpu_s
+        said = [json.loads(floor.communicate()[0]) for floor in floors]
+    each = sum(floor["calls_cpu_s"] for floor in said) / callers / sample
+    litellm = sum(floor["import_cpu_s"] + floor["first_cpu_s"] for floor in said) + each * calls
+    cost, records = measured.cost, measured.records
+    own = (cost.cpu_s - litellm - bare) / records * 1000
+    beside = (cost.cpu_s - cost.litellm_cpu_s - bare) / records * 1000
     bench.show(
         run, f"  litellm: {callers} imports, {each * 1000:.2f} ms a call", f"{litellm:.1f} s"
     )
+    bench.show(run, "    the processes that call took", f"{cost.litellm_cpu_s:.1f} s")
     bench.show(run, "  bare items", f"{bare:.1f} s")
+    bench.show(run, "  beside these and the callers, a case", f"{beside:.2f} ms")
     bench.show(run, "CPU of our code a case", f"{own:.2f} ms", f"<= {goal} ms", own <= goal)
 
 

@@ -35,7 +35,7 @@ EACH_PSS = 5
 LITELLM_FILE = "/fastuuid/"
 """A compiled package that litellm imports at once, and nothing else in a run of ours does."""
 
-LITELLM_COMMAND = "pytest_tablebench.engine.caller"
+LITELLM_COMMAND = "pytest_tablebench.models.engine.caller"
 """Where mapped files cannot be listed, the processes that may import litellm."""
 
 LINGER_S = 30.0
@@ -64,6 +64,8 @@ class Cost:
     linger_s: float = 0.0
     """From then until the last process it started ended."""
     cpu_s: float = 0.0
+    litellm_cpu_s: float = 0.0
+    """The share of processes with litellm, as the last samples saw it."""
     litellm: int = 0
     """Processes seen with litellm loaded."""
     returncode: int = 0
@@ -242,4 +244,5 @@ def run(
     cost.cpu_s = reaped if adopted else sum(tree.cpu.values())
     cost.returncode = process.returncode
     cost.litellm = len(tree.with_litellm)
+    cost.litellm_cpu_s = sum(tree.cpu.get(process, 0.0) for process in tree.with_litellm)
     return cost
