@@ -114,6 +114,10 @@ def pytest_configure(config: pytest.Config) -> None:
                 _session(config).preflight()
     except SettingsError as error:
         raise pytest.UsageError(str(error)) from None
+    if settings.explicit:
+        from pytest_tablebench._trimming import ReportTrimmer
+
+        config.pluginmanager.register(ReportTrimmer(config, MARKER, worker=worker))
     if settings.stop_rule is not None and hasattr(config.option, "maxschedchunk"):
         # One case after the other, so that the order is kept over all workers.
         config.option.maxschedchunk = config.option.maxschedchunk or 1

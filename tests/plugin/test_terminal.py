@@ -43,6 +43,46 @@ def table(result: pytest.RunResult) -> dict[str, list[str]]:
     return rows
 
 
+COUNTING = """
+import pytest_tablebench._trimming
+
+pytest_tablebench._trimming.EVERY = 10
+
+def pytest_sessionfinish(session):
+    terminal = session.config.pluginmanager.getplugin("terminalreporter")
+    parts = [report.nodeid.partition("[")[0] for report in terminal.stats.get("", [])]
+    print("\\nKEPT", sum("test_toy" in part for part in parts), len(parts))
+"""
+OTHERS = """
+import pytest
+
+@pytest.mark.parametrize("n", range(9))
+def test_other(n):
+    pass
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-n2", "--dist=loadfile")], ids=["alone", "xdist"])
+def test_reports_that_nobody_looks_at_are_let_go(bench, options):
+    """23 reports of our set-ups and tear-downs would be kept; 18 of the other items are."""
+    bench.pytester.makepyfile(counting=COUNTING)
+    bench.pytester.makepyfile(test_zz=OTHERS)
+    model = f"--model={bench.script(*SCRIPT)}"
+    result = bench.run_apart(*GRID, *options, "-s", "-pcounting", model)
+    result.assert_outcomes(passed=7 + 9, failed=4, errors=1)
+    [kept] = [line.split()[1:] for line in result.outlines if line.startswith("KEPT")]
+    ours, all_kept = map(int, kept)
+    assert ours < 10
+    assert all_kept == ours + 18
+
+
+def test_durations_are_shown_in_full(bench):
+    bench.pytester.makepyfile(counting=COUNTING)
+    model = f"--model={bench.script(*SCRIPT)}"
+    result = bench.run_apart(*GRID, "--durations=0", "-vv", "-s", "-pcounting", model)
+    result.stdout.fnmatch_lines(["KEPT 23 23"])
+
+
 # Header and plan
 
 
