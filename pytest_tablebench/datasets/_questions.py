@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from pytest_tablebench.compat import Compat
 from pytest_tablebench.datasets._base import (
     Example,
-    Problem,
     PromptParts,
     Render,
     Source,
     SourceFacts,
     text_key,
 )
+from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.table import Table
 
-__all__ = ["MemorySource", "TableQuestions", "table_question"]
+__all__ = ["TableQuestions", "memory_source", "table_question"]
 
 INSTRUCTION = (
     "Answer the question from the table alone, without any knowledge of your own. "
@@ -42,62 +42,26 @@ def table_question(example_id: str, table: Table, question: str, answers: Sequen
     )
 
 
-class _MemoryPool:
-    def __init__(self, examples: Sequence[Example]) -> None:
-        self._examples = tuple(examples)
-
-    def __len__(self) -> int:
-        return len(self._examples)
-
-    def key(self, index: int) -> Hashable:
-        return text_key(self._examples[index])
-
-    def __getitem__(self, index: int) -> Example:
-        return self._examples[index]
-
-
-class MemorySource:
-    """Examples and demonstrations in memory. Raises `DataError` for an id used twice."""
-
-    def __init__(
-        self,
-        examples: Iterable[Example],
-        demonstrations: Iterable[Example] = (),
-        facts: SourceFacts | None = None,
-    ) -> None:
-        self._examples: dict[str, Example] = {}
-        for example in examples:
-            if example.id in self._examples:
-                raise DataError(f"two questions have the id {example.id!r}; give each its own")
-            self._examples[example.id] = example
-        self._pool = _MemoryPool(tuple(demonstrations))
-        self._facts = facts or SourceFacts({})
-
-    @property
-    def facts(self) -> SourceFacts:
-        """Return what was given."""
-        return self._facts
-
-    @property
-    def problems(self) -> Sequence[Problem]:
-        """Return nothing: what is in memory was read by somebody else."""
-        return ()
-
-    @property
-    def pool(self) -> _MemoryPool:
-        """Return the demonstrations."""
-        return self._pool
-
-    def example_ids(self, limit: int | None) -> Sequence[str]:
-        """Return the first `limit` ids in the order given."""
-        return list(self._examples)[:limit]
-
-    def example(self, example_id: str) -> Example:
-        """Return one example."""
-        try:
-            return self._examples[example_id]
-        except KeyError:
-            raise DataError(f"no question has the id {example_id!r}") from None
+def memory_source(
+    examples: Iterable[Example],
+    demonstrations: Iterable[Example] = (),
+    facts: SourceFacts | None = None,
+) -> RowSource[Example]:
+    """Return examples and demonstrations as a source. Raises `DataError` for an id used twice."""
+    by_id: dict[str, Example] = {}
+    for example in examples:
+        if example.id in by_id:
+            raise DataError(f"two questions have the id {example.id!r}; give each its own")
+        by_id[example.id] = example
+    shown = tuple(demonstrations)
+    return RowSource(
+        by_id.values(),
+        lambda: shown,
+        make=lambda example: example,
+        key=text_key,
+        facts=lambda: facts or SourceFacts({}),
+        place="questions in memory",
+    )
 
 
 class TableQuestions:
@@ -142,7 +106,7 @@ class TableQuestions:
     ) -> Source:
         """Return the questions."""
         examples = self._examples() if callable(self._examples) else self._examples
-        return MemorySource(examples, self._demonstrations)
+        return memory_source(examples, self._demonstrations)
 
     def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - there is no reference
         """First line, without what models wrap a short answer in."""

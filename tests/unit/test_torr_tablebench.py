@@ -518,7 +518,7 @@ def test_an_unknown_question(tmp_path: Path) -> None:
     source = opened(written(tmp_path, plain=many(record)))
     shown = source.pool[0].id
     for name in ("nobody", shown):  # a demonstration is no question of the run
-        with pytest.raises(DataError, match=rf"no question '{name}' in the test part"):
+        with pytest.raises(DataError, match=rf"the test part of .* '{name}'"):
             source.example(name)
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_tablebench.compat import Compat
-from pytest_tablebench.datasets._questions import MemorySource, TableQuestions
+from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._questions import TableQuestions
+from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets.starter._source import open_starter
 
 __all__ = ["Starter"]
@@ -27,6 +29,6 @@ class Starter(TableQuestions):
         folder: Path,  # noqa: ARG002 - the files come with the package
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
-    ) -> MemorySource:
+    ) -> RowSource[Example]:
         """Open the package's own files, wherever the data folder is."""
         return open_starter()

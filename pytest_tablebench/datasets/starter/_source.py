@@ -7,7 +7,8 @@ import json
 from importlib.resources import files
 
 from pytest_tablebench.datasets._base import Example, SourceFacts
-from pytest_tablebench.datasets._questions import MemorySource, table_question
+from pytest_tablebench.datasets._questions import memory_source, table_question
+from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.table import Table
 
 __all__ = ["open_starter"]
@@ -15,7 +16,7 @@ __all__ = ["open_starter"]
 _FILES = ("tables.jsonl", "questions.jsonl")
 
 
-def open_starter() -> MemorySource:
+def open_starter() -> RowSource[Example]:
     """Read both files; the demonstrations' tables are not used by any other question."""
     package = files("pytest_tablebench.datasets.starter")
     contents = {name: (package / name).read_bytes() for name in _FILES}
@@ -35,4 +36,4 @@ def open_starter() -> MemorySource:
             )
         )
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    return MemorySource(split["test"], split["demo"], SourceFacts(digests))
+    return memory_source(split["test"], split["demo"], SourceFacts(digests))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_tablebench.datasets._base import Example, Problem, SourceFacts
-from pytest_tablebench.datasets._files import file_digest
+from pytest_tablebench.datasets._sources import RowSource, digests
 from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT
 from pytest_tablebench.names import printable
 from pytest_tablebench.table import Table
 
-__all__ = ["BadRowError", "Row", "RowSource", "Split", "cells", "collect", "text_field"]
+__all__ = ["BadRowError", "Row", "Split", "cells", "collect", "row_source", "text_field"]
 
 Item = TypeVar("Item")
 
@@ -109,21 +109,6 @@ def cells(
     return header, rows
 
 
-class _RowPool:
-    def __init__(self, rows: list[Row], text_name: str) -> None:
-        self._rows = rows
-        self._text_name = text_name
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def key(self, index: int) -> Hashable:
-        return (self._rows[index].text,)
-
-    def __getitem__(self, index: int) -> Example:
-        return _example(self._rows[index], self._text_name)
-
-
 def _example(row: Row, text_name: str) -> Example:
     return Example(
         id=row.id,
@@ -134,47 +119,21 @@ def _example(row: Row, text_name: str) -> Example:
     )
 
 
-class RowSource:
-    """Opened files of rows; the split of demonstrations is read when first asked for.
+def row_source(
+    folder: Path, test: Split, pool: Split, *, text_name: str, notes: tuple[str, ...] = ()
+) -> RowSource[Row]:
+    """Open files of rows; the split of demonstrations is read when first asked for.
 
     `text_name` is what the row's text is called among the inputs; `notes` goes into the
     facts. Raises `DataError` where the test files cannot be read.
     """
-
-    def __init__(
-        self, folder: Path, test: Split, pool: Split, *, text_name: str, notes: tuple[str, ...] = ()
-    ) -> None:
-        self._folder = folder
-        self._splits = (test, pool)
-        self._text_name = text_name
-        self._notes = notes
-        self._problems: list[Problem] = []
-        self._rows = {row.id: row for row in test.read(self._problems)}
-        self._ids = list(self._rows)
-        self._pool: _RowPool | None = None
-
-    @property
-    def facts(self) -> SourceFacts:
-        """Return the digests of both splits' files, and the notes."""
-        files = [name for split in self._splits for name in split.files]
-        return SourceFacts({name: file_digest(self._folder / name) for name in files}, self._notes)
-
-    @property
-    def problems(self) -> Sequence[Problem]:
-        """Return the rows found unusable so far."""
-        return self._problems
-
-    @property
-    def pool(self) -> _RowPool:
-        """Return the demonstrations."""
-        if self._pool is None:
-            self._pool = _RowPool(self._splits[1].read(self._problems), self._text_name)
-        return self._pool
-
-    def example_ids(self, limit: int | None) -> Sequence[str]:
-        """Return the first `limit` ids in file order."""
-        return self._ids[:limit]
-
-    def example(self, example_id: str) -> Example:
-        """Load one example."""
-        return _example(self._rows[example_id], self._text_name)
+    problems: list[Problem] = []
+    return RowSource(
+        test.read(problems),
+        lambda: pool.read(problems),
+        make=lambda row: _example(row, text_name),
+        key=lambda row: (row.text,),
+        facts=lambda: SourceFacts(digests(folder, (*test.files, *pool.files)), notes),
+        problems=problems,
+        place=str(folder / test.files[0]),
+    )

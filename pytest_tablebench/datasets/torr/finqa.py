@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,11 +18,11 @@ from pytest_tablebench.datasets._base import (
     SourceFacts,
     render_field,
 )
-from pytest_tablebench.datasets._files import file_digest, require_files
+from pytest_tablebench.datasets._files import require_files
+from pytest_tablebench.datasets._sources import RowSource, digests
 from pytest_tablebench.datasets._streams import json_items
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT
 from pytest_tablebench.datasets.torr._rows import BadRowError, text_field
-from pytest_tablebench.errors import DataError
 from pytest_tablebench.names import printable
 from pytest_tablebench.table import Table
 
@@ -178,65 +178,6 @@ def _result(value: Any) -> float | str:
     return value
 
 
-@dataclass
-class _TrainPool:
-    rows: list[_Row]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def key(self, index: int) -> Hashable:
-        row = self.rows[index]
-        return (row.before, row.after, row.question)
-
-    def __getitem__(self, index: int) -> Example:
-        return self.rows[index].example()
-
-
-class _FinQASource:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._problems: list[Problem] = []
-        self._read: dict[str, _Row] = {}
-        self._remaining = _rows(folder, TEST_FILE, self._problems)
-        self._pool: _TrainPool | None = None
-        self._advance()  # a file that is no list of questions says so at once
-
-    def _advance(self) -> bool:
-        """Read one more usable row; False where there is none."""
-        row = next(self._remaining, None)
-        if row is not None:
-            self._read[row.id] = row
-        return row is not None
-
-    @property
-    def facts(self) -> SourceFacts:
-        return SourceFacts(
-            {name: file_digest(self.folder / name) for name in (TEST_FILE, TRAIN_FILE)}
-        )
-
-    @property
-    def problems(self) -> Sequence[Problem]:
-        return self._problems
-
-    @property
-    def pool(self) -> _TrainPool:
-        if self._pool is None:
-            self._pool = _TrainPool(list(_rows(self.folder, TRAIN_FILE, self._problems)))
-        return self._pool
-
-    def example_ids(self, limit: int | None) -> Sequence[str]:
-        while (limit is None or len(self._read) < limit) and self._advance():
-            pass
-        return list(self._read)[:limit]
-
-    def example(self, example_id: str) -> Example:
-        while example_id not in self._read:
-            if not self._advance():
-                raise DataError(f"no usable question of {TEST_FILE} has the id {example_id!r}")
-        return self._read[example_id].example()
-
-
 class FinQA:
     """FinQA: a program that computes the answer from a report; five demonstrations."""
 
@@ -253,10 +194,21 @@ class FinQA:
         folder: Path,
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - both modes read the same
-    ) -> _FinQASource:
+    ) -> RowSource[_Row]:
         """Open the upstream checkout at `folder`."""
         require_files(folder, [TEST_FILE, TRAIN_FILE], get=self.get)
-        return _FinQASource(folder)
+        problems: list[Problem] = []
+        source = RowSource(
+            _rows(folder, TEST_FILE, problems),
+            lambda: list(_rows(folder, TRAIN_FILE, problems)),
+            make=_Row.example,
+            key=lambda row: (row.before, row.after, row.question),
+            facts=lambda: SourceFacts(digests(folder, (TEST_FILE, TRAIN_FILE))),
+            problems=problems,
+            place=str(folder / TEST_FILE),
+        )
+        source.example_ids(1)  # a file that is no list of questions says so at once
+        return source
 
     def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - both modes read the same
         """First line."""

@@ -12,13 +12,14 @@ from typing import Any
 from pytest_tablebench.compat import Compat
 from pytest_tablebench.datasets._base import Example, Problem, PromptParts, Render, render_field
 from pytest_tablebench.datasets._files import read_json, require_files
+from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets.torr._common import CLOSING
 from pytest_tablebench.datasets.torr._rows import (
     BadRowError,
     Row,
-    RowSource,
     Split,
     collect,
+    row_source,
     text_field,
 )
 from pytest_tablebench.errors import DataError
@@ -141,7 +142,7 @@ class NumericNLG:
         folder: Path,
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - both modes read the same
-    ) -> RowSource:
+    ) -> RowSource[Row]:
         """Open the upstream checkout at `folder`."""
         test, pool = _files("test"), _files("train")
         require_files(folder, test, get=self.get)
@@ -150,7 +151,7 @@ class NumericNLG:
             pool = _files("val")
             require_files(folder, pool, get=self.get)
             notes = ("demonstrations come from the validation files: no training files",)
-        return RowSource(
+        return row_source(
             folder,
             Split(test, partial(_rows, folder, test)),
             Split(pool, partial(_rows, folder, pool)),

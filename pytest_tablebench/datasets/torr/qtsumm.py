@@ -9,14 +9,15 @@ from typing import Any
 from pytest_tablebench.compat import Compat
 from pytest_tablebench.datasets._base import Example, Problem, PromptParts, Render, render_field
 from pytest_tablebench.datasets._files import read_json, require_files
+from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets.torr._common import CLOSING
 from pytest_tablebench.datasets.torr._rows import (
     BadRowError,
     Row,
-    RowSource,
     Split,
     cells,
     collect,
+    row_source,
     text_field,
 )
 from pytest_tablebench.errors import DataError
@@ -78,7 +79,7 @@ class QTSumm:
         folder: Path,
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - both modes read the same
-    ) -> RowSource:
+    ) -> RowSource[Row]:
         """Open the upstream files at `folder`."""
         require_files(folder, [TEST_FILE], get=self.get)
         pool = TRAIN_FILE
@@ -87,7 +88,7 @@ class QTSumm:
             require_files(folder, [VALIDATION_FILE], get=self.get)
             pool = VALIDATION_FILE
             notes = ("demonstrations come from the validation file: no training file",)
-        return RowSource(
+        return row_source(
             folder,
             Split((TEST_FILE,), partial(_rows, folder, TEST_FILE)),
             Split((pool,), partial(_rows, folder, pool)),

@@ -19,14 +19,15 @@ from typing import Any
 from pytest_tablebench.compat import Compat
 from pytest_tablebench.datasets._base import Example, Problem, PromptParts, Render, render_field
 from pytest_tablebench.datasets._files import read_json, require_files
+from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets.torr._common import CLOSING
 from pytest_tablebench.datasets.torr._rows import (
     BadRowError,
     Row,
-    RowSource,
     Split,
     cells,
     collect,
+    row_source,
     text_field,
 )
 from pytest_tablebench.errors import DataError
@@ -110,7 +111,7 @@ class SciGen:
         folder: Path,
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - both modes read the same
-    ) -> RowSource:
+    ) -> RowSource[Row]:
         """Open the upstream checkout at `folder`."""
         require_files(folder, [TEST_FILE], get=self.get)
         pool = next((file for file in POOL_FILES if (folder / file).is_file()), None)
@@ -121,7 +122,7 @@ class SciGen:
         if pool != POOL_FILES[0]:
             kind = "few-shot training" if pool == POOL_FILES[1] else "few-shot validation"
             notes.append(f"demonstrations come from the {kind} file: no {POOL_FILES[0]}")
-        return RowSource(
+        return row_source(
             folder,
             Split((TEST_FILE,), partial(_rows, folder, TEST_FILE)),
             Split((pool,), partial(_rows, folder, pool)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,10 @@ from pytest_tablebench.datasets._base import (
 )
 from pytest_tablebench.datasets._files import (
     fetch_command,
-    file_digest,
     read_json,
     require_files,
 )
+from pytest_tablebench.datasets._sources import RowSource, digests
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, read_table
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.table import Table
@@ -111,82 +111,23 @@ def _example(folder: Path, statement: _Statement) -> Example:
     )
 
 
-@dataclass
-class _StatementPool:
-    folder: Path
-    statements: list[_Statement]
-
-    def __len__(self) -> int:
-        return len(self.statements)
-
-    def key(self, index: int) -> Hashable:
-        return (self.statements[index].text,)
-
-    def __getitem__(self, index: int) -> Example:
-        return _example(self.folder, self.statements[index])
-
-
-class _TabFactSource:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._problems: list[Problem] = []
-        # The upstream repository has the training file; slices may lack it.
-        self._pool_file = TRAIN_FILE if (folder / TRAIN_FILE).is_file() else VALIDATION_FILE
-        test = _statements(folder / TEST_FILE, TEST_FILE, self._problems)
-        self._by_id = {statement.id: statement for statement in test}
-        self._ids: list[str] = []
-        self._remaining = self._usable(test, TEST_FILE)
-        self._pool: _StatementPool | None = None
-
-    def _usable(self, statements: Sequence[_Statement], file: str) -> Iterator[_Statement]:
-        """Yield the statements whose table can be read; each table is tried once."""
-        readable: dict[str, bool] = {}
-        for statement in statements:
-            table_id = statement.table_id
-            if table_id not in readable:
-                try:
-                    _table(self.folder, table_id)
-                except DataError as error:
-                    readable[table_id] = False
-                    self._problems.append(Problem(file, statement.number, "table id", str(error)))
-                else:
-                    readable[table_id] = True
-            if readable[table_id]:
-                yield statement
-
-    @property
-    def facts(self) -> SourceFacts:
-        notes = (
-            ("demonstrations come from the validation file: no training file",)
-            if self._pool_file == VALIDATION_FILE
-            else ()
-        )
-        return SourceFacts(
-            {name: file_digest(self.folder / name) for name in (TEST_FILE, self._pool_file)}, notes
-        )
-
-    @property
-    def problems(self) -> Sequence[Problem]:
-        return self._problems
-
-    @property
-    def pool(self) -> _StatementPool:
-        if self._pool is None:
-            statements = _statements(self.folder / self._pool_file, self._pool_file, self._problems)
-            usable = list(self._usable(statements, self._pool_file))
-            self._pool = _StatementPool(self.folder, usable)
-        return self._pool
-
-    def example_ids(self, limit: int | None) -> Sequence[str]:
-        while limit is None or len(self._ids) < limit:
-            statement = next(self._remaining, None)
-            if statement is None:
-                break
-            self._ids.append(statement.id)
-        return self._ids[:limit]
-
-    def example(self, example_id: str) -> Example:
-        return _example(self.folder, self._by_id[example_id])
+def _usable(
+    folder: Path, file: str, statements: Iterable[_Statement], problems: list[Problem]
+) -> Iterator[_Statement]:
+    """Yield the statements whose table can be read; each table is tried once."""
+    readable: dict[str, bool] = {}
+    for statement in statements:
+        table_id = statement.table_id
+        if table_id not in readable:
+            try:
+                _table(folder, table_id)
+            except DataError as error:
+                readable[table_id] = False
+                problems.append(Problem(file, statement.number, "table id", str(error)))
+            else:
+                readable[table_id] = True
+        if readable[table_id]:
+            yield statement
 
 
 class TabFact:
@@ -205,7 +146,7 @@ class TabFact:
         folder: Path,
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - both modes read the same
-    ) -> _TabFactSource:
+    ) -> RowSource[_Statement]:
         """Open the upstream files at `folder`."""
         require_files(folder, [TEST_FILE], get=self.get)
         if not (folder / TRAIN_FILE).is_file():
@@ -213,7 +154,27 @@ class TabFact:
         if not (folder / TABLES).is_dir():
             command = fetch_command(self.get, folder)
             raise DataError(f"{folder} lacks the folder {TABLES}; get it with: {command}")
-        return _TabFactSource(folder)
+        # The upstream repository has the training file; slices may lack it.
+        pool_file = TRAIN_FILE if (folder / TRAIN_FILE).is_file() else VALIDATION_FILE
+        note = "demonstrations come from the validation file: no training file"
+        problems: list[Problem] = []
+
+        def usable(file: str) -> Iterator[_Statement]:
+            statements = _statements(folder / file, file, problems)
+            return _usable(folder, file, statements, problems)
+
+        return RowSource(
+            usable(TEST_FILE),
+            lambda: list(usable(pool_file)),
+            make=lambda statement: _example(folder, statement),
+            key=lambda statement: (statement.text,),
+            facts=lambda: SourceFacts(
+                digests(folder, (TEST_FILE, pool_file)),
+                (note,) if pool_file == VALIDATION_FILE else (),
+            ),
+            problems=problems,
+            place=str(folder / TEST_FILE),
+        )
 
     def chain(self, compat: Compat) -> tuple[str, ...]:
         """First line, lower case, cut at punctuation; only `fixed` strips what is left."""

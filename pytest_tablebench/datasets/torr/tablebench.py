@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 from pytest_tablebench.compat import Compat
 from pytest_tablebench.datasets._base import (
     Example,
-    Problem,
     PromptParts,
     Render,
     SourceFacts,
     render_field,
     text_key,
 )
-from pytest_tablebench.datasets._files import file_digest
+from pytest_tablebench.datasets._sources import RowSource, digests
 from pytest_tablebench.datasets.torr._common import CLOSING
-from pytest_tablebench.datasets.torr._tablebench_files import Row, Version, find_version
-from pytest_tablebench.errors import DataError
+from pytest_tablebench.datasets.torr._tablebench_files import Row, find_version
 from pytest_tablebench.seeds import seeded_random
 
 __all__ = ["TABLEBENCH", "TableBench", "split_lottery"]
@@ -94,59 +91,6 @@ def _example(row: Row) -> Example:
     )
 
 
-@dataclass(frozen=True)
-class _RowPool:
-    examples: tuple[Example, ...]
-
-    def __len__(self) -> int:
-        return len(self.examples)
-
-    def key(self, index: int) -> Hashable:
-        return text_key(self.examples[index])
-
-    def __getitem__(self, index: int) -> Example:
-        return self.examples[index]
-
-
-class _TableBenchSource:
-    def __init__(self, folder: Path, version: Version) -> None:
-        self._path = folder / version.file
-        self._version = version
-        splits = split_lottery(len(version.rows))
-        self._rows: dict[str, list[Row]] = {name: [] for name in _SPLITS}
-        for row, split in zip(version.rows, splits, strict=True):
-            if row is not None:
-                self._rows[split].append(row)
-        self._examples = {row.id: _example(row) for row in self._rows["test"]}
-        self._pool = _RowPool(tuple(_example(row) for row in self._rows["train"]))
-        self._digest: str | None = None
-
-    @property
-    def facts(self) -> SourceFacts:
-        if self._digest is None:
-            self._digest = file_digest(self._path)
-        return SourceFacts({self._version.file: self._digest}, tuple(self._version.notes))
-
-    @property
-    def problems(self) -> Sequence[Problem]:
-        return self._version.problems
-
-    @property
-    def pool(self) -> _RowPool:
-        return self._pool
-
-    def example_ids(self, limit: int | None) -> Sequence[str]:
-        return list(self._examples)[:limit]
-
-    def example(self, example_id: str) -> Example:
-        try:
-            return self._examples[example_id]
-        except KeyError:
-            raise DataError(
-                f"{self._path}: no question {example_id!r:.80} in the test part"
-            ) from None
-
-
 class TableBench:
     """One kind of TableBench's questions; short answers, five demonstrations.
 
@@ -175,9 +119,23 @@ class TableBench:
         folder: Path,
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - both modes read the same
-    ) -> _TableBenchSource:
+    ) -> RowSource[Row]:
         """Open the files in `folder`, whichever of upstream's versions they are."""
-        return _TableBenchSource(folder, find_version(folder, self.qtype, get=self.get))
+        version = find_version(folder, self.qtype, get=self.get)
+        splits = split_lottery(len(version.rows))
+        rows: dict[str, list[Row]] = {name: [] for name in _SPLITS}
+        for row, split in zip(version.rows, splits, strict=True):
+            if row is not None:
+                rows[split].append(row)
+        return RowSource(
+            rows["test"],
+            lambda: rows["train"],
+            make=_example,
+            key=lambda row: text_key(_example(row)),
+            facts=lambda: SourceFacts(digests(folder, (version.file,)), tuple(version.notes)),
+            problems=version.problems,
+            place=f"the test part of {folder / version.file}",
+        )
 
     def chain(self, compat: Compat) -> tuple[str, ...]:
         """First line; the reference takes all marks off, `fixed` only the answer's marker."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from pytest_tablebench.datasets._base import (
     SourceFacts,
     render_field,
 )
-from pytest_tablebench.datasets._files import file_digest, read_text, require_files
+from pytest_tablebench.datasets._files import read_text, require_files
+from pytest_tablebench.datasets._sources import RowSource, digests
 from pytest_tablebench.datasets._streams import json_items
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT
 from pytest_tablebench.errors import DataError
@@ -197,27 +198,6 @@ def _example(column: _Column, vocabulary: list[str]) -> Example:
     )
 
 
-@dataclass
-class _ColumnPool:
-    columns: list[_Column]
-    vocabulary: list[str]
-
-    def __post_init__(self) -> None:
-        self._vocabulary_text = str(self.vocabulary)
-
-    def __len__(self) -> int:
-        return len(self.columns)
-
-    def key(self, index: int) -> Hashable:
-        # As `text_key`, with one text for the vocabulary of all.
-        column = self.columns[index]
-        context = (column.page_title, column.section_title, column.caption)
-        return (*context, self._vocabulary_text, column.name)
-
-    def __getitem__(self, index: int) -> Example:
-        return _example(self.columns[index], self.vocabulary)
-
-
 def _read_vocabulary(folder: Path) -> list[str]:
     """Return the candidate types in file order, from lines of number, tab and type."""
     path = folder / VOCABULARY_FILE
@@ -233,63 +213,6 @@ def _read_vocabulary(folder: Path) -> list[str]:
     return types
 
 
-class _TurlSource:
-    def __init__(self, folder: Path, compat: Compat) -> None:
-        self.folder = folder
-        self._compat = compat
-        self._problems: list[Problem] = []
-        self._vocabulary = _read_vocabulary(folder)
-        self._pool_file = next(name for name in POOL_FILES if (folder / name).is_file())
-        self._by_id: dict[str, _Column] = {}
-        self._remaining = self._split(TEST_FILE).columns()
-        self._pool: _ColumnPool | None = None
-        self._digests: Mapping[str, str] | None = None
-
-    def _split(self, file: str) -> _Split:
-        return _Split(self.folder, file, self._compat, self._problems)
-
-    def _read_on(self) -> bool:
-        """Read one more column of the test file; False at its end."""
-        column = next(self._remaining, None)
-        if column is not None:
-            self._by_id[column.id] = column
-        return column is not None
-
-    @property
-    def facts(self) -> SourceFacts:
-        if self._digests is None:
-            names = dict.fromkeys((TEST_FILE, self._pool_file, VOCABULARY_FILE))
-            self._digests = {name: file_digest(self.folder / name) for name in names}
-        note = POOL_NOTES.get(self._pool_file)
-        return SourceFacts(self._digests, (note,) if note else ())
-
-    @property
-    def problems(self) -> Sequence[Problem]:
-        return self._problems
-
-    @property
-    def pool(self) -> _ColumnPool:
-        if self._pool is None:
-            if self._pool_file == TEST_FILE:
-                self.example_ids(None)
-                columns = list(self._by_id.values())
-            else:
-                columns = list(self._split(self._pool_file).columns())
-            self._pool = _ColumnPool(columns, self._vocabulary)
-        return self._pool
-
-    def example_ids(self, limit: int | None) -> Sequence[str]:
-        while (limit is None or len(self._by_id) < limit) and self._read_on():
-            pass
-        return list(self._by_id)[:limit]
-
-    def example(self, example_id: str) -> Example:
-        while example_id not in self._by_id:
-            if not self._read_on():
-                raise DataError(f"{self.folder / TEST_FILE}: no column {example_id!r:.80}")
-        return _example(self._by_id[example_id], self._vocabulary)
-
-
 class TurlCTA:
     """Column type annotation: which of 255 types a column has; five demonstrations."""
 
@@ -301,10 +224,37 @@ class TurlCTA:
     threshold = 1.0
     get = "tablebench pull turl_cta"
 
-    def open(self, folder: Path, *, compat: Compat = "fixed") -> _TurlSource:
+    def open(self, folder: Path, *, compat: Compat = "fixed") -> RowSource[_Column]:
         """Open the files in `folder`; `reference` loses every table's last row."""
         require_files(folder, [TEST_FILE, VOCABULARY_FILE], get=self.get)
-        return _TurlSource(folder, compat)
+        vocabulary = _read_vocabulary(folder)
+        vocabulary_text = str(vocabulary)
+        pool_file = next(name for name in POOL_FILES if (folder / name).is_file())
+        note = POOL_NOTES.get(pool_file)
+        problems: list[Problem] = []
+
+        def key(column: _Column) -> Hashable:
+            # As `text_key`, with one text for the vocabulary of all.
+            context = (column.page_title, column.section_title, column.caption)
+            return (*context, vocabulary_text, column.name)
+
+        def pool() -> Sequence[_Column]:
+            if pool_file == TEST_FILE:
+                return source.rows()
+            return list(_Split(folder, pool_file, compat, problems).columns())
+
+        source = RowSource(
+            _Split(folder, TEST_FILE, compat, problems).columns(),
+            pool,
+            make=lambda column: _example(column, vocabulary),
+            key=key,
+            facts=lambda: SourceFacts(
+                digests(folder, (TEST_FILE, pool_file, VOCABULARY_FILE)), (note,) if note else ()
+            ),
+            problems=problems,
+            place=str(folder / TEST_FILE),
+        )
+        return source
 
     def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - the same in both modes
         """First line, lower case, split at commas."""

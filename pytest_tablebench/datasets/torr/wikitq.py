@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,10 +18,10 @@ from pytest_tablebench.datasets._base import (
 )
 from pytest_tablebench.datasets._files import (
     delimited_rows,
-    file_digest,
     read_text,
     require_files,
 )
+from pytest_tablebench.datasets._sources import RowSource, digests
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, read_table
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.table import Table
@@ -112,62 +112,6 @@ class _Split:
         )
 
 
-@dataclass
-class _TrainPool:
-    split: _Split
-    rows: list[_Row]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def key(self, index: int) -> Hashable:
-        return (self.rows[index].question,)
-
-    def __getitem__(self, index: int) -> Example:
-        return self.split.example(self.rows[index])
-
-
-class _WikiTQSource:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._problems: list[Problem] = []
-        self._test = _Split(folder, TEST_FILE, self._problems)
-        self._test.read()
-        self._by_id: dict[str, _Row] = {row.id: row for row in self._test.rows}
-        self._ids: list[str] = []
-        self._remaining = self._test.usable()
-        self._pool: _TrainPool | None = None
-
-    @property
-    def facts(self) -> SourceFacts:
-        return SourceFacts(
-            {name: file_digest(self.folder / name) for name in (TEST_FILE, TRAIN_FILE)}
-        )
-
-    @property
-    def problems(self) -> Sequence[Problem]:
-        return self._problems
-
-    @property
-    def pool(self) -> _TrainPool:
-        if self._pool is None:
-            train = _Split(self.folder, TRAIN_FILE, self._problems)
-            train.read()
-            self._pool = _TrainPool(train, list(train.usable()))
-        return self._pool
-
-    def example_ids(self, limit: int | None) -> Sequence[str]:
-        while limit is None or len(self._ids) < limit:
-            row = next(self._remaining, None)
-            if row is None:
-                break
-            self._ids.append(row.id)
-        return self._ids[:limit]
-
-    def example(self, example_id: str) -> Example:
-        return self._test.example(self._by_id[example_id])
-
-
 class WikiTQ:
     """WikiTableQuestions: short answers, one demonstration, tables of at most 200 cells."""
 
@@ -184,10 +128,27 @@ class WikiTQ:
         folder: Path,
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - both modes read the same
-    ) -> _WikiTQSource:
+    ) -> RowSource[_Row]:
         """Open the upstream files at `folder`."""
         require_files(folder, [TEST_FILE, TRAIN_FILE], get=self.get)
-        return _WikiTQSource(folder)
+        problems: list[Problem] = []
+        test = _Split(folder, TEST_FILE, problems)
+        test.read()
+
+        def pool() -> list[_Row]:
+            train = _Split(folder, TRAIN_FILE, problems)
+            train.read()
+            return list(train.usable())
+
+        return RowSource(
+            test.usable(),
+            pool,
+            make=test.example,  # the tables of both files are in one folder
+            key=lambda row: (row.question,),
+            facts=lambda: SourceFacts(digests(folder, (TEST_FILE, TRAIN_FILE))),
+            problems=problems,
+            place=str(folder / TEST_FILE),
+        )
 
     def chain(self, compat: Compat) -> tuple[str, ...]:
         """First line, split into items; the reference turns the list into its text after that."""

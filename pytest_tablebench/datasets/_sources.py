@@ -1,0 +1,133 @@
+"""Rows as a dataset's source: read as far as asked for, made into examples one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from pytest_tablebench.datasets._base import Example, Problem, SourceFacts
+from pytest_tablebench.datasets._files import file_digest
+from pytest_tablebench.errors import DataError
+
+__all__ = ["RowPool", "RowSource", "digests"]
+
+
+class Identified(Protocol):
+    """A row, as far as a source looks at it."""
+
+    @property
+    def id(self) -> str:
+        """The id of the example it becomes, unique in its part."""
+        ...
+
+
+R = TypeVar("R", bound=Identified)
+
+
+@dataclass(frozen=True)
+class RowPool(Generic[R]):
+    """Candidates for demonstrations; an example is made when it is shown."""
+
+    rows: Sequence[R]
+    make: Callable[[R], Example]
+    key_of: Callable[[R], Hashable]
+
+    def __len__(self) -> int:
+        """Number of candidates."""
+        return len(self.rows)
+
+    def key(self, index: int) -> Hashable:
+        """Return `text_key` of a candidate."""
+        return self.key_of(self.rows[index])
+
+    def __getitem__(self, index: int) -> Example:
+        """Make one candidate's example."""
+        return self.make(self.rows[index])
+
+
+class RowSource(Generic[R]):
+    """A dataset's opened rows.
+
+    Arguments:
+        test: yields the usable rows to be asked, in order; read no further than is asked for.
+        pool: returns the usable rows of demonstrations; called once, when they are needed.
+        make: makes the example of a row.
+        key: `text_key` of a row's example, without its tables.
+        facts: of the files; called once.
+        problems: what `test` and `pool` append unusable rows to.
+        place: where the questions stand, for messages.
+    """
+
+    def __init__(
+        self,
+        test: Iterable[R],
+        pool: Callable[[], Sequence[R]],
+        *,
+        make: Callable[[R], Example],
+        key: Callable[[R], Hashable],
+        facts: Callable[[], SourceFacts],
+        problems: Sequence[Problem] = (),
+        place: str,
+    ) -> None:
+        self._test = iter(test)
+        self._read: dict[str, R] = {}
+        self._load_pool = pool
+        self._make = make
+        self._key = key
+        self._load_facts = facts
+        self._problems = problems
+        self._place = place
+        self._pool: RowPool[R] | None = None
+        self._facts: SourceFacts | None = None
+
+    def _read_on(self) -> bool:
+        """Read one more row; False where there is none."""
+        row = next(self._test, None)
+        if row is not None:
+            self._read[row.id] = row
+        return row is not None
+
+    @property
+    def facts(self) -> SourceFacts:
+        """Return file digests and notes."""
+        if self._facts is None:
+            self._facts = self._load_facts()
+        return self._facts
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """Return the rows found unusable so far."""
+        return self._problems
+
+    @property
+    def pool(self) -> RowPool[R]:
+        """Return the demonstrations."""
+        if self._pool is None:
+            self._pool = RowPool(self._load_pool(), self._make, self._key)
+        return self._pool
+
+    def rows(self) -> Sequence[R]:
+        """Return all usable rows of the questions."""
+        while self._read_on():
+            pass
+        return list(self._read.values())
+
+    def example_ids(self, limit: int | None) -> Sequence[str]:
+        """Return the first `limit` usable examples' ids in file order (None: all of them)."""
+        while (limit is None or len(self._read) < limit) and self._read_on():
+            pass
+        return list(self._read)[:limit]
+
+    def example(self, example_id: str) -> Example:
+        """Make one example. Raises `DataError` for an id that no usable row has."""
+        while example_id not in self._read:
+            if not self._read_on():
+                raise DataError(f"{self._place}: no usable question has the id {example_id!r:.80}")
+        return self._make(self._read[example_id])
+
+
+def digests(folder: Path, files: Iterable[str]) -> Mapping[str, str]:
+    """Return the digest of each file, by its name; a file named twice stands there once."""
+    return {name: file_digest(folder / name) for name in dict.fromkeys(files)}
