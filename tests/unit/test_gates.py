@@ -8,6 +8,13 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results import Cell
+from pytest_tablebench.results._intervals import (
+    Moments,
+    failure_tail,
+    level_bounds,
+    moments,
+    paired_bounds,
+)
 from pytest_tablebench.results.gates import (
     exit_code,
     judge_gates,
@@ -16,13 +23,6 @@ from pytest_tablebench.results.gates import (
     sign_flip,
     sign_test,
     verdict_line,
-)
-from pytest_tablebench.results.gates._intervals import (
-    Moments,
-    failure_tail,
-    level_bounds,
-    moments,
-    paired_bounds,
 )
 
 

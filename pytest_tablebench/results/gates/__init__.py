@@ -1,10 +1,10 @@
 """Gates: what may be claimed of a run, with which certainty (spec: statistics.md)."""
 
+from pytest_tablebench.results._intervals import clopper_pearson
 from pytest_tablebench.results.gates._anytime import AnytimeRule
 from pytest_tablebench.results.gates._bootstrap import BootstrapIntervals, bootstrap_intervals
 from pytest_tablebench.results.gates._flips import Flips, SignTest, flips
 from pytest_tablebench.results.gates._grammar import MEASURES, Gate, check_gates, parse_gate
-from pytest_tablebench.results.gates._intervals import clopper_pearson
 from pytest_tablebench.results.gates._judge import judge_gates
 from pytest_tablebench.results.gates._paired import (
     PairedInterval,

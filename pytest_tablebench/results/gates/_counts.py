@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.results.gates._grammar import Gate
-from pytest_tablebench.results.gates._intervals import (
+from pytest_tablebench.results._intervals import (
     EQUAL,
     Moments,
     clopper_pearson,
     level_bounds,
 )
+from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._result import GateResult, decide
 from pytest_tablebench.results.gates._sample import Scopes, about
 from pytest_tablebench.results.gates._sides import Side

@@ -9,15 +9,15 @@ from typing import Any, Literal
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.names import unknown_name
-from pytest_tablebench.results.gates._counts import judge_cost, judge_no_answer
-from pytest_tablebench.results.gates._grammar import Gate, parse_gate
-from pytest_tablebench.results.gates._intervals import (
+from pytest_tablebench.results._intervals import (
     Moments,
     failure_tail,
     level_bounds,
     moments,
     paired_bounds,
 )
+from pytest_tablebench.results.gates._counts import judge_cost, judge_no_answer
+from pytest_tablebench.results.gates._grammar import Gate, parse_gate
 from pytest_tablebench.results.gates._result import GateResult, State, decide, holm
 from pytest_tablebench.results.gates._sample import Clusters, Sample, Scopes, collect
 from pytest_tablebench.results.gates._sides import Key, Sides, read_side

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from pytest_tablebench.results.gates._intervals import moments, paired_bounds
+from pytest_tablebench.results._intervals import moments, paired_bounds
 
 __all__ = ["PairedInterval", "mcnemar", "paired_difference", "sign_flip", "sign_test"]
 

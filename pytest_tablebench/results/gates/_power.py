@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pytest_tablebench.results._intervals import moments
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
-from pytest_tablebench.results.gates._intervals import moments
 from pytest_tablebench.results.gates._sample import Scopes, about, collect
 from pytest_tablebench.results.gates._sides import read_side
 
