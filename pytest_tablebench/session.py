@@ -10,8 +10,10 @@ What a case yields travels as a `Payload` of built-in types, so that it fits on 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import json
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -19,6 +21,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_tablebench._interrupts import uninterrupted
 from pytest_tablebench.cases import Case, case_ids
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.keeper import Payload, RunKeeper
@@ -152,12 +155,15 @@ class Session:
         if self._prepared or self.engine is None or self.keeper is None:
             return
         self._prepared = True
-        import scipy.special  # noqa: F401 - for the intervals
+        # What goes wrong is said when it is needed; warnings of others may be errors here.
+        with uninterrupted(), warnings.catch_warnings(), contextlib.suppress(Exception):
+            warnings.simplefilter("ignore")
+            import scipy.special  # noqa: F401 - for the intervals
 
-        if self.settings.page:
-            from pytest_tablebench.reports.html import prepare_page
+            if self.settings.page:
+                from pytest_tablebench.reports.html import prepare_page
 
-            prepare_page()
+                prepare_page()
 
     def join(self, address: Address, workers: int) -> None:
         """Have the runner of an xdist worker ask the engine of the run."""

@@ -19,11 +19,11 @@ from pytest_tablebench.models.engine._dispatch import (
     SPARE_RETRIES,
     STOP_AFTER,
     Dispatcher,
-    Job,
     Lane,
     Limits,
 )
 from pytest_tablebench.models.engine._pace import OUTAGE_S
+from pytest_tablebench.models.engine._queue import Job, JobQueue
 
 REPLY = {"text": "ok", "prompt_tokens": 7, "completion_tokens": 3, "cost_usd": 0.25}
 SERVER = ("server_error", {"retryable": True})
@@ -189,6 +189,33 @@ def test_first_come_first_served(connections: int, jobs: int) -> None:
         order.append(desk.under_way[0].key)
         desk.succeed()
     assert order == keys(jobs)
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 3))
+def test_askers_take_turns(askers: list[int], urgent: int) -> None:
+    """Whoever asks for much does not keep the others waiting."""
+    queue, left = JobQueue(), Counter(askers)
+    for number, asker in enumerate(askers):
+        queue.push(Job(str(number), 0, b"", asker=asker))
+    for number in range(urgent):
+        queue.push(Job(f"again {number}", 0, b"", asker=9, urgent=True))
+    assert [queue.pop().key for _ in range(urgent)] == [
+        f"again {number}" for number in reversed(range(urgent))
+    ]
+    last: dict[int, int] = {}
+    taken: Counter[int] = Counter()
+    for _ in askers:
+        job = queue.pop()
+        asker = askers[int(job.key)]
+        assert int(job.key) > last.get(asker, -1)  # each in its own order
+        last[asker] = int(job.key)
+        taken[asker] += 1
+        # Nobody who still waits is more than one turn behind.
+        waiting = [taken[other] for other in left if taken[other] < left[other]]
+        assert all(taken[asker] - others <= 1 for others in waiting)
+    assert not queue
+    with pytest.raises(IndexError):
+        queue.pop()
 
 
 # Retries.

@@ -6,7 +6,6 @@ a clock and a timer that are handed in.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,9 +13,10 @@ from typing import Any
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models._retry import RetryPolicy
 from pytest_tablebench.models.engine._pace import Pace
+from pytest_tablebench.models.engine._queue import Job, JobQueue
 from pytest_tablebench.models.engine._wire import error_fields
 
-__all__ = ["Dispatcher", "Job", "Lane", "Limits"]
+__all__ = ["Dispatcher", "Lane", "Limits"]
 
 STOP_AFTER = 3
 """Failures in a row that no other case can survive either, until the run stops."""
@@ -46,18 +46,6 @@ class Limits:
     connections: int
     retries: int
     max_cost: float | None = None
-
-
-@dataclass(eq=False)
-class Job:
-    """One request that is to be answered once, whoever asks for it."""
-
-    key: str
-    lane: int
-    body: bytes
-    urgent: bool = False
-    attempt: int = 0
-    started: float = 0.0
 
 
 @dataclass
@@ -107,7 +95,7 @@ class Dispatcher:
         self.totals = [_Totals() for _ in self.lanes]
         self.paces = {lane.provider: Pace(self.limits.connections) for lane in self.lanes}
         self.policy = RetryPolicy(self.limits.retries)
-        self._queues: list[deque[Job]] = [deque() for _ in self.lanes]
+        self._queues = [JobQueue() for _ in self.lanes]
         self._turn = 0
         self._whole_run_failures = 0
         self._other_failures = 0
@@ -130,14 +118,8 @@ class Dispatcher:
         if self.stopped is not None:
             self.deliver(job, {"error": error_fields(self.stopped)})
             return
-        self._enqueue(job)
+        self._queues[job.lane].push(job)
         self.pump()
-
-    def _enqueue(self, job: Job) -> None:
-        if job.urgent:
-            self._queues[job.lane].appendleft(job)
-        else:
-            self._queues[job.lane].append(job)
 
     def pump(self) -> None:
         """Start as many jobs as may start now."""
@@ -153,7 +135,7 @@ class Dispatcher:
                     self._wake(pace.cool_until - now)
                 continue
             blocked = 0
-            job = queue.popleft()
+            job = queue.pop()
             job.attempt += 1
             job.started = now
             self.totals[lane].attempts += 1
@@ -240,7 +222,7 @@ class Dispatcher:
             return  # told of the stop already
         self._resting.remove(job)
         job.urgent = True
-        self._enqueue(job)
+        self._queues[job.lane].push(job)
         self.pump()
 
     def _give_up(self, job: Job, error: ModelError) -> None:
@@ -266,6 +248,8 @@ class Dispatcher:
         self.stopped = ModelError(why, reason=reason)
         outcome = {"error": error_fields(self.stopped)}
         resting, self._resting = self._resting, set()
-        for queue in (*self._queues, deque(resting)):
+        for queue in self._queues:
             while queue:
-                self.deliver(queue.popleft(), dict(outcome))
+                self.deliver(queue.pop(), dict(outcome))
+        for job in resting:
+            self.deliver(job, dict(outcome))

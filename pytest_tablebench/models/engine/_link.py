@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from pytest_tablebench.models.engine._dispatch import Job
+from pytest_tablebench.models.engine._queue import Job
 from pytest_tablebench.models.engine._wire import Lines, header, pack
 
 __all__ = ["Link"]

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ModelError, TableBenchError
-from pytest_tablebench.models.engine._dispatch import Dispatcher, Job, Lane, Limits
+from pytest_tablebench.models.engine._dispatch import Dispatcher, Lane, Limits
 from pytest_tablebench.models.engine._link import Link
 from pytest_tablebench.models.engine._processes import CallerProcesses
+from pytest_tablebench.models.engine._queue import Job
 from pytest_tablebench.models.engine._wire import (
     error_fields,
     read_error,
@@ -267,7 +268,8 @@ class Broker:
             return
         self._open[key] = {link}
         self.start_callers()
-        self.dispatcher.submit(Job(key, head["lane"], body, urgent=head.get("step", 0) > 0))
+        urgent = head.get("step", 0) > 0
+        self.dispatcher.submit(Job(key, head["lane"], body, asker=link, urgent=urgent))
 
     def _find(self, key: str) -> dict[str, Any] | None:
         """Return the reply to a request answered earlier in this run, which is no store hit."""
