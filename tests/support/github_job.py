@@ -17,9 +17,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 import yaml
 
-__all__ = ["ACTION", "FORK", "REPOSITORY", "TOKEN", "GitHub", "Job", "run_action"]
+__all__ = [
+    "ACTION",
+    "FORK",
+    "REPOSITORY",
+    "ROOT",
+    "TOKEN",
+    "GitHub",
+    "Job",
+    "needs_action",
+    "run_action",
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = ROOT / ".github" / "actions" / "model-gate" / "action.yml"
@@ -27,6 +38,8 @@ REPOSITORY = "team/product"
 TOKEN = "ghs-marked-31c7e0"
 OWN, FORK = 1, 2
 """Numbers of the repository and of a fork of it."""
+
+needs_action = pytest.mark.skipif(not ACTION.exists(), reason="no checkout: .github is not there")
 
 
 @dataclass

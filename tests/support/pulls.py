@@ -1,0 +1,88 @@
+"""Small upstream datasets, and a place that pulls them from a scripted server."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.datasets.pull import UPSTREAM, pull
+from pytest_tablebench.errors import DataError
+from tests.support.upstream_server import Fault, UpstreamServer, tarball
+
+__all__ = ["DIGIT", "FINQA", "GATED", "LOCK", "QTSUMM", "TEST", "WIKITQ", "Place", "sha256"]
+
+LOCK = ".tablebench-pull.json"
+DIGIT = {"train": b"1", "dev": b"2", "test": b"3"}
+FINQA = {f"dataset/{split}.json": b"[" + DIGIT[split] * 5000 + b"]" for split in DIGIT}
+QTSUMM = {f"qtsumm_{split}.json": b"[" + DIGIT[split] * 5000 + b"]" for split in DIGIT}
+WIKITQ = {
+    "data/pristine-unseen-tables.tsv": b"test\n",
+    "data/random-split-1-train.tsv": b"train\n",
+    "data/random-split-1-dev.tsv": b"dev\n",
+    "csv/200-csv/1.tsv": b"one\n",
+    "csv/201-csv/2.tsv": b"two\n",
+}
+TEST = "dataset/test.json"
+GATED = Fault(status=401, headers={"X-Error-Code": "GatedRepo"})
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass
+class Place:
+    """A server, a data folder, and what was said and waited."""
+
+    server: UpstreamServer
+    data: Path
+    said: list[str] = field(default_factory=list)
+    asked_when_said: list[int] = field(default_factory=list)
+    waits: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.finqa(FINQA)
+        self.server.hub("yale-nlp/QTSumm", QTSUMM)
+        self.wikitq(WIKITQ)
+
+    def finqa(self, files: Mapping[str, bytes]) -> None:
+        self.server.github("czyssrs/FinQA", UPSTREAM["finqa"].revision, files)
+
+    def wikitq(self, files: Mapping[str, bytes], **tar: Any) -> None:
+        content = tarball({**files, "README.md": b"not wanted", "csv/1/1.csv": b"nor this"}, **tar)
+        self.server.archive("ppasupat/WikiTableQuestions", "master", content)
+
+    def say(self, line: str) -> None:
+        self.said.append(line)
+        self.asked_when_said.append(len(self.server.asked))
+
+    def pull(self, *names: str, **options: Any) -> None:
+        defaults = {"say": self.say, "sleep": self.waits.append, "bar": False}
+        addresses = {"github": self.server.url, "hub": self.server.url}
+        pull(names, self.data, **defaults, **addresses, **options)
+
+    def refused(self, *names: str, **options: Any) -> str:
+        """The one line that a pull fails with."""
+        with pytest.raises(DataError) as caught:
+            self.pull(*names, **options)
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    def lock(self, name: str) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((self.data / name / LOCK).read_bytes())
+        return content
+
+    def files(self, name: str) -> dict[str, bytes]:
+        """The dataset's files; ours aside."""
+        folder = self.data / name
+        return {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and not path.name.startswith((".tablebench", "LICENCE"))
+        }

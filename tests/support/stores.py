@@ -1,0 +1,34 @@
+"""Requests, and what an answer store holds of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_tablebench.models import Message, Reply, Request
+from pytest_tablebench.models.store import Store
+
+__all__ = ["ask", "filled", "segments", "text_of"]
+
+
+def ask(text: str = "How many?", **changes: object) -> Request:
+    request = Request("m", (Message("user", text),), {"temperature": 0}, case_id="wikitq/nu-1")
+    return replace(request, **changes)
+
+
+def filled(path: Path, *texts: str) -> list[Request]:
+    """Put one reply `to <text>` for each text, all into one segment."""
+    requests = [ask(text) for text in texts]
+    with Store.open(path) as store:
+        for request in requests:
+            store.put(request, Reply(f"to {request.text}", "stop"))
+    return requests
+
+
+def segments(path: Path) -> list[Path]:
+    return sorted((path / "segments").iterdir())
+
+
+def text_of(store: Store, request: Request) -> str | None:
+    reply = store.get(request.key())
+    return None if reply is None else reply.text

@@ -1,0 +1,352 @@
+"""The gate for other repositories: its scripts do what docs/ci.md says."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.github_job import (
+    ACTION,
+    FORK,
+    ROOT,
+    TOKEN,
+    GitHub,
+    Job,
+    needs_action,
+    run_action,
+)
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import KEY, SUITE, Script
+
+pytestmark = needs_action
+
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+LEXICAL = {
+    "model": "tablebench/lexical",
+    "datasets": "starter",
+    "tests": "test_tables.py",
+    "arguments": (
+        "--bench-limit=20\n--bench-serializer=csv\n--bench-perturbation=none,transpose\n"
+        "--bench-no-page\n-pno:cacheprovider"
+    ),
+}
+
+
+# The scripts, as a job of another repository runs them
+
+
+@pytest.fixture
+def github(tmp_path: Path) -> Iterator[GitHub]:
+    folder = tmp_path / "artifacts"
+    folder.mkdir()
+    with GitHub(folder).serve() as world:
+        yield world
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """The checkout of another repository."""
+    folder = tmp_path / "product"
+    folder.mkdir()
+    folder.joinpath("pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    folder.joinpath("test_tables.py").write_text(SUITE, encoding="utf-8")
+    return folder
+
+
+def messages(job: Job, level: str) -> list[str]:
+    return re.findall(rf"^::{level} title=tablebench::(.*)$", job.log, re.MULTILINE)
+
+
+@needs_bash
+def test_a_gate_that_holds_then_a_baseline_then_one_that_fails(
+    github: GitHub, workspace: Path, tmp_path: Path
+) -> None:
+    # The built-in model matches words: right in some 35 to 55 % of these cases.
+    first = run_action(
+        github,
+        tmp_path / "first",
+        workspace,
+        **LEXICAL,
+        gates="starter.performance >= 0.05\n# a comment\nall.no_answer <= 0",
+    )
+    assert first.exit_code == 0, first.log
+    assert first.outputs["verdict"] == "holds"
+    assert first.outputs["pytest-exit-code"] == "0"
+    assert messages(first, "notice")[-1] == "every gate holds (2)"
+    assert "starter.performance" in re.sub(r"&#(\d+);", lambda m: chr(int(m[1])), first.summary)
+    assert set(first.uploads) == {"tablebench-run"}, "a built-in model's answers cost nothing"
+    assert (first.uploads["tablebench-run"] / "records.jsonl").exists()
+    github.add("tablebench-run", first.uploads["tablebench-run"])
+    second = run_action(
+        github,
+        tmp_path / "second",
+        workspace,
+        **LEXICAL,
+        gates="starter.performance >= baseline - 0.05",
+        baseline_artifact="tablebench-run",
+    )
+    assert second.exit_code == 0, second.log
+    assert second.outputs["verdict"] == "holds"
+
+    third = run_action(
+        github, tmp_path / "third", workspace, **LEXICAL, gates="starter.performance >= 0.95"
+    )
+    assert third.exit_code == 10, third.log
+    assert third.outputs["verdict"] == "fails"
+    assert len(messages(third, "error")) == 1
+    assert set(third.uploads) == {"tablebench-run"}
+
+
+@needs_bash
+@pytest.mark.parametrize("undecided", ["fail", "pass"])
+def test_an_undecided_gate_is_the_callers_choice(
+    github: GitHub, workspace: Path, tmp_path: Path, undecided: str
+) -> None:
+    # The bound is the share of right answers itself: an interval around it decides nothing.
+    gates = "starter.performance >= 0.35"
+    job = run_action(
+        github, tmp_path / "job", workspace, **LEXICAL, gates=gates, undecided=undecided
+    )
+    assert job.exit_code == (11 if undecided == "fail" else 0), job.log
+    assert job.outputs["verdict"] == "undecided"
+    assert job.outputs["pytest-exit-code"] == "11"
+    assert len(messages(job, "error" if undecided == "fail" else "warning")) == 1
+
+
+@needs_bash
+def test_a_fork_replays_without_the_key(github: GitHub, workspace: Path, tmp_path: Path) -> None:
+    inputs = LEXICAL | {
+        "model": "openai/test-model",
+        "gates": "starter.performance >= 0.5\nall.no_answer <= 0",
+        "api_key_name": "OPENAI_API_KEY",
+        "arguments": (
+            "--bench-limit=20\n--bench-serializer=csv\n--bench-perturbation=none\n"
+            "--bench-shots=0\n--bench-no-page\n-pno:cacheprovider"
+        ),
+    }
+    with OpenAIServer(Script(20)) as server:
+        inputs["api_base"] = server.url
+        own = run_action(github, tmp_path / "own", workspace, **inputs, api_key=KEY)
+        assert own.exit_code == 0, own.log
+        paid = len(server.requests)
+        assert paid == 20
+        github.add("tablebench-answers", own.uploads["tablebench-answers"])
+        fork = run_action(github, tmp_path / "fork", workspace, **inputs, api_key="")
+        wider = inputs | {"arguments": inputs["arguments"].replace("limit=20", "limit=21")}
+        wider |= {"api_key": KEY, "replay": "always"}
+        more = run_action(github, tmp_path / "more", workspace, **wider)
+        assert len(server.requests) == paid, "a replay asks nobody"
+        assert more.exit_code == 10, "what is not stored has no answer, and that gate fails"
+        again = run_action(github, tmp_path / "again", workspace, **inputs, api_key=KEY)
+        assert len(server.requests) == paid, "what is stored is not paid for again"
+    assert fork.exit_code == 0, fork.log
+    assert fork.outputs["verdict"] == "holds"
+    assert any("no call is made" in text for text in messages(fork, "notice"))
+    assert again.exit_code == 0, again.log
+    first, second = (
+        sorted(path.read_bytes() for path in job.uploads["tablebench-answers"].iterdir())
+        for job in (own, again)
+    )
+    assert set(first) <= set(second), "the artifact of the next run holds the old answers too"
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert KEY.encode() not in content, path
+            assert TOKEN.encode() not in content, path
+    assert KEY not in own.log
+
+
+@needs_bash
+def test_no_verdict_is_an_error_of_its_own(github: GitHub, workspace: Path, tmp_path: Path) -> None:
+    # No gate anywhere: wrong answers alone would be pytest's 1.
+    ungated = run_action(github, tmp_path / "ungated", workspace, **LEXICAL)
+    assert ungated.exit_code == 1
+    assert "no gate was judged" in messages(ungated, "error")[0]
+    wrong = run_action(
+        github, tmp_path / "wrong", workspace, **LEXICAL, gates="starter.beauty >= 0.5"
+    )
+    assert wrong.exit_code == 1
+    assert wrong.outputs["verdict"] == "error"
+    assert "pytest ended with 4" in messages(wrong, "error")[0]
+
+
+@needs_bash
+def test_what_the_run_prints_is_no_command_and_it_cannot_change_later_steps(
+    github: GitHub, workspace: Path, tmp_path: Path
+) -> None:
+    workspace.joinpath("conftest.py").write_text(
+        "import os, sys\n"
+        "seen = sorted(n for n in os.environ if n.startswith(('GITHUB_', 'GATE_', 'ACTIONS_')))\n"
+        "sys.__stdout__.write('::add-mask::a\\nseen ' + ' '.join(seen) + '\\n')\n"
+        "sys.__stdout__.flush()\n",
+        encoding="utf-8",
+    )
+    job = run_action(
+        github,
+        tmp_path / "job",
+        workspace,
+        environment={"ACTIONS_RUNTIME_TOKEN": "x"},
+        **LEXICAL | {"arguments": LEXICAL["arguments"] + "\n-s"},
+        gates="starter.performance >= 0.05",
+    )
+    assert job.exit_code == 0, job.log
+    token = re.search(r"^::stop-commands::([0-9a-f]{32})$", job.log, re.MULTILINE)
+    assert token
+    shut = job.log[token.end() : job.log.index(f"\n::{token[1]}::")]
+    assert "::add-mask::a" in shut
+    assert "::add-mask::a" not in job.log.replace(shut, "")
+    seen = re.search(r"^seen (.*)$", shut, re.MULTILINE)
+    assert seen
+    names = set(seen[1].split())
+    assert "GITHUB_STEP_SUMMARY" in names
+    assert not names & {"GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "ACTIONS_RUNTIME_TOKEN"}
+    assert not [name for name in names if name.startswith("GATE_")]
+
+
+HOSTILE = "x\"'; touch pwned; $(touch pwned) `touch pwned` && touch pwned"
+
+
+@needs_bash
+def test_inputs_are_never_shell(github: GitHub, workspace: Path, tmp_path: Path) -> None:
+    inputs = {"datasets", "api_base", "budget", "connections", "baseline", "branch", "tests"}
+    for name in sorted(inputs):
+        given = LEXICAL | {"gates": "starter.performance >= 0.05", name: HOSTILE}
+        job = run_action(github, tmp_path / name, workspace, **given)
+        assert job.exit_code == (0 if name == "branch" else 1), (name, job.log)
+    assert not list(tmp_path.rglob("pwned"))
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"name": "../elsewhere"}, "name:"),
+        ({"name": ""}, "name:"),
+        ({"model": " "}, "model:"),
+        ({"gates": "# none", "tests": ""}, "gates:"),
+        ({"undecided": "maybe"}, "undecided: fail or pass"),
+        ({"replay": "perhaps"}, "replay: auto or always or never"),
+        ({"api_key_name": "LD_PRELOAD"}, "api-key-name:"),
+        ({"api_key_name": "GITHUB_TOKEN"}, "api-key-name:"),
+        ({"datasets": "starter\n--co"}, "datasets: one line"),
+        ({"baseline": "a", "baseline_artifact": "b"}, "baseline and baseline-artifact:"),
+        ({"baseline_artifact": "b", "baseline_repository": "a/b/../c"}, "baseline-repository:"),
+        ({"baseline_artifact": "nowhere"}, "baseline-artifact:"),
+    ],
+)
+def test_a_wrong_input_is_named_before_anything_is_installed(
+    github: GitHub, workspace: Path, tmp_path: Path, inputs: dict[str, str], said: str
+) -> None:
+    given = LEXICAL | {"gates": "starter.performance >= 0.05"} | inputs
+    job = run_action(github, tmp_path / "job", workspace, **given)
+    assert job.exit_code == 1
+    assert messages(job, "error")[0].startswith(said)
+    assert not job.uploads
+    assert job.outputs["verdict"] == "error"
+
+
+# Which artifacts are trusted
+
+
+def chosen(github: GitHub, workspace: Path, folder: Path, **inputs: str) -> Job:
+    """Run the first step only."""
+    given = LEXICAL | {"gates": "starter.performance >= 0.05"} | inputs
+    return run_action(github, folder, workspace, steps=1, **given)
+
+
+def outputs(job: Job) -> dict[str, str]:
+    text = (job.temp.parent / "outputs-1").read_text(encoding="utf-8")
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+@needs_bash
+def test_only_artifacts_of_the_trusted_branch_are_taken(
+    github: GitHub, workspace: Path, tmp_path: Path
+) -> None:
+    content = tmp_path / "content"
+    content.mkdir()
+    github.add("tablebench-answers", content)
+    wanted = github.add("tablebench-answers", content)
+    github.add("tablebench-answers", content, branch="feature")
+    github.add("tablebench-answers", content, head=FORK)
+    github.add("tablebench-answers", content, expired=True)
+    github.add("tablebench-answers-2", content)
+    for _ in range(150):  # a busy pull request fills the first page and more
+        github.add("tablebench-answers", branch="feature")
+    job = chosen(github, workspace, tmp_path / "job")
+    found = outputs(job)
+    assert (found["answers-id"], found["answers-run"]) == (
+        str(wanted["id"]),
+        str(wanted["workflow_run"]["id"]),
+    )
+    assert "baseline-id" not in found
+    assert {authorization for _, authorization in github.asked} == {f"Bearer {TOKEN}"}
+    assert max(path.count("page=2") for path, _ in github.asked) == 1
+
+    other = chosen(github, workspace, tmp_path / "other", branch="release")
+    assert outputs(other)["answers-id"] == ""
+    assert any("nothing to reuse" in text for text in messages(other, "notice"))
+
+
+@needs_bash
+def test_a_baseline_comes_from_a_run_that_succeeded(
+    github: GitHub, workspace: Path, tmp_path: Path
+) -> None:
+    content = tmp_path / "content"
+    content.mkdir()
+    wanted = github.add("best-run", content, repository="team/models")
+    github.add("best-run", content, conclusion="failure", repository="team/models")
+    github.add("best-run", content, conclusion=None, repository="team/models")
+    github.add("best-run", content, head=FORK, repository="team/models")
+    github.add("best-run", content)
+    job = chosen(
+        github,
+        workspace,
+        tmp_path / "job",
+        baseline_artifact="best-run",
+        baseline_repository="team/models",
+    )
+    assert outputs(job)["baseline-id"] == str(wanted["id"])
+
+
+@needs_bash
+def test_a_refused_token_is_explained(github: GitHub, workspace: Path, tmp_path: Path) -> None:
+    github.refuse = 403
+    job = chosen(github, workspace, tmp_path / "job")
+    assert job.exit_code == 1
+    assert "permissions: actions: read" in messages(job, "error")[0]
+
+
+# The installation
+
+
+def gate_module(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Import a script of the action."""
+    monkeypatch.syspath_prepend(str(ACTION.parent))
+    spec = importlib.util.spec_from_file_location(
+        f"model_gate_{name}", ACTION.parent / f"{name}.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_package_is_the_actions_own_commit_or_what_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate = gate_module("gate", monkeypatch)
+    assert gate.packages({}) == ["--constraint", str(ROOT / "constraints.txt"), str(ROOT)]
+    assert gate.packages({"GATE_PACKAGE": "pytest-tablebench==0.1.0\n\npandas<4\n"}) == [
+        "pytest-tablebench==0.1.0",
+        "pandas<4",
+    ]
+    with pytest.raises(Exception, match="no options of pip"):
+        gate.packages({"GATE_PACKAGE": "--no-deps"})
