@@ -17,8 +17,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.engine_runs import Bench, Grid, Measured
@@ -53,6 +55,53 @@ def _show_common(bench: Bench, run: str, measured: Measured, connections: int) -
     bench.show(run, "processes with litellm", f"{cost.litellm}", "<= 2", cost.litellm <= 2)
 
 
+@dataclass(frozen=True)
+class Floor:
+    """What this machine leaves to anybody: the calls of a run by scripts that only call litellm."""
+
+    scripts: int
+    calls: int
+    efficiency: float
+    start_cpu_s: float
+    """Of all imports and first calls."""
+    call_cpu_s: float
+    """Of one call."""
+
+    @classmethod
+    def measured(cls, bench: Bench, run: Measured, connections: int) -> Floor:
+        """Make the same calls, by as many processes as made them in a run."""
+        scripts = max(1, run.cost.litellm)
+        calls = run.server["requests"] // scripts
+        size = round(run.server["body_bytes"])
+        started = time.perf_counter()
+        with bench.serve() as server:
+            command = [sys.executable, "-m", "benchmarks.litellm_floor", server.url]
+            processes = [
+                subprocess.Popen(
+                    [*command, str(calls), str(connections // scripts), str(size)],
+                    cwd=Path(__file__).parent.parent,
+                    env=bench.environment(),
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+                for _ in range(scripts)
+            ]
+            said = [json.loads(process.communicate()[0]) for process in processes]
+        wall = time.perf_counter() - started
+        return cls(
+            scripts,
+            calls * scripts,
+            calls * scripts * bench.wait / connections / wall,
+            sum(one["import_cpu_s"] + one["first_cpu_s"] for one in said),
+            sum(one["calls_cpu_s"] for one in said) / (calls * scripts),
+        )
+
+    def show(self, bench: Bench, run: str) -> None:
+        """Print what it came to."""
+        what = f"  bare scripts over litellm ({self.scripts})"
+        bench.show(run, what, f"{self.efficiency:.2f}")
+
+
 def speed(bench: Bench) -> float:
     """1,000 cases at 64 in flight; return the lower efficiency."""
     grid, connections = Grid(200).times(bench.scale), 64
@@ -63,6 +112,7 @@ def speed(bench: Bench) -> float:
         found.append(bench.efficiency(measured, connections))
         run = _name(grid, connections, workers)
         bench.show(run, "efficiency", f"{found[-1]:.2f}", ">= 0.70", found[-1] >= 0.70)
+        Floor.measured(bench, measured, connections).show(bench, run)
         _show_common(bench, run, measured, connections)
     return min(found)
 
@@ -70,6 +120,7 @@ def speed(bench: Bench) -> float:
 def steady(bench: Bench) -> None:
     """20,000 cases at 128 in flight: efficiency, memory, and CPU of our own code a case."""
     grid, connections = Grid(1000, 5, 4).times(bench.scale), 128
+    floor = None
     for workers, goal in ((0, 1.0), (2, 1.5)):
         with bench.serve() as server:
             measured = bench.run(grid, server, connections=connections, workers=workers)
@@ -77,6 +128,8 @@ def steady(bench: Bench) -> None:
         run = _name(grid, connections, workers)
         efficiency = bench.efficiency(measured, connections)
         bench.show(run, "efficiency", f"{efficiency:.2f}", ">= 0.85", efficiency >= 0.85)
+        floor = floor or Floor.measured(bench, measured, connections)
+        floor.show(bench, run)
         _show_common(bench, run, measured, connections)
         if workers == 0:
             peak = cost.peak_rss_mb
@@ -86,54 +139,23 @@ def steady(bench: Bench) -> None:
             growth = late / early - 1
             shown = f"{early:.0f} > {late:.0f} MB"
             bench.show(run, "memory at 10 % > at the end", shown, "+ <= 10 %", growth <= 0.10)
-        _show_own_cpu(
-            bench, run, measured, grid, workers=workers, connections=connections, goal=goal
-        )
+        bare = bench.bare(grid, workers).cpu_s
+        _show_own_cpu(bench, run, measured, floor, bare=bare, goal=goal)
 
 
 def _show_own_cpu(
-    bench: Bench,
-    run: str,
-    measured: Measured,
-    grid: Grid,
-    *,
-    workers: int,
-    connections: int,
-    goal: float,
+    bench: Bench, run: str, measured: Measured, floor: Floor, *, bare: float, goal: float
 ) -> None:
-    """CPU of a run, less the floors of litellm's calls and of bare items.
-
-    Both are measured now and at the same time, with as many processes as the run had: beside
-    each other on few processors each takes longer than alone.
-    """
-    calls, callers = measured.server["requests"], max(1, measured.cost.litellm)
-    sample = min(calls, 2000 * callers) // callers
-    command = [sys.executable, "-m", "benchmarks.litellm_floor"]
-    with bench.serve() as server:
-        size = [str(sample), str(connections // callers), str(round(measured.server["body_bytes"]))]
-        floors = [
-            subprocess.Popen(
-                [*command, server.url, *size],
-                cwd=Path(__file__).parent.parent,
-                env=bench.environment(),
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for _ in range(callers)
-        ]
-        bare = bench.bare(grid, workers).cpu_s
-        said = [json.loads(floor.communicate()[0]) for floor in floors]
-    each = sum(floor["calls_cpu_s"] for floor in said) / callers / sample
-    litellm = sum(floor["import_cpu_s"] + floor["first_cpu_s"] for floor in said) + each * calls
+    """CPU of a run, less the floors of litellm's calls and of bare items."""
     cost, records = measured.cost, measured.records
+    litellm = floor.start_cpu_s + floor.call_cpu_s * measured.server["requests"]
     own = (cost.cpu_s - litellm - bare) / records * 1000
     beside = (cost.cpu_s - cost.litellm_cpu_s - bare) / records * 1000
-    bench.show(
-        run, f"  litellm: {callers} imports, {each * 1000:.2f} ms a call", f"{litellm:.1f} s"
-    )
-    bench.show(run, "    the processes that call took", f"{cost.litellm_cpu_s:.1f} s")
+    each = f"  litellm alone, {floor.call_cpu_s * 1000:.2f} ms a call"
+    bench.show(run, each, f"{litellm:.1f} s")
+    bench.show(run, "  the processes that call", f"{cost.litellm_cpu_s:.1f} s")
     bench.show(run, "  bare items", f"{bare:.1f} s")
-    bench.show(run, "  beside these and the callers, a case", f"{beside:.2f} ms")
+    bench.show(run, "  beside callers and bare items, a case", f"{beside:.2f} ms")
     bench.show(run, "CPU of our code a case", f"{own:.2f} ms", f"<= {goal} ms", own <= goal)
 
 

@@ -5,6 +5,7 @@
 FOLDER holds an environment for each tool that is to be measured; the others are left out:
 
     FOLDER/deepeval/bin/python     deepeval
+    FOLDER/deepeval_litellm/bin/python  deepeval and litellm, which it then asks through
     FOLDER/inspect/bin/python      inspect_ai and openai
     FOLDER/lm_eval/bin/lm_eval     lm_eval[api]
     FOLDER/node/node_modules/.bin/promptfoo
@@ -54,18 +55,29 @@ from deepeval import evaluate
 from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
 from deepeval.metrics import BaseMetric
 from deepeval.test_case import LLMTestCase
-from openai import AsyncOpenAI
 
 url, count, connections = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-client = AsyncOpenAI(base_url=url, max_retries=0)
+if sys.argv[4] == "litellm":
+    from deepeval.models import LiteLLMModel
+    model = LiteLLMModel(model="openai/test-model", base_url=url, api_key="x")
+
+    async def ask(question):
+        text, _ = await model.a_generate(question)
+        return text
+else:
+    from openai import AsyncOpenAI
+    client = AsyncOpenAI(base_url=url, max_retries=0)
+
+    async def ask(question):
+        reply = await client.chat.completions.create(
+            model="test-model", messages=[{"role": "user", "content": question}])
+        return reply.choices[0].message.content
 
 class Asks(BaseMetric):
     threshold = 1.0
     async_mode = True
     async def a_measure(self, case, *args, **kwargs):
-        reply = await client.chat.completions.create(
-            model="test-model", messages=[{"role": "user", "content": case.input}])
-        self.score = float(reply.choices[0].message.content == case.expected_output)
+        self.score = float(await ask(case.input) == case.expected_output)
         self.success = self.score >= self.threshold
         return self.score
     def measure(self, case, *args, **kwargs):
@@ -125,7 +137,16 @@ def _inspect(tools: Path, folder: Path, url: str, count: int, connections: int) 
 
 def _deepeval(tools: Path, folder: Path, url: str, count: int, connections: int) -> list[str]:
     (folder / "run.py").write_text(DEEPEVAL)
-    return [str(tools / "deepeval/bin/python"), "run.py", url, str(count), str(connections)]
+    python = str(tools / "deepeval/bin/python")
+    return [python, "run.py", url, str(count), str(connections), "openai"]
+
+
+def _deepeval_litellm(
+    tools: Path, folder: Path, url: str, count: int, connections: int
+) -> list[str]:
+    (folder / "run.py").write_text(DEEPEVAL)
+    python = str(tools / "deepeval_litellm/bin/python")
+    return [python, "run.py", url, str(count), str(connections), "litellm"]
 
 
 def _lm_eval(tools: Path, folder: Path, url: str, count: int, connections: int) -> list[str]:
@@ -178,6 +199,7 @@ class Tool:
 
 TOOLS = (
     Tool("deepeval", "deepeval/bin/deepeval", _deepeval),
+    Tool("deepeval over litellm", "deepeval_litellm/bin/deepeval", _deepeval_litellm),
     Tool("promptfoo", "node/node_modules/.bin/promptfoo", _promptfoo),
     Tool("lm-eval", "lm_eval/bin/lm_eval", _lm_eval),
     Tool("inspect_ai", "inspect/bin/inspect", _inspect),
@@ -257,7 +279,7 @@ def main() -> None:
         questions=given.questions,
         connections=given.connections,
         wait=given.wait,
-        show=lambda who, what, value: print(f"{who:12}{what:20}{value}", flush=True),
+        show=lambda who, what, value: print(f"{who:22}{what:20}{value}", flush=True),
     )
 
 
