@@ -283,5 +283,4 @@ class Runner:
 
     def close(self) -> None:
         """End what is open: connections, files."""
-        self.talks.close()
         self.models.close()

@@ -155,12 +155,6 @@ class Talks:
             self._take_in(wait=True)
         return talk
 
-    def close(self) -> None:
-        """End the connection to the engine."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
-
     # Ahead.
 
     def _reach(self, position: int) -> None:
