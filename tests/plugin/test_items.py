@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.cases import Case
-from pytest_tablebench.datasets.starter import Starter
-from pytest_tablebench.registry import builtin_registry
-from pytest_tablebench.runner import Runner
-from pytest_tablebench.settings import Settings
-from tests.support.toy_bench import ADA, BO, CY, SUITE, read_lines
+from tests.support.items import STARTER, collected, ids
+from tests.support.toy_bench import SUITE
 
-ROOT = Path(__file__).resolve().parents[2]
-STARTER = SUITE.replace('"toy"', '"starter"').replace("test_toy", "test_starter")
 MARKED = """
 import pytest
 
@@ -28,17 +19,6 @@ import pytest
 def test_it(case, answer):
     pass
 """
-
-
-def ids(result: pytest.RunResult) -> list[str]:
-    """The part between the brackets of each node id that `--collect-only -q` or -v printed."""
-    found = [re.search(r"::\w+\[(.*?)\](?: |$)", line) for line in result.outlines]
-    return [match[1] for match in found if match]
-
-
-def collected(bench, *arguments):
-    return ids(bench.run("--collect-only", "-q", *arguments))
-
 
 # Ids
 
@@ -258,80 +238,6 @@ def test_maxfail_counts_no_answers_too(bench):
     bench.run("--maxfail=2", "--model=echo/refuses").assert_outcomes(errors=2)
 
 
-# Axes
-
-
-def test_datasets_left_out_are_deselected_and_never_opened(bench):
-    bench.data(toy=[ADA], other=[BO])
-    bench.suite(SUITE + SUITE.replace("toy", "other"))
-    result = bench.run("--model=echo/any", "--bench-dataset=toy")
-    result.assert_outcomes(passed=1, deselected=1)
-    assert bench.calls("open") == [["toy"]]
-
-
-def test_serializers_and_perturbations_make_the_grid(bench):
-    found = collected(
-        bench,
-        "--bench-limit=1",
-        "--bench-serializer=markdown,json",
-        "--bench-serializer=csv",
-        "--bench-perturbation=shuffle_rows, none",
-    )
-    assert found == [
-        "ada-markdown-shuffle_rows",
-        "ada-json-shuffle_rows",
-        "ada-csv-shuffle_rows",
-        "ada-markdown-none",
-        "ada-json-none",
-        "ada-csv-none",
-    ]
-
-
-def test_the_default_grid_is_the_one_of_torr(bench):
-    found = ids(bench.pytester.runpytest_inprocess("--collect-only", "-q", "--bench-limit=1"))
-    serializers = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
-    perturbations = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]
-    assert found == [f"ada-{s}-{p}" for p in perturbations for s in serializers]
-
-
-@pytest.mark.parametrize(("limit", "names"), [("1", ["ada"]), ("2", ["ada", "bo"]), ("9", None)])
-def test_limit_takes_the_first_examples(bench, limit, names):
-    expected = names or ["ada", "bo", "cy"]
-    found = collected(bench, f"--bench-limit={limit}")
-    assert found == [f"{name}-html-none" for name in expected]
-
-
-@pytest.mark.parametrize("shots", [0, 1, 3])
-def test_shots_sets_the_number_of_demonstrations(bench, shots):
-    bench.run("--model=echo/any", "--bench-limit=1", f"--bench-shots={shots}")
-    [[_, prompt]] = bench.calls("ask")
-    shown = re.findall(r"Question: Demonstration (\d)\?\s+Answer: shown (\d)", prompt)
-    assert len(shown) == shots
-    assert all(asked == answered for asked, answered in shown)
-    assert len(set(shown)) == shots
-    assert prompt.rstrip().endswith("Answer:")
-    assert "Answer: 36" not in prompt
-
-
-def prompts(bench, *arguments):
-    (bench.path / "calls.log").unlink(missing_ok=True)
-    folder = f"run-{len(list(bench.path.glob('run-*')))}"
-    bench.run("--model=echo/any", "--bench-shots=2", *arguments, results=folder)
-    return bench.calls("ask")
-
-
-def test_seed_draws_other_demonstrations_and_the_same_seed_the_same(bench):
-    first = prompts(bench)
-    assert prompts(bench, "--bench-seed=0") == first
-    assert any(prompts(bench, f"--bench-seed={seed}") != first for seed in (1, 2, 3))
-
-
-def test_a_prompt_does_not_depend_on_which_other_cases_run(bench):
-    everything = dict(prompts(bench, "--bench-perturbation=none,shuffle_rows"))
-    [[case_id, alone]] = prompts(bench, "--bench-perturbation=shuffle_rows", "-k", "cy")
-    assert everything[case_id] == alone
-
-
 # Collection loads nothing
 
 
@@ -401,134 +307,3 @@ def test_case_without_a_marker_is_a_clear_failure(bench):
 def test_the_marker_is_documented(bench):
     result = bench.pytester.runpytest_inprocess("--markers")
     result.stdout.fnmatch_lines(["@pytest.mark.tablebench(dataset, *"])
-
-
-# What users register
-
-
-def test_own_serializer_perturbation_and_metric_are_used(bench):
-    conftest = bench.path / "conftest.py"
-    conftest.write_text(
-        conftest.read_text("utf-8")
-        + """
-from pytest_tablebench import Score
-
-def pytest_tablebench_register_serializer(register):
-    register("shouting", lambda table: "!".join(table.header).upper())
-
-def pytest_tablebench_register_perturbation(register):
-    def first_rows(table, *, seed=0, count=1):
-        return table.replace(rows=table.rows[:count], header=[*table.header[:-1], f"Years{count}"])
-    register("first_rows", first_rows)
-
-def pytest_tablebench_register_metric(register, register_postprocessor):
-    register("length", lambda prediction, references, **_: Score(len(prediction) / 8))
-""",
-        encoding="utf-8",
-    )
-    bench.suite(
-        SUITE.replace(
-            "assert_exact_match(case, answer)", "assert_score(case, answer, part='length')"
-        ).replace("assert_exact_match", "assert_score")
-    )
-    result = bench.run(
-        "--model=echo/any",
-        "--bench-limit=1",
-        "--bench-serializer=shouting",
-        "--bench-perturbation=first_rows[count=2]",
-        "--bench-threshold=toy=0.2",
-    )
-    result.assert_outcomes(passed=1)
-    [[_, prompt]] = bench.calls("ask")
-    assert "NAME!YEARS2" in prompt
-    record = bench.record()
-    assert (record["metric"], record["score"]) == ("length", 0.25)
-    assert record["serializer"] == "shouting"
-
-
-def test_a_name_registered_twice_is_said_before_anything_runs(bench):
-    conftest = bench.path / "conftest.py"
-    conftest.write_text(
-        conftest.read_text("utf-8")
-        + "\ndef pytest_tablebench_register_serializer(register):\n    register('html', str)\n",
-        encoding="utf-8",
-    )
-    result = bench.run("--model=echo/any")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "serializer 'html' is registered twice" in result.stderr.str()
-    assert bench.calls("ask") == []
-
-
-def test_all_examples_are_the_ones_of_the_data(bench):
-    bench.data(toy=[CY, ADA])
-    assert collected(bench) == ["cy-html-none", "ada-html-none"]
-
-
-@pytest.mark.parametrize("written", ["--bench-data {}", "--bench-data={}"])
-def test_a_data_folder_elsewhere_does_not_bring_in_other_tests(tmp_path, written):
-    """Pytest takes a value it does not know yet for a path, and so misses the configuration."""
-    root, data = tmp_path / "project", tmp_path / "elsewhere/data"
-    data.mkdir(parents=True)
-    shutil.copytree(ROOT / "suites", root / "suites")
-    for name in ("conftest.py", "pyproject.toml"):
-        shutil.copy(ROOT / name, root)
-    (root / "tests").mkdir()
-    (root / "tests/test_own.py").write_text("def test_own(): pass")
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
-    command = [sys.executable, "-m", "pytest", *written.format("../elsewhere/data").split()]
-    done = subprocess.run(
-        [*command, "--bench-limit=1", "--bench-serializer=csv", "--bench-perturbation=none"],
-        cwd=root,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert "test_own" not in done.stdout
-    [run] = (root / "tablebench-results").iterdir()
-    assert len(read_lines(run / "records.jsonl")) == 1
-    assert ("write paths behind an equals sign" in done.stdout) is ("=" not in written)
-
-
-def test_configurations_can_be_drawn_for_each_example(bench):
-    grid = ("--bench-serializer=html,csv,json", "--bench-perturbation=none,transpose")
-    result = bench.run("--model=echo/any", "--bench-configs-per-example=2", *grid)
-    records = bench.records()
-    assert len(records) == 3 * 2
-    assert {record["example_id"] for record in records} == {"ada", "bo", "cy"}
-    places = {(record["serializer"], record["perturbation"]) for record in records}
-    assert len(places) == 6  # three examples use up the grid's six once
-    assert bench.facts()["configs_per_example"] == 2
-    result.stdout.fnmatch_lines(["toy: 2 of 6 configurations per example; *"])
-
-
-def test_more_configurations_than_the_grid_has_are_refused(bench):
-    result = bench.run("--model=echo/any", "--bench-configs-per-example=2")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--bench-configs-per-example 2: the grid has only 1 *"])
-
-
-def _shown(demos: str, example_id: str) -> list[list[str]]:
-    """The questions of the demonstrations under each perturbation, in prompt order."""
-    settings = Settings(demos=demos, shots=3, limit=20)  # type: ignore[arg-type]
-    runner = Runner(settings, builtin_registry())
-    shown = []
-    for perturbation in ("none", "shuffle_rows", "transpose"):
-        case = Case("starter", example_id, "csv", perturbation, "m", "id")
-        _, prompt = runner.renderer.render(case)
-        shown.append(re.findall(r"Question: (.*)", prompt)[:-1])
-    return shown
-
-
-def test_demonstrations_can_be_the_same_in_all_configurations():
-    source = Starter().open(Path())
-    ids = source.example_ids(20)
-    for example_id in ids:
-        fixed = _shown("fixed", example_id)
-        assert all(len(questions) == 3 for questions in fixed)
-        assert fixed[0] == fixed[1] == fixed[2]
-        # Without perturbation both modes draw the same.
-        assert _shown("perturbed", example_id)[0] == fixed[0]
-    changing = [_shown("perturbed", example_id) for example_id in ids]
-    assert any(shown[0] != shown[2] for shown in changing)

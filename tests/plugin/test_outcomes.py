@@ -1,41 +1,11 @@
-"""What becomes of a case: right, wrong, no answer; and what people see of it."""
+"""What becomes of a case: right, wrong, no answer; its score and its threshold."""
 
 from __future__ import annotations
 
-import re
-import xml.etree.ElementTree as ET
-
 import pytest
 
-from tests.support.toy_bench import ADA, BO, SUITE
-
-ALL_THREE = (
-    {"match": "How old is Ada?", "text": "36"},
-    {"match": "How old is Bo?", "text": "about forty"},
-    {"match": "How old is Cy?", "error": "content_filter"},
-)
-PLAIN = """
-import pytest
-
-@pytest.mark.tablebench("toy")
-{marks}
-def test_toy(case, answer{fixtures}):
-    {body}
-"""
-
-
-def plain(body, *, marks="", fixtures=""):
-    return PLAIN.format(body=body, marks=marks, fixtures=fixtures)
-
-
-def section(result: pytest.RunResult, title: str) -> list[str]:
-    """The lines below a section's title line, up to the next title line."""
-    lines = result.outlines
-    start = next(n for n, line in enumerate(lines) if re.fullmatch(rf"=+ {title} =+", line))
-    rest = lines[start + 1 :]
-    ends = r"=+ .* =+$|- generated xml file"
-    end = next((n for n, line in enumerate(rest) if re.match(ends, line)), len(rest))
-    return rest[:end]
+from tests.support.outcomes import ALL_THREE, PLAIN, plain
+from tests.support.toy_bench import SUITE
 
 
 def outcomes(bench, folder="run"):
@@ -60,57 +30,6 @@ def test_all_right_is_exit_code_0(bench):
     assert bench.run(f"--model={bench.script({'default': '36'})}", "--bench-limit=1").ret == 0
 
 
-def test_a_wrong_answer_prints_exactly_three_lines(bench):
-    result = bench.run(f"--model={bench.script(*ALL_THREE)}")
-    title, *lines = section(result, "FAILURES")
-    assert re.fullmatch(r"_+ test_toy\[bo-html-none\] _+", title)
-    assert lines == [
-        "question: How old is Bo?",
-        "expected: 41",
-        "got:      about forty  (score 0.00)",
-    ]
-    assert "Traceback" not in result.stdout.str()
-    assert "assertions.py" not in result.stdout.str()
-
-
-def test_a_case_without_an_answer_prints_its_reason_on_one_line(bench):
-    result = bench.run(f"--model={bench.script(*ALL_THREE)}")
-    title, *lines = section(result, "ERRORS")
-    assert re.fullmatch(r"_+ ERROR at setup of test_toy\[cy-html-none\] _+", title)
-    [line] = lines
-    assert line.startswith("no answer (content_filter): ")
-    assert "Traceback" not in result.stdout.str()
-
-
-def test_wrong_and_no_answer_look_the_same_from_workers(bench):
-    # One subprocess run for all that depends on reports crossing a process border.
-    bench.suite(SUITE + plain("assert answer.text == '36'").replace("test_toy", "test_plain"))
-    model = bench.script(
-        {"match": "How old is Ada?", "text": "36\x1b[31m\udc80 \x00\u202e\r" + "x" * 1_000_000},
-        {"match": "How old is Bo?", "text": "about forty"},
-        {"match": "How old is Cy?", "error": "content_filter"},
-    )
-    result = bench.run_apart("-n2", f"--model={model}", "--junitxml=junit.xml")
-    result.assert_outcomes(failed=4, errors=2)
-    text = result.stdout.str()
-    assert "INTERNALERROR" not in text
-    lines = section(result, "FAILURES")
-    start = lines.index("question: How old is Bo?")
-    assert re.fullmatch(r"_+ test_toy\[bo-html-none\] _+", lines[start - 1])
-    assert lines[start + 1 : start + 3] == [
-        "expected: 41",
-        "got:      about forty  (score 0.00)",
-    ]
-    assert all(line.startswith("___") for line in lines[start + 3 : start + 4])
-    lines = section(result, "ERRORS")
-    assert [line[:31] for line in lines if not line.startswith("_")] == [
-        "no answer (content_filter): scr",
-    ] * 2
-    assert_harmless(text)
-    ET.parse(bench.path / "junit.xml")
-    assert len(bench.records()) == 6
-
-
 def test_no_answer_is_in_neither_pass_rate_nor_performance(bench):
     bench.run(f"--model={bench.script(*ALL_THREE)}")
     scope = bench.summary()["benchmarks"]["toys"]["datasets"]["toy"]
@@ -129,12 +48,6 @@ def test_only_no_answers_have_no_performance(bench):
     assert scope["pass_rate"] is None
     assert scope["no_answer"] == 1.0
     result.stdout.fnmatch_lines(["toy: no answer by reason: content_filter 3"])
-
-
-def test_an_error_message_is_harmless_too(bench):
-    result = bench.run("--model=echo/refuses")
-    result.stdout.fnmatch_lines([r"no answer (content_filter): the filter\x1b[[]31m said no"])
-    assert_harmless(result.stdout.str())
 
 
 def test_a_reply_cut_off_is_scored_and_flagged(bench):
@@ -159,120 +72,10 @@ def test_an_empty_reply_is_wrong_and_said_to_be_empty(bench):
     assert bench.record()["raw"] == ""
 
 
-# How much is shown
-
-
-@pytest.mark.parametrize(("count", "shown"), [(10, 10), (13, 10)])
-def test_the_first_ten_wrong_answers_are_shown(bench, count, shown):
-    bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(count)])
-    result = bench.run(f"--model={bench.script({'default': 'no idea'})}")
-    result.assert_outcomes(failed=count)
-    asked = [line for line in section(result, "FAILURES") if line.startswith("question: ")]
-    assert asked == [f"question: Which is {n:02}?" for n in range(shown)]
-    rest = [line for line in result.outlines if "not shown above" in line]
-    assert len(rest) == (count > shown)
-    if rest:
-        assert rest[0].startswith("not shown above: 3 more wrong answers")
-    assert len(bench.records()) == count
-
-
-def test_how_many_were_not_shown_is_said_once_for_all_models(bench):
-    bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(6)])
-    result = bench.run("--model=echo/one", "--model=echo/two")
-    result.assert_outcomes(failed=12)
-    [line] = [line for line in result.outlines if "not shown above" in line]
-    assert line.startswith("not shown above: 2 more wrong answers")
-
-
-def test_the_first_ten_without_an_answer_are_shown(bench):
-    bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(12)])
-    result = bench.run("--model=echo/refuses")
-    lines = section(result, "ERRORS")
-    assert sum(line.startswith("no answer (") for line in lines) == 10
-    result.stdout.fnmatch_lines(["not shown above: 2 more without an answer*"])
-
-
-def test_expected_failures_are_not_said_to_be_hidden(bench):
-    bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(12)])
-    bench.suite(SUITE.replace("def ", "@pytest.mark.xfail\ndef "))
-    result = bench.run("--model=echo/any")
-    result.assert_outcomes(xfailed=12)
-    assert "not shown above" not in result.stdout.str()
-
-
-def test_long_questions_and_replies_are_cut(bench):
-    bench.data(toy=[["long", "Why " + "so " * 500 + "?", ["a" * 5000]]])
-    result = bench.run(f"--model={bench.script({'default': 'b' * 1_000_000})}")
-    lines = section(result, "FAILURES")
-    assert len(lines) == 4
-    assert max(map(len, lines)) < 400
-    assert bench.record()["raw"] == "b" * 1_000_000
-
-
-# Hostile replies
-
-HOSTILE = {
-    "colour": "\x1b[31mred\x1b[0m",
-    "clear-screen": "\x1b[2J\x1b[H",
-    "title": "\x1b]0;owned\x07",
-    "8-bit-escape": "\x9b31m",
-    "carriage-return": "wrong\rright",
-    "backspace": "wrong\b\b\b\b\b",
-    "right-to-left": "\u202eabc\u202c",
-    "isolate": "\u2067abc\u2069",
-    "zero": "a\x00b",
-    "surrogate": "a\ud800b\udfff",
-    "line-separator": "a\u2028b\x85c\x0bd",
-    "lines": "a\nb\r\nc",
-    "json": '"}\n{"case_id": "x"}',
-    "xml": "]]></failure><x a='&'/>",
-    "non-character": "\uffff\ufffe",
-}
-
-
-def assert_harmless(text: str) -> None:
-    """Assert that nothing in it acts on a terminal, but line ends."""
-    found = set(
-        re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]", text)
-    )
-    assert not found
-
-
-@pytest.mark.parametrize("reply", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_reply_reaches_no_terminal_and_harms_no_file(bench, reply):
-    bench.data(toy=[ADA])
-    result = bench.run(f"--model={bench.script({'default': reply})}", "--junitxml=junit.xml", "-rA")
-    result.assert_outcomes(failed=1)
-    assert_harmless(result.stdout.str())
-    assert len(section(result, "FAILURES")) == 4
-    record = bench.record()
-    assert record["raw"] == reply
-    [case] = ET.parse(bench.path / "junit.xml").getroot().iter("testcase")
-    [failure] = case.iter("failure")
-    assert failure.text.startswith("question: How old is Ada?\nexpected: 36\ngot:      ")
-
-
-def test_hostile_questions_and_answers_are_harmless_too(bench):
-    bench.data(toy=[["x", "How\x1b[31m\nold?", ["\x1b]0;owned\x07\u202e"]]])
-    result = bench.run("--model=echo/any")
-    assert_harmless(result.stdout.str())
-    assert len(section(result, "FAILURES")) == 4
-
-
-@pytest.mark.parametrize("reply", ["\x1b[31mred\x1b[0m", "a\n\x1b[2Jb\r", "\u202ea\nb", "\ud800\n"])
-def test_a_hostile_reply_in_a_plain_assert_is_harmless_too(bench, reply):
-    bench.suite(plain("assert answer.text == 'one\\ntwo'"))
-    result = bench.run(f"--model={bench.script({'default': reply})}", "--bench-limit=1", "-vv")
-    result.assert_outcomes(failed=1)
-    assert_harmless(result.stdout.str())
-
-
-def test_a_hostile_reply_that_a_test_prints_is_harmless_too(bench):
-    bench.suite(plain("print(answer.text); assert 0"))
-    result = bench.run(f"--model={bench.script({'default': HOSTILE['title']})}", "--bench-limit=1")
-    result.assert_outcomes(failed=1)
-    assert r"\x1b]0;owned\x07" in result.outlines
-    assert_harmless(result.stdout.str())
+def test_the_same_case_in_two_tests_has_two_records(bench):
+    bench.suite(SUITE + plain("assert 0").replace("test_toy", "test_other"))
+    bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1, failed=1)
+    assert [record["outcome"] for record in bench.records()] == ["right", "wrong"]
 
 
 # Tests in users' own words
@@ -447,61 +250,3 @@ def test_thresholds_move_the_pass_rate_only(bench):
     strict, mild = (bench.summary(name)["benchmarks"]["toys"] for name in ("strict", "mild"))
     assert (strict["pass_rate"], mild["pass_rate"]) == (0.0, 1.0)
     assert strict["performance"] == mild["performance"] == pytest.approx(2 / 3)
-
-
-# Beside other tests and under other options
-
-
-def test_verbose_shows_the_usual_words(bench):
-    result = bench.run("-v", f"--model={bench.script(*ALL_THREE)}")
-    result.stdout.fnmatch_lines(
-        [
-            "test_suite.py::test_toy[[]ada-html-none[]] PASSED*",
-            "test_suite.py::test_toy[[]bo-html-none[]] FAILED*",
-            "test_suite.py::test_toy[[]cy-html-none[]] ERROR*",
-        ]
-    )
-    assert not re.search(r"\d/3 right", result.stdout.str())
-
-
-def test_quiet_shows_the_usual_letters(bench):
-    result = bench.run("-q", f"--model={bench.script(*ALL_THREE)}")
-    assert re.search(r"^\.FE +\[100%\]$", result.stdout.str(), re.MULTILINE)
-    assert not re.search(r"\d/3 right", result.stdout.str())
-
-
-def test_foreign_tests_keep_their_letters_and_failures(bench):
-    bench.data(toy=[ADA, BO])
-    bench.suite(
-        "def test_good():\n    pass\n\ndef test_bad():\n    assert 1 + 1 == 3\n",
-        name="test_a_foreign.py",
-    )
-    result = bench.run("--model=echo/any")
-    result.assert_outcomes(passed=2, failed=2)
-    result.stdout.fnmatch_lines(["test_a_foreign.py .F*", "test_suite.py*"])
-    result.stdout.fnmatch_lines(["*test_bad*", ">*assert 1 + 1 == 3", "E*assert (1 + 1) == 3"])
-    assert len(bench.records()) == 2
-
-
-def test_foreign_failures_are_all_shown_however_many_of_ours_are_hidden(bench):
-    bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(12)])
-    foreign = "".join(f"def test_{n}():\n    assert {n} == 99\n" for n in range(12))
-    bench.suite(foreign, name="test_z_foreign.py")
-    result = bench.run("--model=echo/any")
-    result.assert_outcomes(failed=24)
-    assert sum("assert" in line and "== 99" in line for line in section(result, "FAILURES")) == 24
-    assert sum(line.startswith("question") for line in section(result, "FAILURES")) == 10
-
-
-def test_junit_counts_the_three_outcomes(bench):
-    bench.run(f"--model={bench.script(*ALL_THREE)}", "--junitxml=junit.xml")
-    [suite] = ET.parse(bench.path / "junit.xml").getroot().iter("testsuite")
-    assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["3", "1", "1"]
-    names = [case.get("name") for case in suite.iter("testcase")]
-    assert names == [f"test_toy[{name}-html-none]" for name in ("ada", "bo", "cy")]
-
-
-def test_the_same_case_in_two_tests_has_two_records(bench):
-    bench.suite(SUITE + plain("assert 0").replace("test_toy", "test_other"))
-    bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1, failed=1)
-    assert [record["outcome"] for record in bench.records()] == ["right", "wrong"]

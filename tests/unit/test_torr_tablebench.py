@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,24 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import score, score_answer
 from pytest_tablebench.cases import Case
-from pytest_tablebench.datasets import Source, text_key
-from pytest_tablebench.datasets.torr.tablebench import TABLEBENCH, TableBench, split_lottery
-from pytest_tablebench.errors import DataError, DataMissing
+from pytest_tablebench.datasets import text_key
+from pytest_tablebench.datasets.torr.tablebench import TableBench, split_lottery
 from pytest_tablebench.registry import builtin_registry
 from pytest_tablebench.runner import Runner
 from pytest_tablebench.settings import Settings
 from pytest_tablebench.table import Table
-
-PLAIN, DP, V2 = "TableBench.jsonl", "TableBench_DP.jsonl", "v2/TableBench_TCoT.jsonl"
+from tests.support.tablebench_files import (
+    DP,
+    PLAIN,
+    V2,
+    many,
+    numbers,
+    opened,
+    record,
+    with_formatter,
+    with_instruction,
+    written,
+)
 
 # The score
 
@@ -96,62 +104,6 @@ def test_a_number_equals_itself_however_written(value: Any, percent: bool) -> No
 
 
 # Reading files
-
-FACTS = {"columns": ["ship", "men"], "data": [["gull", 12], ["tern", None], ["skua", 7.5]]}
-
-
-def record(number: int = 1, qtype: str = "FactChecking", **changes: Any) -> dict[str, Any]:
-    """A row of the version that has neither formatter nor instruction."""
-    made: dict[str, Any] = {
-        "id": f"q{number}",
-        "qtype": qtype,
-        "qsubtype": "MatchBased",
-        "table": FACTS,
-        "question": f"How many men has ship {number}?",
-        "answer": str(number),
-    }
-    return {key: value for key, value in (made | changes).items() if value is not ...}
-
-
-def with_instruction(number: int = 1, kind: str = "DP", **changes: Any) -> dict[str, Any]:
-    text = (
-        f"You are an analyst.\n\n\nWrite it like this, {number}. \n\n\nNow read:\n[TABLE]\n\nAsk."
-    )
-    return record(number, instruction=text, instruction_type=kind, **changes)
-
-
-def with_formatter(number: int = 1, kind: str = "DP", **changes: Any) -> dict[str, Any]:
-    extra = {"table": json.dumps(FACTS), "answer_formatter": f"The form (UN) of {number}."}
-    return with_instruction(number, kind, **(extra | changes))
-
-
-def many(make: Any, count: int = 30, **changes: Any) -> list[dict[str, Any]]:
-    return [make(number, **changes) for number in range(1, count + 1)]
-
-
-def written(folder: Path, **files: Sequence[Any] | str) -> Path:
-    """Write files by key `plain`, `dp`, `v2`: rows, or lines as they are among them."""
-    for key, content in files.items():
-        path = folder / {"plain": PLAIN, "dp": DP, "v2": V2}[key]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [line if isinstance(line, str) else json.dumps(line) for line in content]
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return folder
-
-
-def dataset(name: str = "tablebench_fc") -> TableBench:
-    [found] = [one for one in TABLEBENCH if one.name == name]
-    return found
-
-
-def opened(folder: Path, name: str = "tablebench_fc") -> Source:
-    return dataset(name).open(folder)
-
-
-def numbers(source: Source) -> tuple[list[int], list[int]]:
-    """The numbers of the evaluated questions and of the pool's."""
-    pool = [source.pool[index].id for index in range(len(source.pool))]
-    return tuple([int(name[1:]) for name in names] for names in (source.example_ids(None), pool))  # type: ignore[return-value]
 
 
 def test_names_kinds_and_the_folder_they_share() -> None:
@@ -392,138 +344,3 @@ def test_braces_in_a_form_are_no_fields(tmp_path: Path) -> None:
     written(tmp_path / "tablebench", v2=rows)
     example_id = opened(tmp_path / "tablebench").example_ids(1)[0]
     assert form in rendered(tmp_path, example_id, shots=0)
-
-
-# What is wrong with a file
-
-
-def test_no_folder_and_no_file(tmp_path: Path) -> None:
-    with pytest.raises(DataMissing, match=r"no data in .*tablebench.*tablebench pull tablebench"):
-        opened(tmp_path / "tablebench")
-    (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(DataError, match=r"lacks TableBench_DP\.jsonl \(it holds notes\.txt\)"):
-        opened(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("version https://git-lfs.github.com/spec/v1", "not valid JSON"),
-        ("[1]", "holds list, not an object"),
-        ('{"a": 1}', "None is none of DataAnalysis, FactChecking"),
-    ],
-)
-def test_a_file_of_something_else(tmp_path: Path, line: str, words: str) -> None:
-    written(tmp_path, plain=[line])
-    with pytest.raises(DataError) as caught:
-        opened(tmp_path)
-    text = str(caught.value)
-    assert "no usable row of qtype FactChecking in TableBench.jsonl" in text
-    assert f"{PLAIN}, row 1, " in text
-    assert words in text
-    assert "tablebench pull tablebench" in text
-
-
-def test_no_row_of_the_kind(tmp_path: Path) -> None:
-    written(tmp_path, plain=many(record))
-    with pytest.raises(
-        DataError, match=r"no usable row of qtype DataAnalysis in TableBench\.jsonl;"
-    ):
-        opened(tmp_path, "tablebench_da")
-
-
-def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
-    (tmp_path / PLAIN).write_bytes(b'{"id": "\xff"}\n')
-    with pytest.raises(DataError, match=r"TableBench\.jsonl: not UTF-8"):
-        opened(tmp_path)
-
-
-LINE = json.dumps(record(2))
-
-
-@pytest.mark.parametrize(
-    ("bad", "field", "words"),
-    [
-        (LINE[: len(LINE) // 2], "line", "not valid JSON, cut off perhaps"),
-        ("[" * 100_000, "line", "nested too deeply"),
-        ("7", "line", "holds int, not an object"),
-        (record(2, id=...), "id", "is missing"),
-        (record(2, id=7), "id", "is no text or empty"),
-        (record(2, qtype="Chatting"), "qtype", "'Chatting' is none of DataAnalysis"),
-        (record(2) | {"qtype": ["FactChecking"]}, "qtype", "is none of"),
-        (record(2, qsubtype=...), "qsubtype", "is missing"),
-        (record(2, question=" "), "question", "is no text or empty"),
-        (record(2, answer=...), "answer", "is missing"),
-        (record(2, answer=2), "answer", "is no text or empty"),
-        (record(2, table=...), "table", "is not {columns, data}"),
-        (record(2, table=[["a"]]), "table", "is not {columns, data}"),
-        (record(2, table="a|b"), "table", "not valid JSON"),
-        (record(2, table='["a"]'), "table", "holds list, not an object"),
-        (record(2, table={"columns": ["a"]}), "table", "is not {columns, data}"),
-        (record(2, table={"columns": "ab", "data": []}), "table", "columns is no list of texts"),
-        (record(2, table={"columns": [1], "data": []}), "table", "columns is no list of texts"),
-        (record(2, table={"columns": ["a"], "data": {}}), "table", "data is no list of rows"),
-        (record(2, table={"columns": ["a"], "data": [[1], "x"]}), "table", "row 2 is no list"),
-        (record(2, table={"columns": ["a"], "data": [[[1]]]}), "table", "row 1 holds a cell"),
-    ],
-)
-def test_a_bad_row_is_named_and_the_others_stay(
-    tmp_path: Path, bad: Any, field: str, words: str
-) -> None:
-    rows: list[Any] = [record(1), bad, *many(record, 30)[2:]]
-    source = opened(written(tmp_path, plain=rows))
-    [problem] = source.problems
-    text = str(problem)
-    assert text.startswith(f"{PLAIN}, row 2, field {field!r}: ")
-    assert words in text
-    tests, pool = numbers(source)
-    assert tests
-    assert pool
-    assert 2 not in tests + pool
-
-
-@pytest.mark.parametrize(
-    ("make", "changes", "field", "words"),
-    [
-        (with_formatter, {"answer_formatter": ...}, "answer_formatter", "is missing"),
-        (with_formatter, {"answer_formatter": ""}, "answer_formatter", "is no text or empty"),
-        (with_formatter, {"instruction_type": ...}, "instruction_type", "is missing or no text"),
-        (with_instruction, {"instruction": ...}, "instruction", "is missing"),
-        (with_instruction, {"instruction": "Read."}, "instruction", "no part on the form"),
-        (
-            with_instruction,
-            {"instruction": "a\n\n\n \n\n\nb"},
-            "instruction",
-            "no part on the form",
-        ),
-    ],
-)
-def test_a_row_unlike_the_others_of_its_version(
-    tmp_path: Path, make: Any, changes: dict[str, Any], field: str, words: str
-) -> None:
-    rows = many(make)
-    rows[1] = make(2)
-    for key, value in changes.items():
-        if value is ...:
-            del rows[1][key]
-        else:
-            rows[1][key] = value
-    source = opened(written(tmp_path, dp=rows))
-    [problem] = source.problems
-    assert str(problem).startswith(f"{DP}, row 2, field {field!r}: ")
-    assert words in str(problem)
-
-
-def test_an_unknown_question(tmp_path: Path) -> None:
-    source = opened(written(tmp_path, plain=many(record)))
-    shown = source.pool[0].id
-    for name in ("nobody", shown):  # a demonstration is no question of the run
-        with pytest.raises(DataError, match=rf"the test part of .* '{name}'"):
-            source.example(name)
-
-
-def test_10000_rows_are_read(tmp_path: Path) -> None:
-    source = opened(written(tmp_path, plain=many(record, 10_005)))
-    tests, pool = numbers(source)
-    assert max(tests + pool) <= 10_000
-    assert len(tests) + len(pool) + split_lottery(10_000).count("validation") == 10_000

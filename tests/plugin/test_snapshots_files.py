@@ -1,0 +1,238 @@
+"""Files of stored answers: hostile content, files that cannot be used, many processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench._snapshot_files import (
+    SnapshotFile,
+    file_name,
+    read_entries,
+    write_entries,
+)
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results.snapshots import Entry
+from tests.support.snapshots import RECORD, answers, changes, content, counts, stored, summary
+from tests.support.toy_bench import CONFTEST, SUITE, Bench
+
+FULL = bool(os.environ.get("TABLEBENCH_FULL"))
+
+# Hostile answers.
+
+HOSTILE = {
+    "ada": "36\n# name: test_toy[toy/bo/html/none]\n  right 1.0\n  |forged\n# ---\n",
+    "bo": "a\r\nb\rc\x00d\ud800e\x1b[31mred\u202egnp\u2028\x85 # ---",
+    "cy": "\n\n  \n# serializer version: 9\n# ---\n\\x41 \t\n",
+}
+
+
+def test_hostile_answers_come_back_and_forge_nothing(bench: Bench) -> None:
+    model = answers(bench, **HOSTILE)
+    bench.run_apart(model, *RECORD, "-n", "2", results="first")
+    found = {name: entry.text for name, entry in stored(bench).items()}
+    assert found == {f"test_toy[toy/{name}/html/none]": text for name, text in HOSTILE.items()}
+    bench.run(model, *RECORD, results="second")
+    assert counts(bench, "second") == {"same": 3}
+    result = bench.run_apart(answers(bench), "--bench-snapshot", results="third")
+    shown = result.stdout.str()
+    assert not set(shown) & set("\x00\x1b\u202e\u2028\x85\ud800")
+    assert any("\\x1b[31m" in line for line in summary(result))
+
+
+def test_an_answer_of_five_megabytes(bench: Bench) -> None:
+    text = "# ---\r\n" * 100_000 + "word " * 900_000
+    bench.run(answers(bench, ada=text), *RECORD, results="first")
+    assert stored(bench)["test_toy[toy/ada/html/none]"].text == text
+    result = bench.run(answers(bench, ada=text + "!"), "--bench-snapshot", results="second")
+    assert counts(bench, "second") == {"same": 2, "reworded": 1}
+    assert (bench.path / "second" / "snapshots.json").stat().st_size < 20_000
+    assert "{+!+}" in "\n".join(summary(result))
+
+
+@pytest.mark.parametrize(
+    ("suite", "model"),
+    [
+        ("../../../etc/passwd", "../../root"),
+        ("test_a.py", "x" * 500),
+        ("t" * 500 + ".py", "\x1b[31m\n\ud800"),
+        ("C:\\tests\\test_a.py", "openai/gpt-4o:latest"),
+        ("", ""),
+        ("tests/ä.py", "модель"),
+    ],
+)
+def test_file_names_are_harmless(suite: str, model: str) -> None:
+    name = file_name(suite, model)
+    assert name.isascii()
+    assert not set(name) & set('/\\:*?"<>|\n\x1b ')
+    assert not name.startswith(".")
+    assert name.endswith(".ambr")
+    assert len(name) < 200
+
+
+def test_file_names_differ() -> None:
+    suites = ["test_a.py", "a/test_a.py", "a.test_a.py", "a/b.c/t.py", "a/b/c/t.py", "../test_a.py"]
+    models = ["gpt-4o", "GPT-4o", "openai/gpt-4o", "openai-gpt-4o", "gpt-4o-1"]
+    names = {file_name(suite, model).lower() for suite in suites for model in models}
+    assert len(names) == len(suites) * len(models)
+    assert file_name("suites/test_torr.py", "gpt-4o") == "suites.test_torr--gpt-4o.ambr"
+    installed = "../venv/lib/python3.11/site-packages/pytest_tablebench/suites/test_torr.py"
+    assert file_name(installed, "m") == "pytest_tablebench.suites.test_torr--m.ambr"
+
+
+# Files that cannot be used.
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (b"\xff\xfe", "cannot be read"),
+        (b"# serializer version: tablebench-2\n", "not written by this version"),
+        (b"# name: a\n  right 1.0\n  |x\n# ---\n", "not written by this version"),
+        (b"# serializer version: tablebench-1\n# name:\n  x\n# ---\n", "cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_and_left_alone(
+    bench: Bench, damage: bytes, said: str
+) -> None:
+    bench.run(answers(bench), *RECORD, results="first")
+    [path] = (bench.path / "snapshots").iterdir()
+    path.write_bytes(damage)
+    result = bench.run(answers(bench), *RECORD, results="second")
+    result.assert_outcomes(passed=3)
+    assert path.read_bytes() == damage
+    assert counts(bench, "second") == {}
+    [problem] = changes(bench, "second")["problems"]
+    assert path.name in problem
+    assert said in problem
+    assert "record again" in problem
+    assert problem in summary(result)
+
+
+def test_a_damaged_entry_is_new(bench: Bench) -> None:
+    bench.run(answers(bench), *RECORD, results="first")
+    [path] = (bench.path / "snapshots").iterdir()
+    path.write_text(path.read_text().replace("|41", "41"))
+    result = bench.run(answers(bench), *RECORD, results="second")
+    assert counts(bench, "second") == {"same": 2, "new": 1}
+    assert "1 damaged entries, compared with nothing" in summary(result)[-1]
+    assert stored(bench)["test_toy[toy/bo/html/none]"].text == "41"
+
+
+def test_a_file_where_the_folder_belongs_is_refused(bench: Bench) -> None:
+    (bench.path / "snapshots").write_text("mine")
+    result = bench.run(answers(bench), "--bench-snapshot")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--bench-snapshot: * is no folder*"])
+    assert bench.calls("ask") == []
+
+
+def test_syrupys_own_folder_must_be_another_one(bench: Bench) -> None:
+    result = bench.run(answers(bench), "--bench-snapshot", "--snapshot-dirname=snapshots")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--snapshot-dirname: *choose another name*"])
+
+
+def test_snapshots_of_ones_own_are_left_to_syrupy(bench: Bench) -> None:
+    own = "\n\ndef test_own(snapshot):\n    assert {value} == snapshot\n"
+    bench.suite(SUITE + own.format(value=1))
+    model = answers(bench)
+    options = ("--bench-snapshot", "-n", "2")
+    bench.run_apart(model, *options, "--snapshot-update", results="first").assert_outcomes(passed=4)
+    before = content(bench)
+    assert len(before) == 1
+    assert (bench.path / "__snapshots__" / "test_suite.ambr").is_file()
+    bench.suite(SUITE + own.format(value=2))
+    result = bench.run_apart(model, *options, results="second")
+    result.assert_outcomes(passed=3, failed=1)
+    assert counts(bench, "second") == {"same": 3}
+    bench.suite(SUITE)  # its own entry is unused now, and an update removes it
+    bench.run_apart(model, *options, "--snapshot-update", results="third")
+    assert content(bench) == before
+
+
+# Many answers, many processes.
+
+ROUNDS = """
+
+class Rounds:
+    def complete(self, request):
+        now = (HERE / "round.txt").read_text()
+        return Reply(f"{now}\\n# name: {request.case_id}\\n\\n{now} x\\r\\n")
+
+
+_register = pytest_tablebench_register_provider
+
+
+def pytest_tablebench_register_provider(register):
+    _register(register)
+    register("rounds", lambda model, settings: Rounds())
+"""
+
+
+@pytest.mark.slow
+def test_updates_by_four_workers_lose_and_corrupt_nothing(bench: Bench) -> None:
+    examples, rounds = (1000, 10) if FULL else (100, 2)
+    bench.pytester.makeconftest(CONFTEST + ROUNDS)
+    bench.data(toy=[[f"e{n:04}", f"What is {n}?", ["x"]] for n in range(examples)])
+    for number in range(rounds):
+        (bench.path / "round.txt").write_text(f"round {number}")
+        name = f"run{number}"
+        options = ("--model=rounds/m", "--bench-serializer=html,csv", "-n", "4", "-q")
+        bench.run_apart(*options, *RECORD, results=name)
+        kind = "reworded" if number else "new"
+        assert counts(bench, name) == {kind: 2 * examples}
+        found = {entry: answer.text for entry, answer in stored(bench).items()}
+        assert found == {
+            f"test_toy[{case}]": f"round {number}\n# name: {case}\n\nround {number} x\r\n"
+            for n in range(examples)
+            for case in (f"toy/e{n:04}/html/none", f"toy/e{n:04}/csv/none")
+        }
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from pytest_tablebench._snapshot_files import write_entries
+
+for number in range(10):
+    write_entries(Path(sys.argv[1]), {f"{sys.argv[2]}-{number}": f"right 1.0\\n|{number}"})
+"""
+
+
+def test_runs_at_once_take_turns(tmp_path: Path) -> None:
+    path = tmp_path / "snapshots" / "a.ambr"
+    root = str(Path(__file__).parents[2])
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path), str(n)], cwd=root, stderr=subprocess.PIPE
+        )
+        for n in range(4)
+    ]
+    assert [process.communicate(timeout=60)[1] for process in processes] == [b""] * 4
+    assert len(read_entries(path)) == 40
+    assert [found.name for found in path.parent.iterdir()] == ["a.ambr"]
+
+
+def test_a_file_that_broke_meanwhile_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "a.ambr"
+    file = SnapshotFile.load(path, "m")
+    assert file.note("t", "c", Entry("right", 1.0, "x")) == "new"
+    path.write_bytes(b"something else")
+    with pytest.raises(SettingsError, match="not written by this version"):
+        file.save(new_only=False)
+    assert path.read_bytes() == b"something else"
+
+
+def test_the_last_answer_of_a_case_counts(tmp_path: Path) -> None:
+    path = tmp_path / "a.ambr"
+    write_entries(path, {"t": Entry("right", 1.0, "x").encode()})
+    file = SnapshotFile.load(path, "m")
+    assert file.note("t", "c", Entry("wrong", 0.0, "y")) == "flipped"
+    assert file.note("t", "c", Entry("right", 1.0, "x")) == "same"
+    assert (file.changes, file.pending, file.kinds) == ({}, {}, {"t": "same"})
+    assert file.unused() == 0

@@ -1,0 +1,23 @@
+"""Ids of the items that a run collected, and a suite over the starter tables."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.toy_bench import SUITE, Bench
+
+__all__ = ["STARTER", "collected", "ids"]
+
+STARTER = SUITE.replace('"toy"', '"starter"').replace("test_toy", "test_starter")
+
+
+def ids(result: pytest.RunResult) -> list[str]:
+    """The part between the brackets of each node id that `--collect-only -q` or -v printed."""
+    found = [re.search(r"::\w+\[(.*?)\](?: |$)", line) for line in result.outlines]
+    return [match[1] for match in found if match]
+
+
+def collected(bench: Bench, *arguments: str) -> list[str]:
+    return ids(bench.run("--collect-only", "-q", *arguments))

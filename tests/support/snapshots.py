@@ -1,0 +1,60 @@
+"""Runs of the toy dataset that record answers, and what such a run stored and said."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import syrupy.extensions.amber  # noqa: F401 - pytester takes out what a test imports
+
+from pytest_tablebench._snapshot_files import read_entries
+from pytest_tablebench.results.snapshots import Entry
+from tests.support.toy_bench import Bench
+
+__all__ = ["RECORD", "answers", "changes", "content", "counts", "stored", "summary"]
+
+RECORD = ("--bench-snapshot", "--snapshot-update")
+RIGHT = {"ada": "36", "bo": "41", "cy": "12"}
+
+
+def answers(bench: Bench, **texts: str | None) -> str:
+    """A scripted model for ada, bo and cy: right but for what is given; None is no answer."""
+    lines = [
+        {"match": f"How old is {name.capitalize()}?"}
+        | ({"error": "timeout"} if text is None else {"text": text})
+        for name, text in (RIGHT | texts).items()
+    ]
+    return "--model=" + bench.script(*lines)
+
+
+def stored(bench: Bench) -> dict[str, Entry]:
+    """All stored answers by name."""
+    found = {}
+    for path in sorted((bench.path / "snapshots").glob("*")):
+        assert path.suffix == ".ambr", path
+        found |= {name: Entry.decode(data) for name, data in read_entries(path).items()}
+    return found
+
+
+def content(bench: Bench) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (bench.path / "snapshots").glob("*")}
+
+
+def changes(bench: Bench, results: str) -> dict[str, Any]:
+    text = (bench.path / results / "snapshots.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def counts(bench: Bench, results: str) -> dict[str, int]:
+    """The counts that are not 0."""
+    return {kind: count for kind, count in changes(bench, results)["counts"].items() if count}
+
+
+def summary(result: pytest.RunResult) -> list[str]:
+    """The lines of our section."""
+    lines = result.outlines
+    start = next(n for n, line in enumerate(lines) if "snapshots of answers" in line)
+    end = next((n for n, line in enumerate(lines) if n > start and line.startswith("=")), None)
+    return lines[start + 1 : end]

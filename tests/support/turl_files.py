@@ -1,0 +1,52 @@
+"""Small files in TURL's layout; the content is made up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.compat import Compat
+from pytest_tablebench.datasets import Source
+from pytest_tablebench.datasets.torr.turl_cta import TurlCTA
+
+__all__ = ["TEST", "TRAIN", "cell", "opened", "row", "turl"]
+
+TEST, DEV, TRAIN = (f"{split}.table_col_type.json" for split in ("test", "dev", "train"))
+VOCABULARY = "0\tboats.ship\n1\tpeople.person\n2\tboats.captain\n"
+
+
+def cell(row: int, column: int, text: str) -> list[Any]:
+    return [[row, column], [1000 + row, text]]
+
+
+def row(
+    table_id: str = "7-1",
+    headers: tuple[str, ...] = ("Ship", "Captain"),
+    rows: tuple[tuple[str, ...], ...] = (("Gull", "Ann"), ("Tern", ""), ("Skua", "Bo")),
+    types: tuple[tuple[str, ...], ...] = (("boats.ship",), ("people.person", "boats.captain")),
+) -> list[Any]:
+    """One upstream row; empty texts are left out of the columns, as upstream does."""
+    columns = [
+        [cell(number, place, texts[place]) for number, texts in enumerate(rows) if texts[place]]
+        for place in range(len(headers))
+    ]
+    return [
+        table_id, f"page {table_id}", 7, "the fleet", "ships of 1901", list(headers), columns,
+        [list(names) for names in types],
+    ]  # fmt: skip
+
+
+def turl(folder: Path, vocabulary: str | bytes = VOCABULARY, **files: Any) -> Path:
+    """Write `test`, `dev` and `train` as far as given; text is written as it is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = vocabulary if isinstance(vocabulary, bytes) else vocabulary.encode()
+    (folder / "type_vocab.txt").write_bytes(data)
+    for split, content in files.items():
+        text = content if isinstance(content, str) else json.dumps(content)
+        (folder / f"{split}.table_col_type.json").write_text(text, encoding="utf-8")
+    return folder
+
+
+def opened(folder: Path, compat: Compat = "fixed") -> Source:
+    return TurlCTA().open(folder, compat=compat)

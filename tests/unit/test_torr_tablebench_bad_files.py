@@ -1,0 +1,155 @@
+"""What is said of files of TableBench that are missing, broken or too long."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.datasets.torr.tablebench import split_lottery
+from pytest_tablebench.errors import DataError, DataMissing
+from tests.support.tablebench_files import (
+    DP,
+    PLAIN,
+    many,
+    numbers,
+    opened,
+    record,
+    with_formatter,
+    with_instruction,
+    written,
+)
+
+
+def test_no_folder_and_no_file(tmp_path: Path) -> None:
+    with pytest.raises(DataMissing, match=r"no data in .*tablebench.*tablebench pull tablebench"):
+        opened(tmp_path / "tablebench")
+    (tmp_path / "notes.txt").write_text("x")
+    with pytest.raises(DataError, match=r"lacks TableBench_DP\.jsonl \(it holds notes\.txt\)"):
+        opened(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("version https://git-lfs.github.com/spec/v1", "not valid JSON"),
+        ("[1]", "holds list, not an object"),
+        ('{"a": 1}', "None is none of DataAnalysis, FactChecking"),
+    ],
+)
+def test_a_file_of_something_else(tmp_path: Path, line: str, words: str) -> None:
+    written(tmp_path, plain=[line])
+    with pytest.raises(DataError) as caught:
+        opened(tmp_path)
+    text = str(caught.value)
+    assert "no usable row of qtype FactChecking in TableBench.jsonl" in text
+    assert f"{PLAIN}, row 1, " in text
+    assert words in text
+    assert "tablebench pull tablebench" in text
+
+
+def test_no_row_of_the_kind(tmp_path: Path) -> None:
+    written(tmp_path, plain=many(record))
+    with pytest.raises(
+        DataError, match=r"no usable row of qtype DataAnalysis in TableBench\.jsonl;"
+    ):
+        opened(tmp_path, "tablebench_da")
+
+
+def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
+    (tmp_path / PLAIN).write_bytes(b'{"id": "\xff"}\n')
+    with pytest.raises(DataError, match=r"TableBench\.jsonl: not UTF-8"):
+        opened(tmp_path)
+
+
+LINE = json.dumps(record(2))
+
+
+@pytest.mark.parametrize(
+    ("bad", "field", "words"),
+    [
+        (LINE[: len(LINE) // 2], "line", "not valid JSON, cut off perhaps"),
+        ("[" * 100_000, "line", "nested too deeply"),
+        ("7", "line", "holds int, not an object"),
+        (record(2, id=...), "id", "is missing"),
+        (record(2, id=7), "id", "is no text or empty"),
+        (record(2, qtype="Chatting"), "qtype", "'Chatting' is none of DataAnalysis"),
+        (record(2) | {"qtype": ["FactChecking"]}, "qtype", "is none of"),
+        (record(2, qsubtype=...), "qsubtype", "is missing"),
+        (record(2, question=" "), "question", "is no text or empty"),
+        (record(2, answer=...), "answer", "is missing"),
+        (record(2, answer=2), "answer", "is no text or empty"),
+        (record(2, table=...), "table", "is not {columns, data}"),
+        (record(2, table=[["a"]]), "table", "is not {columns, data}"),
+        (record(2, table="a|b"), "table", "not valid JSON"),
+        (record(2, table='["a"]'), "table", "holds list, not an object"),
+        (record(2, table={"columns": ["a"]}), "table", "is not {columns, data}"),
+        (record(2, table={"columns": "ab", "data": []}), "table", "columns is no list of texts"),
+        (record(2, table={"columns": [1], "data": []}), "table", "columns is no list of texts"),
+        (record(2, table={"columns": ["a"], "data": {}}), "table", "data is no list of rows"),
+        (record(2, table={"columns": ["a"], "data": [[1], "x"]}), "table", "row 2 is no list"),
+        (record(2, table={"columns": ["a"], "data": [[[1]]]}), "table", "row 1 holds a cell"),
+    ],
+)
+def test_a_bad_row_is_named_and_the_others_stay(
+    tmp_path: Path, bad: Any, field: str, words: str
+) -> None:
+    rows: list[Any] = [record(1), bad, *many(record, 30)[2:]]
+    source = opened(written(tmp_path, plain=rows))
+    [problem] = source.problems
+    text = str(problem)
+    assert text.startswith(f"{PLAIN}, row 2, field {field!r}: ")
+    assert words in text
+    tests, pool = numbers(source)
+    assert tests
+    assert pool
+    assert 2 not in tests + pool
+
+
+@pytest.mark.parametrize(
+    ("make", "changes", "field", "words"),
+    [
+        (with_formatter, {"answer_formatter": ...}, "answer_formatter", "is missing"),
+        (with_formatter, {"answer_formatter": ""}, "answer_formatter", "is no text or empty"),
+        (with_formatter, {"instruction_type": ...}, "instruction_type", "is missing or no text"),
+        (with_instruction, {"instruction": ...}, "instruction", "is missing"),
+        (with_instruction, {"instruction": "Read."}, "instruction", "no part on the form"),
+        (
+            with_instruction,
+            {"instruction": "a\n\n\n \n\n\nb"},
+            "instruction",
+            "no part on the form",
+        ),
+    ],
+)
+def test_a_row_unlike_the_others_of_its_version(
+    tmp_path: Path, make: Any, changes: dict[str, Any], field: str, words: str
+) -> None:
+    rows = many(make)
+    rows[1] = make(2)
+    for key, value in changes.items():
+        if value is ...:
+            del rows[1][key]
+        else:
+            rows[1][key] = value
+    source = opened(written(tmp_path, dp=rows))
+    [problem] = source.problems
+    assert str(problem).startswith(f"{DP}, row 2, field {field!r}: ")
+    assert words in str(problem)
+
+
+def test_an_unknown_question(tmp_path: Path) -> None:
+    source = opened(written(tmp_path, plain=many(record)))
+    shown = source.pool[0].id
+    for name in ("nobody", shown):  # a demonstration is no question of the run
+        with pytest.raises(DataError, match=rf"the test part of .* '{name}'"):
+            source.example(name)
+
+
+def test_10000_rows_are_read(tmp_path: Path) -> None:
+    source = opened(written(tmp_path, plain=many(record, 10_005)))
+    tests, pool = numbers(source)
+    assert max(tests + pool) <= 10_000
+    assert len(tests) + len(pool) + split_lottery(10_000).count("validation") == 10_000
