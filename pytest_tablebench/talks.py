@@ -86,6 +86,10 @@ class Talk:
     replies: list[Reply] = field(default_factory=list)
     started: float = 0.0
     dropped: bool = False
+    now: bool = False
+    """Begun for an item that runs, not ahead."""
+    key: str | None = None
+    """Of its last request."""
 
     @property
     def done(self) -> bool:
@@ -135,7 +139,10 @@ class Talks:
         self._first = self._next = 0
         self._waiting: dict[str, list[Talk]] = {}
         self._client: Client | None = None
-        self._failures = 0
+        self._failing: set[Case] = set()
+        """Cases that failed for a reason that concerns all, since the last answer."""
+        self._failed_keys: set[str] = set()
+        """Requests that an item had no answer to: its rerun means them."""
 
     def expect(self, plan: Sequence[Case | None]) -> None:
         """Take note of the cases that will run, in their order; None for other items."""
@@ -150,9 +157,11 @@ class Talks:
             self._reach(position)
         talk = self._ahead.pop(position, None) if position is not None else None
         if talk is None:
-            talk = self._begin(case)
+            talk = self._begin(case, now=True)
         while not talk.done:
             self._take_in(wait=True)
+        if talk.error is not None and talk.key is not None:
+            self._failed_keys.add(talk.key)
         return talk
 
     # Ahead.
@@ -181,8 +190,8 @@ class Talks:
         except TableBenchError:
             return False  # the case itself will say what is wrong
 
-    def _begin(self, case: Case) -> Talk:
-        talk = Talk(case, started=time.perf_counter())
+    def _begin(self, case: Case, *, now: bool = False) -> Talk:
+        talk = Talk(case, started=time.perf_counter(), now=now)
         if self.stopped is not None:
             talk.error = ModelError(self.stopped, reason="stopped")
             return talk
@@ -219,7 +228,7 @@ class Talks:
         while True:
             line = self._line(talk.case.model)
             request = self._request(talk.case, messages, len(talk.replies))
-            key = request.key()
+            key = talk.key = request.key()
             reply = self._at_once(key, request, line)
             if reply is None:
                 return self._send(talk, key, request, line)
@@ -252,7 +261,8 @@ class Talks:
         if len(waiting) == 1:
             if self._client is None:
                 self._client = self._connect()
-            self._client.ask(key, request, lane=line.lane)
+            again = talk.now and key in self._failed_keys
+            self._client.ask(key, request, lane=line.lane, again=again)
 
     def _take_in(self, *, wait: bool) -> None:
         """Go on with the conversations whose replies have arrived."""
@@ -288,7 +298,7 @@ class Talks:
         try:
             return talk.conversation.send(reply)
         except StopIteration as end:
-            self._failures = 0
+            self._failing.clear()
             elapsed = time.perf_counter() - talk.started
             talk.answer = _answer(str(end.value), talk.replies, elapsed)
             talk.conversation = None
@@ -302,8 +312,12 @@ class Talks:
         if error.reason == "stopped":
             self.stopped = str(error)
             return
-        self._failures = self._failures + 1 if error.whole_run else 0
-        if self._failures >= STOP_AFTER:
+        if not error.whole_run:
+            self._failing.clear()
+            return
+        # A case may be begun several times, when the window moves; it counts once.
+        self._failing.add(talk.case)
+        if len(self._failing) >= STOP_AFTER:
             self.stopped = f"stopped after {STOP_AFTER} cases in a row without an answer: {error}"
 
 

@@ -191,22 +191,26 @@ def test_what_was_answered_in_this_run_is_not_called_again(site: Site) -> None:
     assert come(late) == {wanted.key(): Reply("36")}
 
 
-def test_what_failed_in_this_run_is_called_again_only_for_who_knows_of_it(site: Site) -> None:
+def test_what_failed_in_this_run_is_called_again_only_where_that_is_meant(site: Site) -> None:
     first, caller = site.client(), site.caller()
     error = ModelError("too long", reason="context_window")
     first.ask("k1", request(), lane=0)
     caller.send({"n": caller.take()[0]["n"], "error": error_fields(error)})
     assert str(failed(come(first)["k1"])) == "too long"
-    # Another process had the same case in its window: nobody is asked for it.
+    # The same case in a window, of another process or moved: nobody is asked for it.
     second = site.client()
-    second.ask("k1", request(), lane=0)
-    assert str(failed(come(second)["k1"])) == "too long"
-    # Who was told and asks once more, as a rerun does, means it.
-    second.ask("k1", request(), lane=0)
+    for client in (second, first, second):
+        client.ask("k1", request(), lane=0)
+        assert str(failed(come(client)["k1"])) == "too long"
+    # A rerun means it.
+    second.ask("k1", request(), lane=0, again=True)
     head, _ = caller.take()
     assert head["n"] == 2
     caller.send({"n": head["n"], "reply": reply_fields(Reply("36"))})
     assert come(second) == {"k1": Reply("36")}
+    first.ask("k1", request(), lane=0)
+    assert caller.answer("37") == request()  # nothing is known of it any more: it was not stored
+    assert come(first) == {"k1": Reply("37", cost_usd=0.5)}
 
 
 def test_errors_come_back_as_they_are(site: Site) -> None:

@@ -175,8 +175,9 @@ def test_every_job_is_delivered_once_within_all_limits(  # noqa: PLR0917 - drawn
     assert sum(total.attempts for total in dispatcher.totals) == desk.started.total()
     assert dispatcher.most_in_flight <= connections
     if max_cost is not None:
-        # All that was in flight when the budget was reached, and no more.
-        assert dispatcher.spent_usd < max_cost + connections * 0.25
+        # All that was in flight when the budget was reached, and no more. Quarters are exact in
+        # floats; their sum with the budget is not.
+        assert dispatcher.spent_usd - connections * 0.25 < max_cost
 
 
 @given(st.integers(1, 6), st.integers(1, 30))

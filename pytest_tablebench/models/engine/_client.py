@@ -65,9 +65,12 @@ class Client:
         """Why nothing more will come, once the connection has ended."""
         return None if self._gone is None else self._lost()
 
-    def ask(self, key: str, request: Request, *, lane: int) -> None:
-        """Have a request answered; `outcomes` tells what came of it."""
-        head = {"do": "ask", "key": key, "lane": lane, "step": request.step}
+    def ask(self, key: str, request: Request, *, lane: int, again: bool = False) -> None:
+        """Have a request answered; `outcomes` tells what came of it.
+
+        `again`: what failed in this run is tried once more, rather than told once more.
+        """
+        head = {"do": "ask", "key": key, "lane": lane, "step": request.step, "again": again}
         self._send(pack(head, request_body(request)))
 
     def outcomes(self, *, wait: bool) -> list[tuple[str, Outcome]]:

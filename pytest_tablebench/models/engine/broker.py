@@ -60,7 +60,7 @@ class Broker:
         self._open: dict[str, set[Link]] = {}
         self._jobs: dict[str, Job] = {}
         self._finished: set[str] = set()
-        self._failed: dict[str, tuple[dict[str, Any], set[Link]]] = {}
+        self._failed: dict[str, dict[str, Any]] = {}
         self._unstored: dict[str, dict[str, Any]] = {}
         self._waiting: list[Job] = []
         self._questions: dict[int, tuple[Link, Link, dict[str, Any], bytes]] = {}
@@ -253,13 +253,10 @@ class Broker:
         if key in self._open:
             self._open[key].add(link)
             return
-        if key in self._failed:
-            error, told = self._failed[key]
-            if link not in told:
-                told.add(link)
-                link.send({"key": key, **error})
-                return
-            del self._failed[key]  # a rerun: it is meant to be asked again
+        if key in self._failed and not head.get("again"):
+            # Several processes look ahead over the same cases.
+            link.send({"key": key, **self._failed[key]})
+            return
         if key in self._finished and (found := self._find(key)) is not None:
             link.send({"key": key, "reply": found})
             return
@@ -282,13 +279,12 @@ class Broker:
         return None if reply is None else {**reply_fields(reply), "from_store": False}
 
     def _deliver(self, job: Job, outcome: dict[str, Any]) -> None:
-        askers = self._open.pop(job.key, set())
         if "reply" in outcome:
             self._finished.add(job.key)
+            self._failed.pop(job.key, None)
         elif self.dispatcher.stopped is None:
-            # Several processes look ahead over the same cases.
-            self._failed[job.key] = outcome, askers
-        for link in askers:
+            self._failed[job.key] = outcome
+        for link in self._open.pop(job.key, ()):
             link.send({"key": job.key, **outcome})
 
     # Totals, and the end.

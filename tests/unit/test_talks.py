@@ -1,0 +1,110 @@
+"""Conversations ahead of the items: what is begun, told and counted when the window moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_tablebench.cases import Case
+from pytest_tablebench.datasets import Example
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models import Reply, Request
+from pytest_tablebench.strategies import Direct
+from pytest_tablebench.talks import Line, Talks
+
+CASES = [Case("d", str(number), "html", "none", "m", f"d/{number}") for number in range(8)]
+AUTH = ModelError("wrong key", reason="auth", whole_run=True)
+
+
+class Engine:
+    """Answers each request at the next look; some numbers always fail."""
+
+    lost = None
+
+    def __init__(self, *failing: int) -> None:
+        self.failing = failing
+        self.asked: list[tuple[int, bool]] = []
+        self._due: list[tuple[str, Any]] = []
+
+    def ask(self, key: str, request: Request, *, lane: int, again: bool) -> None:
+        number = int(request.text)
+        self.asked.append((number, again))
+        self._due.append((key, AUTH if number in self.failing else Reply(f"answer {number}")))
+
+    def outcomes(self, *, wait: bool) -> list[tuple[str, Any]]:
+        told, self._due = self._due, []
+        return told
+
+
+def talks_with(engine: Engine, window: int) -> Talks:
+    def render(case: Case) -> tuple[Example, str]:
+        return Example(case.example_id, {}, "", (), ""), case.example_id
+
+    found: Any = engine
+    talks = Talks(
+        render=render,
+        strategy=Direct(),
+        line=lambda model: Line(model, {}),
+        store=lambda: None,
+        client=lambda: found,
+        retries=0,
+    )
+    talks.window = window
+    talks.expect(CASES)
+    return talks
+
+
+def said(talks: Talks, position: int) -> str:
+    talk = talks.talk(CASES[position], position)
+    return str(talk.answer if talk.error is None else talk.error)
+
+
+def test_the_window_is_begun_and_no_more():
+    engine = Engine()
+    talks = talks_with(engine, window=3)
+    assert said(talks, 0) == "answer 0"
+    assert [number for number, _ in engine.asked] == [0, 1, 2]
+    assert said(talks, 1) == "answer 1"
+    assert [number for number, _ in engine.asked] == [0, 1, 2, 3]
+
+
+def test_a_case_that_is_begun_twice_counts_once_as_failed():
+    # 2 and 3 fail ahead of time; the window goes past 2 and back to it, so it is begun again.
+    engine = Engine(2, 3)
+    talks = talks_with(engine, window=4)
+    talks.expect(CASES[:4])
+    assert [said(talks, position) for position in (0, 1, 3, 2)] == [
+        *("answer 0", "answer 1", "wrong key", "wrong key")
+    ]
+    assert engine.asked == [(number, False) for number in (0, 1, 2, 3, 2, 3)]
+    assert talks.stopped is None
+
+
+def test_three_cases_in_a_row_that_fail_for_all_stop_the_process():
+    engine = Engine(1, 2, 3)
+    talks = talks_with(engine, window=1)
+    assert said(talks, 0) == "answer 0"
+    assert [said(talks, position) for position in (1, 2, 3)] == ["wrong key"] * 3
+    assert talks.stopped is not None
+    assert "3 cases in a row" in talks.stopped
+    assert "wrong key" in talks.stopped
+    assert said(talks, 4) == talks.stopped
+    assert [number for number, _ in engine.asked] == [0, 1, 2, 3]
+
+
+def test_an_answer_between_begins_the_count_anew():
+    talks = talks_with(Engine(1, 2, 4), window=1)
+    assert [said(talks, position) for position in (1, 2, 3, 4)] == [
+        *("wrong key", "wrong key", "answer 3", "wrong key")
+    ]
+    assert talks.stopped is None
+
+
+def test_only_a_rerun_is_meant_to_be_tried_again():
+    engine = Engine(1)
+    talks = talks_with(engine, window=2)
+    said(talks, 0)
+    said(talks, 1)  # failed ahead of time
+    said(talks, 1)  # the item once more
+    said(talks, 6)
+    said(talks, 0)  # the window goes back over an item that has run
+    assert [again for number, again in engine.asked if number == 1] == [False, True, False]
