@@ -233,9 +233,9 @@ def run(
         cost.samples.append(tree.sample(time.perf_counter() - start, figure, shares=shares))
         number += 1
     waiter.join()
-    while tree.refresh() and time.perf_counter() - start - cost.wall_s < LINGER_S:
+    while time.perf_counter() - start - cost.wall_s < LINGER_S and (running := tree.refresh()):
+        psutil.wait_procs(running, timeout=SAMPLE_S)
         _reap(tree)
-        time.sleep(0.02)
     cost.linger_s = time.perf_counter() - start - cost.wall_s
     cost.left_over = tree.kill()
     _reap(tree)

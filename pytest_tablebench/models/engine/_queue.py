@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any
 
 __all__ = ["Job", "JobQueue"]
 
@@ -40,7 +39,7 @@ class JobQueue:
     """
 
     _urgent: deque[Job] = field(default_factory=deque)
-    _turns: dict[Any, deque[Job]] = field(default_factory=dict)
+    _turns: dict[Hashable, deque[Job]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         """Whether anything waits."""
