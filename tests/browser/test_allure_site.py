@@ -30,16 +30,6 @@ from tests.support.runs import SUITE, environment
 
 ROOT = Path(__file__).parents[2]
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
 ANALYTICS = "https://www.googletagmanager.com/"
 """What Allure's own page asks for, whatever is in it; it is not let out here."""
 
@@ -164,18 +154,6 @@ class Page:
         if folder:
             Path(folder).mkdir(parents=True, exist_ok=True)
             self.page.screenshot(path=str(Path(folder) / f"{name}.png"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    path = os.environ.get("TABLEBENCH_CHROMIUM") or shutil.which("chromium")
-    if path is None:
-        pytest.skip("Chromium is not there; .ci/browser-tools installs it")
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=path, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 def show(browser: Any, site: Path) -> Iterator[Page]:

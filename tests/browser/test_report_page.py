@@ -1,91 +1,24 @@
-"""The page in a real browser: filters, search, keyboard, hostile texts, no network."""
+"""The page in a real browser: filters, search, keyboard, no network."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_tablebench.reports.html import write_page
-from pytest_tablebench.results import RunFolder, summarize
-from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key
 from pytest_tablebench.results.compare import compare_runs
 from pytest_tablebench.results.gates import judge_gates
+from tests.support.browser import Watched
 from tests.support.page_runs import make_records, record, write_run
-
-pytest.importorskip("playwright.sync_api", reason="drives a browser with Playwright")
 
 SCREENSHOTS = "TABLEBENCH_SCREENSHOTS"
 """Folder that keeps the screenshots; without it they are thrown away."""
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 ROW = "#spacer [role=option]"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    found = os.environ.get("TABLEBENCH_CHROMIUM") or shutil.which("chromium")
-    if found is None:
-        pytest.skip("chromium is not installed (TABLEBENCH_CHROMIUM names another one)")
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield running
-        running.close()
-
-
-@dataclass
-class Watched:
-    """A page, and all it did that a page with hostile text must not do."""
-
-    page: Any
-    events: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        page, note = self.page, self.events.append
-        page.on("console", lambda message: note(f"console: {message.text}"))
-        page.on("pageerror", lambda error: note(f"error: {error}"))
-        page.on("popup", lambda _: note("popup"))
-        page.on("download", lambda _: note("download"))
-        page.on("request", lambda request: note(f"request: {request.url}"))
-        page.on("dialog", self._dialog)
-
-    def _dialog(self, dialog: Any) -> None:
-        self.events.append(f"dialog: {dialog.message}")
-        dialog.dismiss()
-
-    def open(self, path: Path, fragment: str = "") -> None:
-        self.page.goto(path.as_uri() + fragment)
-        self.page.wait_for_selector("html[data-ready-ms]")
-
-    @property
-    def unwanted(self) -> list[str]:
-        """Everything but the page itself being asked for; `hacked` if a payload ran."""
-        own = self.page.url.partition("#")[0]
-        ran = ["hacked"] if self.page.evaluate("window.hacked === 1") else []
-        return ran + [e for e in self.events if e.partition("#")[0] != f"request: {own}"]
-
-
-@pytest.fixture
-def watched(browser: Any) -> Iterator[Watched]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    yield Watched(context.new_page())
-    context.close()
 
 
 @pytest.fixture(scope="module")
@@ -251,192 +184,6 @@ def test_without_texts_the_case_says_so(watched: Watched, tmp_path: Path) -> Non
     text = page.inner_text("#case-body")
     assert "kept no texts" in text
     assert "ab12" in text
-
-
-# Hostile texts
-
-RUN = "window.hacked=1"
-PAYLOADS = [
-    f"<script>{RUN}</script>",
-    f"</script><script>{RUN}</script>",
-    f"<img src=x onerror={RUN}>",
-    f'"><img src=x onerror="{RUN}">',
-    f"'><img src=x onerror='{RUN}'>",
-    f"<svg onload={RUN}>",
-    f"<svg><script>{RUN}</script></svg>",
-    f"<svg><animate onbegin={RUN} attributeName=x dur=1s>",
-    f"<body onload={RUN}>",
-    f'<iframe src="javascript:parent.{RUN}"></iframe>',
-    f'<iframe srcdoc="<script>parent.{RUN}</script>"></iframe>',
-    f'<object data="javascript:{RUN}"></object>',
-    "<embed src=http://127.0.0.1:9/x>",
-    "<link rel=stylesheet href=http://127.0.0.1:9/x.css>",
-    "<img src=http://127.0.0.1:9/x.png>",
-    "<script src=http://127.0.0.1:9/x.js></script>",
-    "<style>@import 'http://127.0.0.1:9/x.css';</style>",
-    "<style>*{display:none}</style>",
-    "<meta http-equiv=refresh content='0;url=http://127.0.0.1:9/'>",
-    "<base href=http://127.0.0.1:9/>",
-    f'<a href="javascript:{RUN}" autofocus onfocus={RUN}>x</a>',
-    f"<input autofocus onfocus={RUN}>",
-    f"<details open ontoggle={RUN}>x</details>",
-    f"<video><source onerror={RUN}></video>",
-    f"<audio src=x onerror={RUN}>",
-    f"<marquee onstart={RUN}>x</marquee>",
-    f'<math><mi xlink:href="javascript:{RUN}">x</mi></math>',
-    "<form action=http://127.0.0.1:9/><button>x</button></form>",
-    f"<template><script>{RUN}</script></template>",
-    f'<noscript><p title="</noscript><img src=x onerror={RUN}>">',
-    f"--><script>{RUN}</script><!--",
-    f"]]><script>{RUN}</script>",
-    f"</textarea><script>{RUN}</script>",
-    f"</title><script>{RUN}</script>",
-    f"</style><script>{RUN}</script>",
-    f"</select><img src=x onerror={RUN}>",
-    f"{{{{constructor.constructor('{RUN}')()}}}}",
-    f"${{{RUN}}}",
-    f"{{% for x in ().__class__.__base__.__subclasses__() %}}{RUN}{{% endfor %}}",
-    f"javascript:{RUN}",
-    f"data:text/html,<script>{RUN}</script>",
-    f"&lt;script&gt;{RUN}&lt;/script&gt;",
-    f"\\u003cscript\\u003e{RUN}\\u003c/script\\u003e",
-    f"\x1b]8;;javascript:{RUN}\x07click\x1b]8;;\x07\x1b[31mred",
-    f"\u202e<script>{RUN}</script>\u202c\u2066\u2069",
-    f"\u2028{RUN}//\u2029{RUN}",
-    f"\x00<scr\x00ipt>{RUN}</scr\x00ipt>",
-    f"\ud800<script>{RUN}</script>\udfff",
-    f"＜script＞{RUN}＜/script＞",
-    '=HYPERLINK("http://127.0.0.1:9/","x")',
-    "@import 'http://127.0.0.1:9/x'; ../../../etc/passwd",
-    f'__proto__ constructor "; {RUN}; //',
-]
-
-
-def test_the_watch_notices_what_it_is_there_for(watched: Watched) -> None:
-    watched.page.goto("about:blank")
-    watched.page.set_content(f"<img src='http://127.0.0.1:9/' onerror='{RUN}; alert(1)'>")
-    watched.page.wait_for_function(RUN.replace("=", "==="))
-    assert {"hacked", "dialog: 1", "request: http://127.0.0.1:9/"} <= set(watched.unwanted)
-
-
-def hostile_page(folder: Path) -> Path:
-    """A run in which every text is a payload, each in every place."""
-    run = RunFolder(folder)
-    texts = TextWriter(folder / TEXTS)
-    records = []
-    for number, payload in enumerate(PAYLOADS):
-        found = record(
-            model=payload,
-            benchmark=payload,
-            dataset=payload,
-            example_id=f"{number} {payload}",
-            serializer=payload,
-            perturbation=payload,
-            outcome=("right", "wrong", "no_answer")[number % 3],
-            raw=payload,
-            prediction=payload,
-            references=(payload,),
-            metric=payload,
-            parts={payload: 0.5},
-            flags=(payload,),
-            reason=payload,
-            strategy=payload,
-            modality=payload,
-            prompt_digest=payload,
-        )
-        records.append(found)
-        run.append(found.to_line())
-        table = {"title": payload, "header": [payload, "b"], "rows": [[payload, payload]]}
-        key = example_key(found.dataset, found.example_id, found.perturbation)
-        texts.example(key, payload, [table])
-        texts.prompt(payload, payload)
-    texts.close()
-    run.write_summary(summarize(records))
-    run.write_run({"model": PAYLOADS[1], "params": dict.fromkeys(PAYLOADS, PAYLOADS[0])})
-    run.close()
-    return folder
-
-
-@dataclass(frozen=True)
-class Judged:
-    gate: str
-    reason: str
-    method: str
-    state: str = "fails"
-    estimate: float = 0.1
-    bound: float = 0.2
-    interval: None = None
-    n_examples: int = 1
-    n_left_out: int = 0
-
-
-@dataclass(frozen=True)
-class Changed:
-    case_id: str
-    old: str
-    new: str
-    flipped: bool = True
-
-
-def test_hostile_texts_run_nothing_and_load_nothing(watched: Watched, tmp_path: Path) -> None:
-    assert len(PAYLOADS) >= 50
-    folder = hostile_page(tmp_path / "run")
-    other = hostile_page(tmp_path / "other")
-    write_page(
-        folder,
-        tmp_path / "report.html",
-        gates=[Judged(payload, payload, payload) for payload in PAYLOADS],
-        baseline=other,
-        comparison=compare_runs(other, folder),
-        snapshots=[Changed(payload, payload, f"{payload} x") for payload in PAYLOADS],
-    )
-    page = watched.page
-    watched.open(tmp_path / "report.html")
-    page.focus("#list")
-    page.keyboard.press("Enter")
-    page.wait_for_selector("dialog[open]")
-    seen = set()
-    for _ in PAYLOADS:
-        page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true")
-        page.wait_for_selector("details .said, details .empty")
-        seen.add(page.inner_text("#case-title"))
-        if page.locator("#after:not([disabled])").count():
-            title = page.inner_text("#case-title")
-            page.click("#after")
-            page.wait_for_function(
-                "t => document.querySelector('#case-title').innerText !== t", arg=title
-            )
-    assert len(seen) == len(PAYLOADS)
-    strange = "img,iframe,object,embed,link,base,video,audio,math,marquee,template,form[action]"
-    assert page.locator(strange).count() == 0
-    assert page.locator("script:not([type='text/plain'])").count() == 1
-    assert page.locator("style").count() == 1
-    assert watched.unwanted == []
-
-
-@pytest.mark.parametrize("number", range(0, len(PAYLOADS), 7))
-def test_a_hostile_reply_is_shown_as_it_is(watched: Watched, tmp_path: Path, number: int) -> None:
-    payload = PAYLOADS[number]
-    folder = write_run(tmp_path / "run", [record(raw=payload, prediction="x")])
-    write_page(folder, tmp_path / "report.html")
-    watched.open(tmp_path / "report.html")
-    watched.page.focus("#list")
-    watched.page.keyboard.press("Enter")
-    watched.page.wait_for_selector("dialog[open]")
-    assert watched.page.text_content("#case-body .said >> nth=0") == payload
-    assert watched.unwanted == []
-
-
-def test_characters_that_reorder_or_hide_are_named(watched: Watched, tmp_path: Path) -> None:
-    raw = "a\u202eb\u200bc\x1bd\ud800e\x00f"
-    folder = write_run(tmp_path / "run", [record(raw=raw)])
-    write_page(folder, tmp_path / "report.html")
-    watched.open(tmp_path / "report.html")
-    watched.page.focus("#list")
-    watched.page.keyboard.press("Enter")
-    watched.page.wait_for_selector("dialog[open]")
-    text = watched.page.text_content("#case-body .said >> nth=0")
-    assert text == "aU+202EbU+200BcU+001BdU+D800eU+0000f"
 
 
 # Looks

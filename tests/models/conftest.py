@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -62,6 +63,15 @@ def calls_end(request: pytest.FixtureRequest) -> Iterator[None]:
             assert not thread.is_alive()
     if "loop_thread" in request.fixturenames:
         assert not request.getfixturevalue("loop_thread").pending(CALL)
+
+
+@pytest.fixture
+def seeded() -> Iterator[None]:
+    """Back-off is drawn from the module's generator."""
+    state = random.getstate()
+    random.seed(7)
+    yield
+    random.setstate(state)
 
 
 @pytest.fixture

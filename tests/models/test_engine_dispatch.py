@@ -2,124 +2,29 @@
 
 from __future__ import annotations
 
-import heapq
-import random
 from collections import Counter
-from collections.abc import Callable, Iterator
-from itertools import count
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models.engine._dispatch import (
-    GIVE_UP_AFTER,
     SPARE_RETRIES,
-    STOP_AFTER,
-    Dispatcher,
-    Lane,
-    Limits,
 )
-from pytest_tablebench.models.engine._pace import OUTAGE_S
 from pytest_tablebench.models.engine._queue import Job, JobQueue
+from tests.support.desk import (
+    DOWN,
+    FILTERED,
+    KEY,
+    LIMITED,
+    REFUSED,
+    SERVER,
+    Desk,
+    keys,
+)
 
-REPLY = {"text": "ok", "prompt_tokens": 7, "completion_tokens": 3, "cost_usd": 0.25}
-SERVER = ("server_error", {"retryable": True})
-DOWN = ("unreachable", {"retryable": True, "whole_run": True})
-LIMITED = ("rate_limit", {"retryable": True})
-KEY = ("auth", {"whole_run": True})
-FILTERED = ("content_filter", {})
-REFUSED = ("bad_request", {})
-
-
-def failure(kind: tuple[str, dict[str, Any]], **more: Any) -> ModelError:
-    reason, flags = kind
-    return ModelError(f"it failed: {reason}", reason=reason, **flags, **more)
-
-
-class Desk:
-    """A dispatcher, its clock and timers, the calls under way and what was delivered."""
-
-    def __init__(
-        self,
-        *,
-        connections: int = 4,
-        retries: int = 5,
-        max_cost: float | None = None,
-        providers: tuple[str, ...] = ("p",),
-        early: float = 0.0,
-    ) -> None:
-        self.now = 1000.0
-        self.under_way: list[Job] = []
-        self.delivered: dict[str, list[dict[str, Any]]] = {}
-        self.started: Counter[str] = Counter()
-        self._timers: list[tuple[float, int, Callable[[], None]]] = []
-        self._numbers = count()
-        self._early = early
-        lanes = [Lane(f"m{number}", provider) for number, provider in enumerate(providers)]
-        self.dispatcher = Dispatcher(
-            lanes,
-            Limits(connections, retries, max_cost),
-            lambda: self.now,
-            self._later,
-            self._start,
-            self._deliver,
-        )
-
-    def _later(self, seconds: float, call: Callable[[], None]) -> None:
-        at = self.now + max(0.0, seconds - self._early)
-        heapq.heappush(self._timers, (at, next(self._numbers), call))
-
-    def _start(self, job: Job) -> None:
-        self.started[job.key] += 1
-        self.under_way.append(job)
-
-    def _deliver(self, job: Job, outcome: dict[str, Any]) -> None:
-        self.delivered.setdefault(job.key, []).append(outcome)
-
-    def submit(self, *keys: str, lane: int = 0) -> None:
-        for key in keys:
-            self.dispatcher.submit(Job(key, lane, b"{}"))
-
-    def succeed(self, cost: float | None = 0.25) -> None:
-        self.dispatcher.succeed(self.under_way.pop(0), {**REPLY, "cost_usd": cost})
-
-    def fail(self, kind: tuple[str, dict[str, Any]], **more: Any) -> None:
-        self.dispatcher.fail(self.under_way.pop(0), failure(kind, **more))
-
-    def pass_time(self) -> bool:
-        """Go on to the next timer; False without any."""
-        if not self._timers:
-            return False
-        self._early /= 2
-        at, _, call = heapq.heappop(self._timers)
-        self.now = max(self.now, at)
-        call()
-        return True
-
-    def reasons(self) -> dict[str, str]:
-        """What was delivered of each job that ended without an answer."""
-        return {
-            key: outcome["error"]["reason"]
-            for key, (outcome,) in self.delivered.items()
-            if "error" in outcome
-        }
-
-
-def keys(number: int) -> list[str]:
-    return [f"k{place}" for place in range(number)]
-
-
-@pytest.fixture(autouse=True)
-def seeded() -> Iterator[None]:
-    """Back-off is drawn from the module's generator."""
-    state = random.getstate()
-    random.seed(7)
-    yield
-    random.setstate(state)
-
+pytestmark = pytest.mark.usefixtures("seeded")
 
 # Rules that hold whatever comes.
 
@@ -298,189 +203,3 @@ def test_a_run_has_a_limit_of_retries_too() -> None:
     assert len(desk.reasons()) == 1
     desk.fail(SERVER)
     assert len(desk.reasons()) == 2
-
-
-# Outages.
-
-
-def answered_desk(**options: Any) -> Desk:
-    """A desk whose provider has answered once."""
-    desk = Desk(**options)
-    desk.submit("first")
-    desk.succeed()
-    return desk
-
-
-def test_an_outage_uses_up_no_retries() -> None:
-    desk = answered_desk(retries=1)
-    desk.submit("a")
-    while desk.now < 1000 + OUTAGE_S - 10:
-        if desk.under_way:
-            desk.fail(DOWN)
-        else:
-            assert desk.pass_time()
-    assert "a" not in desk.delivered
-    while not desk.under_way:
-        assert desk.pass_time()
-    desk.succeed()
-    assert desk.reasons() == {}
-
-
-def test_an_outage_has_one_call_at_a_time() -> None:
-    desk = answered_desk()
-    desk.submit(*keys(20))
-    assert len(desk.under_way) == 4
-    for _ in range(4):
-        desk.fail(DOWN)
-    for _ in range(40):
-        assert len(desk.under_way) <= 1
-        if desk.under_way:
-            desk.fail(DOWN)
-        else:
-            assert desk.pass_time()
-    while not desk.under_way:
-        assert desk.pass_time()
-    desk.succeed()
-    # It is back: as many as may be, at once.
-    assert len(desk.under_way) == 4
-
-
-def test_an_outage_takes_nothing_from_the_retries_of_the_run() -> None:
-    desk = answered_desk(connections=64)
-    desk.submit(*keys(300))
-    while desk.now < 1000 + 60:  # a minute without the server
-        if desk.under_way:
-            desk.fail(DOWN)
-        else:
-            assert desk.pass_time()
-    while not desk.under_way:
-        assert desk.pass_time()
-    desk.succeed()
-    for _ in range(20):
-        desk.fail(SERVER)
-    assert desk.reasons() == {}
-
-
-def test_an_outage_without_end_ends_the_run() -> None:
-    desk = answered_desk(connections=4)
-    desk.submit(*keys(20))
-    while desk.under_way or desk.pass_time():
-        if desk.under_way:
-            desk.fail(DOWN)
-    assert 1000 + OUTAGE_S < desk.now < 1000 + OUTAGE_S + 120
-    assert desk.dispatcher.stopped is not None
-    assert "it failed: unreachable" in str(desk.dispatcher.stopped)
-    assert len(desk.reasons()) == 20
-
-
-# The end of a run.
-
-
-@pytest.mark.parametrize(
-    ("kind", "after"), [(KEY, STOP_AFTER), (SERVER, GIVE_UP_AFTER), (REFUSED, GIVE_UP_AFTER)]
-)
-def test_failures_in_a_row_stop_the_run(kind: tuple[str, dict[str, Any]], after: int) -> None:
-    desk = Desk(connections=1, retries=0)
-    desk.submit(*keys(after + 30))
-    for place in range(after):
-        assert desk.dispatcher.stopped is None, place
-        desk.fail(kind)
-    assert desk.dispatcher.stopped is not None
-    assert f"stopped after {after} cases in a row" in str(desk.dispatcher.stopped)
-    assert f"it failed: {kind[0]}" in str(desk.dispatcher.stopped)
-    assert not desk.under_way
-    reasons = desk.reasons()
-    assert len(reasons) == after + 30
-    assert Counter(reasons.values()) == {kind[0]: after, "stopped": 30}
-    # Whoever asks later is told the same.
-    desk.submit("later")
-    assert desk.reasons()["later"] == "stopped"
-
-
-def test_an_answer_between_begins_the_count_anew() -> None:
-    desk = Desk(connections=1, retries=0)
-    desk.submit(*keys(100))
-    for kind, after in ((KEY, STOP_AFTER), (SERVER, GIVE_UP_AFTER)):
-        for _ in range(after - 1):
-            desk.fail(kind)
-        desk.succeed()
-    assert desk.dispatcher.stopped is None
-
-
-def test_failures_of_single_cases_never_stop_the_run() -> None:
-    desk = Desk(connections=1, retries=0)
-    desk.submit(*keys(100))
-    for _ in range(100):
-        desk.fail(FILTERED)
-    assert desk.dispatcher.stopped is None
-
-
-def test_what_is_to_be_asked_again_is_told_of_a_stop_at_once() -> None:
-    desk = Desk(connections=2)
-    desk.submit("resting", "under way", "waiting")
-    desk.fail(LIMITED, retry_after=50.0)
-    desk.dispatcher.stop("enough")
-    assert desk.reasons() == {"resting": "stopped", "waiting": "stopped"}
-    # A call under way goes on, and its answer counts.
-    desk.succeed()
-    assert "reply" in desk.delivered["under way"][0]
-    while desk.pass_time():
-        pass
-    assert desk.started == {"resting": 1, "under way": 1}
-    assert len(desk.delivered["resting"]) == 1
-
-
-def test_the_first_reason_of_a_stop_stays() -> None:
-    desk = Desk()
-    desk.dispatcher.stop("first")
-    desk.dispatcher.stop("second", reason="budget")
-    desk.submit("a")
-    assert desk.delivered["a"][0]["error"]["message"] == "first"
-
-
-def test_after_a_stop_a_failed_call_is_not_asked_again() -> None:
-    desk = Desk()
-    desk.submit("a")
-    desk.dispatcher.stop("enough")
-    desk.fail(SERVER)
-    assert desk.reasons() == {"a": "server_error"}
-    assert not desk.pass_time()
-
-
-# Money.
-
-
-def test_a_budget_stops_new_calls() -> None:
-    desk = Desk(connections=2, max_cost=1.0)
-    desk.submit(*keys(10))
-    for _ in range(4):  # 4 x 0.25
-        assert desk.dispatcher.stopped is None
-        desk.succeed()
-    assert len(desk.under_way) == 1
-    desk.succeed()
-    assert not desk.under_way
-    assert desk.dispatcher.spent_usd == pytest.approx(1.25)
-    assert Counter(desk.reasons().values()) == {"budget": 5}
-    desk.submit("later")
-    assert desk.reasons()["later"] == "budget"
-
-
-def test_a_budget_with_unknown_prices_says_so() -> None:
-    desk = Desk(connections=1, max_cost=1.0)
-    desk.submit("a", "b")
-    desk.succeed(cost=None)
-    assert desk.reasons() == {"b": "budget"}
-    assert "price" in desk.delivered["b"][0]["error"]["message"]
-
-
-def test_totals_by_model_are_unknown_with_an_unknown_part() -> None:
-    desk = Desk(providers=("p", "q"))
-    desk.submit("a", "b", lane=0)
-    desk.submit("c", lane=1)
-    desk.succeed(cost=0.5)
-    desk.succeed(cost=None)
-    desk.succeed(cost=0.125)
-    first, second = desk.dispatcher.totals
-    assert (first.calls_paid, first.prompt_tokens, first.completion_tokens) == (2, 14, 6)
-    assert first.cost_usd is None
-    assert (second.calls_paid, second.cost_usd) == (1, 0.125)

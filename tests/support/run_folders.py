@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_tablebench.results import Record, RunFolder, summarize
 
-__all__ = ["GRID", "Given", "record", "run_facts", "write_run"]
+__all__ = ["GRID", "Given", "record", "run_facts", "write_pair", "write_run"]
 
 Given = tuple[float | None, str | None]
 """A score and the reply's text; None and None for no answer."""
@@ -99,3 +99,11 @@ def write_run(
     folder.write_summary(summarize(records))
     folder.write_run(run_facts(len(records), **facts))
     return path
+
+
+def write_pair(
+    parent: Path, before: Mapping[str, Any], after: Mapping[str, Any], **facts: Any
+) -> tuple[Path, Path]:
+    """Both folders of a comparison; `facts` of the run after."""
+    first = write_run(parent / "a", before)
+    return first, write_run(parent / "b", after, **facts)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,66 +15,17 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.allure import (
     ALL_UP_TO,
     WRONG_UP_TO,
-    AllureCount,
     choose_mode,
     history_id,
     write_allure,
 )
 from pytest_tablebench.reports.allure import _attach as attach
-from pytest_tablebench.reports.allure._facts import categories, environment_text, executor
 from pytest_tablebench.reports.allure._shape import kind_of
 from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import ExampleText, PromptText
-
-RUN = {"model": "m", "start": "2026-01-02T03:04:05+00:00", "status": "complete"}
-STARTED_MS = 1767323045000  # 2026-01-02T03:04:05Z in milliseconds since 1970
+from tests.support.allure_results import RUN, STARTED_MS, containers, labels, make, results, write
 
 TABLE = ({"title": "Ages", "header": ["Name", "Age"], "rows": [["Ada", 36], ["Bo", None]]},)
-
-
-def make(example: str, outcome: Any = "right", config: str = "html/none", **changes: Any) -> Record:
-    serializer, perturbation = config.split("/")
-    answered = outcome != "no_answer"
-    facts: dict[str, Any] = {
-        "case_id": f"wikitq/{example}/{serializer}/{perturbation}",
-        "model": "m",
-        "benchmark": "torr",
-        "dataset": "wikitq",
-        "example_id": example,
-        "serializer": serializer,
-        "perturbation": perturbation,
-        "strategy": "direct",
-        "modality": "text",
-        "outcome": outcome,
-        "score": float(outcome == "right") if answered else None,
-        "passed": outcome == "right" if answered else None,
-        "metric": "exact_match" if answered else None,
-        "prediction": ["41"] if answered else None,
-        "raw": "41" if answered else None,
-        "references": ("36",),
-        "reason": None if answered else "timeout",
-    }
-    return Record(**facts | changes)
-
-
-def write(
-    folder: Path, records: Iterable[Record], mode: Any = "all", **options: Any
-) -> AllureCount:
-    return write_allure(records, folder, run=RUN, mode=mode, environ={}, **options)
-
-
-def results(folder: Path) -> dict[str, dict[str, Any]]:
-    """The results of a folder by full name."""
-    found = [json.loads(path.read_text("utf-8")) for path in folder.glob("*-result.json")]
-    return {result["fullName"]: result for result in found}
-
-
-def containers(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text("utf-8")) for path in folder.glob("*-container.json")]
-
-
-def labels(result: dict[str, Any]) -> dict[str, str]:
-    return {label["name"]: label["value"] for label in result["labels"]}
 
 
 def test_each_outcome_has_its_status(tmp_path: Path) -> None:
@@ -406,86 +355,3 @@ def test_no_text_breaks_a_file_or_reaches_a_viewer_raw(
             shown = json.dumps(json.loads(shown), ensure_ascii=False)
         for character in "\x1b\x07\x00\u202e\u2066\u200f\ud800":
             assert character not in shown
-
-
-# Facts beside the results.
-
-
-def test_environment_holds_what_was_run() -> None:
-    run = {
-        "model": "openai/gpt=x: y",
-        "api_base": "http://me:secret@host/v1?key=secret",
-        "params": {"temperature": 0},
-        "grid": {"serializers": ["html", "csv"], "perturbations": ["none"]},
-        "datasets": {"wikitq": {}},
-        "versions": {"pytest": "9.2.0", "litellm": None},
-        "host": {"system": "Linux"},
-        "cost_usd": None,
-        "seed": 0,
-    }
-    assert environment_text(run, "wrong").splitlines() == [
-        "model=openai/gpt=x: y",
-        "api_base=http://host/v1",
-        "seed=0",
-        'params={"temperature": 0}',
-        "serializers=html, csv",
-        "perturbations=none",
-        "datasets=wikitq",
-        "allure=wrong",
-        "version.pytest=9.2.0",
-        "host.system=Linux",
-    ]
-
-
-@given(HOSTILE)
-def test_no_value_breaks_a_line_of_the_environment(text: str) -> None:
-    written = environment_text({"model": f"x{text}"}, "all")
-    assert written.isascii()
-    assert [line.split("=")[0] for line in written.splitlines()] == [
-        "model",
-        "allure",
-    ]
-
-
-def test_the_environment_of_others_stays() -> None:
-    before = "browser=chromium\nmodel=old\n"
-    assert environment_text({"model": "é\\"}, "all", before).splitlines() == [
-        "browser=chromium",
-        "model=\\u00e9\\\\",
-        "allure=all",
-    ]
-
-
-GITHUB = {
-    "GITHUB_ACTIONS": "true",
-    "GITHUB_SERVER_URL": "https://github.com",
-    "GITHUB_REPOSITORY": "me/repo",
-    "GITHUB_RUN_ID": "123",
-    "GITHUB_RUN_NUMBER": "7",
-    "GITHUB_WORKFLOW": "gate",
-    "GITHUB_TOKEN": "ghs_marked",
-}
-
-
-def test_the_executor_is_the_job_and_holds_no_token(tmp_path: Path) -> None:
-    write_allure([make("a")], tmp_path, run=RUN, mode="all", environ=GITHUB)
-    assert json.loads((tmp_path / "executor.json").read_text()) == {
-        "name": "GitHub Actions",
-        "type": "github",
-        "url": "https://github.com/me/repo",
-        "buildName": "gate #7",
-        "buildUrl": "https://github.com/me/repo/actions/runs/123",
-        "buildOrder": 7,
-    }
-    assert all(b"ghs_marked" not in path.read_bytes() for path in tmp_path.iterdir())
-
-
-def test_elsewhere_there_is_no_executor(tmp_path: Path) -> None:
-    write(tmp_path, [make("a")])
-    assert not (tmp_path / "executor.json").exists()
-    assert executor({"GITHUB_RUN_ID": "1"}) is None
-
-
-def test_a_category_for_each_reason_in_order() -> None:
-    names = [rule["name"] for rule in categories(["timeout", "budget", "timeout"])]
-    assert names[3:] == ["No answer: budget", "No answer: timeout"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -10,20 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.compare import check_alike, compare_runs
-from tests.support.run_folders import GRID, record, run_facts, write_run
+from pytest_tablebench.results.compare import compare_runs
+from tests.support.run_folders import GRID, record, write_pair, write_run
 
 BEFORE = {"e1": [1, 0, 0, 0], "e2": [1, 1, 1, 1], "e3": [0, 0, 0, 0]}
 AFTER = {"e1": [1, 1, 0, 0], "e2": [1, 1, 1, 0], "e3": [1, 1, 1, 1]}
 T_2 = 4.302653
 """The .975 quantile of Student's t with 2 degrees of freedom, from a table."""
-
-
-def pair(tmp_path, before, after, **facts):
-    """Both folders; `facts` of the run after."""
-    first = write_run(tmp_path / "a", before)
-    return first, write_run(tmp_path / "b", after, **facts)
 
 
 def scope(comparison, kind, name, dataset=None):
@@ -40,7 +32,7 @@ def toy(comparison, measure):
 
 
 def test_performance_is_the_paired_difference_with_its_t_interval(tmp_path):
-    found = toy(compare_runs(*pair(tmp_path, BEFORE, AFTER)), "performance")
+    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "performance")
     assert (found.before, found.after) == (pytest.approx(1.25 / 3), pytest.approx(2.25 / 3))
     assert found.difference == pytest.approx(1 / 3)  # of .25, -.25 and 1
     half = T_2 * math.sqrt(0.3958333333 / 3)  # variance of the three
@@ -49,20 +41,20 @@ def test_performance_is_the_paired_difference_with_its_t_interval(tmp_path):
 
 
 def test_p_is_of_a_sign_flip_test_over_examples(tmp_path):
-    found = toy(compare_runs(*pair(tmp_path, BEFORE, AFTER)), "performance")
+    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "performance")
     # Six of the eight signs of .25, -.25 and 1 give a sum as far from 0 as 1.
     assert found.p == pytest.approx(0.75, abs=0.02)
     assert found.test == "sign-flip over examples"
 
 
 def test_robustness_is_compared_by_the_range_of_each_example(tmp_path):
-    found = toy(compare_runs(*pair(tmp_path, BEFORE, AFTER)), "robustness")
+    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "robustness")
     assert (found.before, found.after) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
     assert found.difference == pytest.approx(-1 / 3)
 
 
 def test_flips_are_counted_by_case_and_named(tmp_path):
-    comparison = compare_runs(*pair(tmp_path, BEFORE, AFTER))
+    comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
     assert comparison.better == ("toy/e1/csv/transpose", *(f"toy/e3/{s}/{p}" for s, p in GRID))
     assert comparison.worse == ("toy/e2/html/transpose",)
     whole = scope(comparison, "dataset", "toy")
@@ -74,7 +66,7 @@ def test_flips_are_counted_by_case_and_named(tmp_path):
 
 
 def test_a_scope_of_one_format_pairs_only_its_cases(tmp_path):
-    comparison = compare_runs(*pair(tmp_path, BEFORE, AFTER))
+    comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
     found = scope(comparison, "serializer", "csv").measures["performance"]
     assert found.difference == pytest.approx((0.5 + 0 + 1) / 3)
     found = scope(comparison, "perturbation", "none").measures["pass_rate"]
@@ -84,7 +76,7 @@ def test_a_scope_of_one_format_pairs_only_its_cases(tmp_path):
 def test_pass_rate_and_performance_part_where_scores_are_fractions(tmp_path):
     before = {"e1": [0.9, 0.9, 0.9, 0.9], "e2": [0.2, 0.2, 0.2, 0.2]}
     after = {"e1": [1, 1, 1, 1], "e2": [0.6, 0.6, 0.6, 0.6]}
-    comparison = compare_runs(*pair(tmp_path, before, after))
+    comparison = compare_runs(*write_pair(tmp_path, before, after))
     assert toy(comparison, "performance").difference == pytest.approx(0.25)
     assert toy(comparison, "pass_rate").difference == pytest.approx(0.5)
 
@@ -114,12 +106,12 @@ def test_inside_one_configuration_the_p_is_exact_mcnemar(tmp_path, better, worse
 def test_over_several_configurations_mcnemar_is_never_used(tmp_path):
     # Four cases flip, all of one example: as four examples McNemar's p would be .125.
     before, after = {"e1": [0] * 4, "e2": [1, 1, 0, 0]}, {"e1": [1] * 4, "e2": [1, 1, 0, 0]}
-    found = toy(compare_runs(*pair(tmp_path, before, after)), "pass_rate")
+    found = toy(compare_runs(*write_pair(tmp_path, before, after)), "pass_rate")
     assert (found.test, found.p) == ("sign-flip over examples", 1.0)
 
 
 def test_every_configuration_has_its_own_mcnemar(tmp_path):
-    comparison = compare_runs(*pair(tmp_path, BEFORE, AFTER))
+    comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
     found = {(one.serializer, one.perturbation): one for one in comparison.configurations}
     assert set(found) == set(GRID)
     assert (found["csv", "transpose"].better, found["csv", "transpose"].worse) == (2, 0)
@@ -168,7 +160,7 @@ def _exact_sign_flip(values):
 def test_no_answer_is_left_out_on_both_sides_and_counted(tmp_path):
     before = {"e1": [1, None, 0, 0], "e2": [None] * 4, "e3": [0, 0, 0, 0], "e4": [1, 1, 1, 1]}
     after = {"e1": [0, 1, 0, None], "e2": [1, 1, 1, 1], "e3": [None] * 4, "e4": [1, 1, 1, 1]}
-    comparison = compare_runs(*pair(tmp_path, before, after))
+    comparison = compare_runs(*write_pair(tmp_path, before, after))
     found = toy(comparison, "performance")
     assert (found.n_examples, found.left_out) == (2, 2)  # e1 over two cells, and e4
     assert (found.left_out_before, found.left_out_after) == (1, 1)
@@ -184,7 +176,7 @@ def test_robustness_needs_the_whole_grid_on_both_sides(tmp_path):
     before = {f"e{n}": [1, 1, 1, 0] for n in range(10)}
     after = {name: [1, 1, 1, 1] for name in before} | {"e0": [1, None, 1, 1]}
     before["e1"] = [1, 1, 1, None]
-    found = toy(compare_runs(*pair(tmp_path, before, after)), "robustness")
+    found = toy(compare_runs(*write_pair(tmp_path, before, after)), "robustness")
     assert (found.n_examples, found.left_out) == (8, 2)
     assert (found.left_out_before, found.left_out_after) == (1, 1)
     assert found.difference == pytest.approx(1.0)
@@ -194,7 +186,7 @@ def test_robustness_needs_the_whole_grid_on_both_sides(tmp_path):
 def test_robustness_is_not_told_when_more_than_a_fifth_is_incomplete(tmp_path):
     before = {f"e{n}": [1, 1, 1, 0] for n in range(10)}
     after = {name: [1, None if name < "e3" else 1, 1, 1] for name in before}
-    found = toy(compare_runs(*pair(tmp_path, before, after)), "robustness")
+    found = toy(compare_runs(*write_pair(tmp_path, before, after)), "robustness")
     assert (found.n_examples, found.left_out, found.left_out_after) == (7, 3, 3)
     assert found.interval is None
     assert found.p is None
@@ -202,7 +194,7 @@ def test_robustness_is_not_told_when_more_than_a_fifth_is_incomplete(tmp_path):
 
 
 def test_identical_answers_cannot_differ(tmp_path):
-    found = toy(compare_runs(*pair(tmp_path, BEFORE, BEFORE)), "performance")
+    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, BEFORE)), "performance")
     assert (found.difference, found.interval, found.p) == (0.0, (0.0, 0.0), 1.0)
     assert found.identical
     assert found.note == "identical answers"
@@ -210,7 +202,7 @@ def test_identical_answers_cannot_differ(tmp_path):
 
 def test_equal_scores_of_other_texts_can_differ(tmp_path):
     after = {name: [(score, "another text") for score in row] for name, row in BEFORE.items()}
-    found = toy(compare_runs(*pair(tmp_path, BEFORE, after)), "performance")
+    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, after)), "performance")
     assert not found.identical
     # Zero variance: 1 - .025^(1/3) to each side.
     reach = 1 - 0.025 ** (1 / 3)
@@ -220,14 +212,14 @@ def test_equal_scores_of_other_texts_can_differ(tmp_path):
 def test_answers_are_same_other_or_flipped(tmp_path):
     before = {"e1": [(1, "a"), (1, "a"), (1, "a"), (0, "x")], "e2": [None] * 4}
     after = {"e1": [(1, "a"), (1, "b"), (0, "c"), (1, "x")], "e2": [None] * 4}
-    answers = compare_runs(*pair(tmp_path, before, after)).answers
+    answers = compare_runs(*write_pair(tmp_path, before, after)).answers
     assert (answers.same_text, answers.other_text, answers.flipped) == (1, 1, 2)
     assert (answers.flipped_same_text, answers.neither) == (1, 4)
 
 
 def test_cases_on_one_side_only_are_named(tmp_path):
     before = BEFORE | {"old": [1, 1, 1, 1]}
-    comparison = compare_runs(*pair(tmp_path, before, AFTER | {"new": [1, 1, 1, 1]}))
+    comparison = compare_runs(*write_pair(tmp_path, before, AFTER | {"new": [1, 1, 1, 1]}))
     assert comparison.only_before == tuple(f"toy/old/{s}/{p}" for s, p in GRID)
     assert comparison.only_after == tuple(f"toy/new/{s}/{p}" for s, p in GRID)
     found = toy(comparison, "performance")
@@ -236,7 +228,7 @@ def test_cases_on_one_side_only_are_named(tmp_path):
 
 
 def test_a_run_cut_off_is_compared_and_said_so(tmp_path):
-    first, second = pair(tmp_path, BEFORE, AFTER, cases_planned=12, status="running")
+    first, second = write_pair(tmp_path, BEFORE, AFTER, cases_planned=12, status="running")
     path = second / "records.jsonl"
     lines = path.read_bytes().split(b"\n")
     path.write_bytes(b"\n".join(lines[:9]) + b'\n{"schema": 1, "case')  # e3 has one case left
@@ -252,7 +244,7 @@ def test_a_run_cut_off_is_compared_and_said_so(tmp_path):
 
 def test_one_example_has_a_difference_and_no_interval(tmp_path):
     found = toy(
-        compare_runs(*pair(tmp_path, {"e": [1, 0, 0, 0]}, {"e": [1, 1, 0, 0]})), "pass_rate"
+        compare_runs(*write_pair(tmp_path, {"e": [1, 0, 0, 0]}, {"e": [1, 1, 0, 0]})), "pass_rate"
     )
     assert found.difference == 0.25
     assert found.interval is None
@@ -261,7 +253,7 @@ def test_one_example_has_a_difference_and_no_interval(tmp_path):
 
 def test_an_example_without_a_common_answer_is_told_nothing_of(tmp_path):
     before, after = {"e": [1, None, None, None]}, {"e": [None, 1, 1, 1]}
-    found = toy(compare_runs(*pair(tmp_path, before, after)), "performance")
+    found = toy(compare_runs(*write_pair(tmp_path, before, after)), "performance")
     assert (found.difference, found.n_examples, found.left_out) == (None, 0, 1)
     assert (found.left_out_before, found.left_out_after) == (1, 1)
     assert found.note == "no example has an answer on both sides"
@@ -294,139 +286,6 @@ def test_repeats_are_paired_with_each_other(tmp_path):
     assert [one.n_examples for one in comparison.configurations] == [2, 2]
 
 
-# What makes runs unlike
-
-
-UNLIKE = {
-    "compat": "reference",
-    "seed": 1,
-    "shots": 3,
-    "demos": "fixed",
-    "strategy": "tcot",
-    "modality": "image",
-    "configs_per_example": 2,
-    "params": {"temperature": 1, "max_tokens": 512},
-    "grid": {"serializers": ["csv"], "perturbations": ["none", "transpose"]},
-    "datasets": {"toy": {"files": {"toy.json": "1" * 64}}},
-}
-NAMES = {
-    "params": "params.temperature",
-    "grid": "grid.serializers",
-    "datasets": "datasets.toy.files",
-}
-
-
-@pytest.mark.parametrize("key", UNLIKE)
-def test_unlike_runs_are_refused_by_name_unless_asked_for(tmp_path, key):
-    folders = pair(tmp_path, BEFORE, AFTER, **{key: UNLIKE[key]})
-    name = NAMES.get(key, key)
-    with pytest.raises(SettingsError, match=rf"the runs are unlike: {name}: .*--allow-unlike"):
-        compare_runs(*folders)
-    comparison = compare_runs(*folders, allow_unlike=True)
-    assert [found.name for found in comparison.unlike] == [name]
-    assert comparison.remarks[0].startswith("the runs are unlike")
-
-
-def test_thresholds_that_differ_make_runs_unlike():
-    before, after = run_facts(1, thresholds={"toy": 1.0}), run_facts(1, thresholds={"toy": 0.5})
-    with pytest.raises(SettingsError, match=r"thresholds\.toy: 1\.0 against 0\.5"):
-        check_alike(before, after, hint="")
-
-
-def test_all_that_differs_is_named_at_once():
-    with pytest.raises(SettingsError, match=r"compat: fixed against reference.*seed: 0 against 7"):
-        check_alike(run_facts(1), run_facts(1, compat="reference", seed=7), hint="")
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "name"),
-    [
-        ("model", "other", "model"),
-        ("limit", 5, "limit"),
-        ("api_base", "http://localhost:1", "api_base"),
-        (
-            "versions",
-            {"pytest-tablebench": "0.2.0", "spacy": "3.8.0"},
-            "versions.pytest-tablebench",
-        ),
-    ],
-)
-def test_what_does_not_make_them_unlike_is_still_said(tmp_path, key, value, name):
-    first = write_run(tmp_path / "a", BEFORE, api_base=None)
-    second = write_run(tmp_path / "b", AFTER, **{"api_base": None, key: value})
-    comparison = compare_runs(first, second)
-    assert [found.name for found in comparison.differences] == [name]
-    assert comparison.unlike == ()
-
-
-def test_the_order_of_the_grid_is_no_difference(tmp_path):
-    grid = {"serializers": ["html", "csv"], "perturbations": ["transpose", "none"]}
-    assert compare_runs(*pair(tmp_path, BEFORE, AFTER, grid=grid)).differences == ()
-
-
-@pytest.mark.parametrize("key", ["compat", "seed", "grid", "datasets", "params"])
-def test_what_a_run_never_said_is_no_difference(tmp_path, key):
-    first = write_run(tmp_path / "a", BEFORE)
-    second = write_run(tmp_path / "b", AFTER)
-    facts = json.loads((second / "run.json").read_text("utf-8"))
-    del facts[key]
-    (second / "run.json").write_text(json.dumps(facts), encoding="utf-8")
-    assert compare_runs(first, second).differences == ()
-
-
-def test_unlike_grids_are_compared_on_what_is_common(tmp_path):
-    # The format that only `after` has is all wrong: it must not touch robustness.
-    wide = [*GRID, ("json", "none")]
-    first = write_run(tmp_path / "a", {"e1": [1] * 4, "e2": [1] * 4})
-    second = write_run(
-        tmp_path / "b", {"e1": [1] * 4 + [0], "e2": [1] * 4 + [0]}, configurations=wide
-    )
-    comparison = compare_runs(first, second, allow_unlike=True)
-    assert toy(comparison, "robustness").difference == 0.0
-    assert comparison.only_after == ("toy/e1/json/none", "toy/e2/json/none")
-
-
-def test_runs_without_a_common_case_are_refused_even_when_asked_for(tmp_path):
-    first = write_run(tmp_path / "a", [record("e", *GRID[0], 1, dataset="one")])
-    second = write_run(tmp_path / "b", [record("e", *GRID[0], 1, dataset="two")])
-    with pytest.raises(SettingsError, match="no case in common: 1 and 1 cases"):
-        compare_runs(first, second, allow_unlike=True)
-
-
-def test_a_dataset_that_one_side_lacks_is_said(tmp_path):
-    extra = [record("e", *GRID[0], 1, dataset="extra")]
-    cases = [record(f"e{n}", *GRID[0], n % 2) for n in range(4)]
-    comparison = compare_runs(
-        write_run(tmp_path / "a", cases), write_run(tmp_path / "b", cases + extra)
-    )
-    assert comparison.remarks == ("only after has extra: no benchmark's mean here holds it",)
-    assert [one.name for one in comparison.scopes if one.kind == "dataset"] == ["toy"]
-
-
-def test_what_is_no_run_is_refused(tmp_path):
-    run = write_run(tmp_path / "a", BEFORE)
-    with pytest.raises(SettingsError, match="is no run folder"):
-        compare_runs(run, tmp_path)
-
-
-@pytest.mark.parametrize("score", [1.5, -1, "high", float("nan")])
-def test_a_record_that_cannot_be_is_refused(tmp_path, score):
-    run = write_run(tmp_path / "a", BEFORE)
-    bad = record("e9", *GRID[0], 1, score=score)
-    lines = (run / "records.jsonl").read_bytes() + bad.to_line().encode("ascii")
-    (run / "records.jsonl").write_bytes(lines)
-    with pytest.raises(SettingsError, match=r"toy/e9/csv/none has the score"):
-        compare_runs(run, run)
-
-
-def test_a_comparison_is_json(tmp_path):
-    comparison = compare_runs(*pair(tmp_path, BEFORE, AFTER))
-    content = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
-    assert content["schema"] == 1
-    assert content["worse"] == ["toy/e2/html/transpose"]
-    assert content["scopes"][1]["measures"]["performance"]["difference"] == pytest.approx(1 / 3)
-
-
 # Whatever the scores
 
 
@@ -438,7 +297,7 @@ RUNS = st.dictionaries(
 )
 
 
-def write_pair(factory: pytest.TempPathFactory, cells) -> tuple[Path, Path]:
+def run_pair(factory: pytest.TempPathFactory, cells) -> tuple[Path, Path]:
     folder = factory.mktemp("runs")
     sides = [{name: [cell[side] for cell in row] for name, row in cells.items()} for side in (0, 1)]
     return write_run(folder / "a", sides[0]), write_run(folder / "b", sides[1])
@@ -446,7 +305,7 @@ def write_pair(factory: pytest.TempPathFactory, cells) -> tuple[Path, Path]:
 
 @given(RUNS)
 def test_swapping_the_runs_turns_every_sign(tmp_path_factory, cells):
-    first, second = write_pair(tmp_path_factory, cells)
+    first, second = run_pair(tmp_path_factory, cells)
     forth, back = compare_runs(first, second), compare_runs(second, first)
     assert (forth.better, forth.worse) == (back.worse, back.better)
     assert (forth.answers.gained, forth.answers.lost) == (back.answers.lost, back.answers.gained)
@@ -462,7 +321,7 @@ def test_swapping_the_runs_turns_every_sign(tmp_path_factory, cells):
 
 @given(RUNS)
 def test_a_run_against_itself_is_identical(tmp_path_factory, cells):
-    first, _ = write_pair(tmp_path_factory, cells)
+    first, _ = run_pair(tmp_path_factory, cells)
     comparison = compare_runs(first, first)
     assert comparison.better == comparison.worse == comparison.differences == ()
     for one in comparison.scopes:
@@ -473,7 +332,7 @@ def test_a_run_against_itself_is_identical(tmp_path_factory, cells):
 
 @given(RUNS)
 def test_differences_agree_with_a_second_way_to_compute_them(tmp_path_factory, cells):
-    comparison = compare_runs(*write_pair(tmp_path_factory, cells))
+    comparison = compare_runs(*run_pair(tmp_path_factory, cells))
     rows = []
     for row in cells.values():
         known = [(a, b) for a, b in row if a is not None and b is not None]

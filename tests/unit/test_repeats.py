@@ -3,60 +3,15 @@
 from __future__ import annotations
 
 import json
-import random
 from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench import DataError, analyse
-from pytest_tablebench.reports.paper._runs import Row, RunData, differences
-from pytest_tablebench.reports.terminal import summary_lines
+from pytest_tablebench import DataError
 from pytest_tablebench.results import Cell, Record, fold_repeats, pass_at_k, pass_hat_k, summarize
-from pytest_tablebench.results.analyses._grid import read_scores
-
-
-def repeats(example, serializer, *scores, dataset="d", reason="timeout"):
-    """The repeats of one cell; None is no answer, 1 passes."""
-    return [
-        Cell(
-            "b",
-            dataset,
-            example,
-            serializer,
-            "none",
-            score,
-            None if score is None else score >= 1.0,
-            reason if score is None else None,
-            number,
-        )
-        for number, score in enumerate(scores, start=1)
-    ]
-
-
-RUN = [
-    *repeats("e1", "html", 1.0, 0.0, 0.5),  # mean 1/2, passed 1/3
-    *repeats("e1", "csv", 1.0, 1.0, 1.0),  # mean 1, passed 1
-    *repeats("e2", "html", 1.0, None, 1.0),  # mean 1, passed 1, one without an answer
-    *repeats("e2", "csv", 0.0, 0.0, 1.0),  # mean 1/3, passed 1/3
-]
-"""
-    repeats    e1 html    e1 csv    e2 html    e2 csv
-    n, c       3, 1       3, 3      2, 2       3, 1
-    pass@1     1/3        1         1          1/3
-    pass@2     2/3        1         1          2/3       1 - C(2, 2) / C(3, 2) = 2/3
-    pass@3     1          1         left out   1
-    pass^2     0          1         1          0
-    pass^3     0          1         left out   0
-    sd         1/2        0         0          sqrt(1/3)  of 0, 0, 1: (2 * 1/9 + 4/9) / 2 = 1/3
-    range      1          0         0          1
-"""
-
-
-def dataset_scope(records, dataset="d"):
-    return summarize(records)["benchmarks"]["b"]["datasets"][dataset]
-
+from tests.support.repeats import RUN, dataset_scope, repeats, runs
 
 # The estimators
 
@@ -281,26 +236,6 @@ def test_a_run_without_repeats_has_no_entry():
 # Rules for all scores
 
 
-SCORES = st.none() | st.sampled_from([0.0, 0.1, 0.3, 0.7, 1.0]) | st.floats(0, 1)
-
-
-@st.composite
-def runs(draw, scores=SCORES, most=4):
-    n = draw(st.integers(1, most))
-    return [
-        cell
-        for dataset in ["d", "other"][: draw(st.integers(1, 2))]
-        for example in range(draw(st.integers(1, 4)))
-        for serializer in ["html", "csv"][: draw(st.integers(1, 2))]
-        for cell in repeats(
-            f"e{example}",
-            serializer,
-            *draw(st.lists(scores, min_size=n, max_size=n)),
-            dataset=dataset,
-        )
-    ]
-
-
 @given(runs(), st.randoms(use_true_random=False))
 def test_the_order_of_repeats_does_not_matter(records, draw):
     mixed = list(records)
@@ -351,142 +286,3 @@ def test_repeats_of_identical_answers_change_no_measure(once, times):
         assert repeated == single  # to the last digit
         if found["spread"]["sd"] is not None:
             assert found["spread"] == {"sd": 0.0, "range": 0.0, "disagree": 0.0}
-
-
-# The paper's analyses
-
-
-def records_of(cells, model="m"):
-    names = ("dataset", "example_id", "serializer", "perturbation", "score", "repeat")
-    return [{"model": model, **{name: getattr(cell, name) for name in names}} for cell in cells]
-
-
-def test_the_grid_holds_means_of_answered_repeats():
-    [grid] = read_scores(records_of(RUN)).grids
-    assert grid.scores.shape == (1, 2, 2, 1)
-    assert grid.serializers == ("csv", "html")
-    assert grid.scores[0, :, :, 0].tolist() == [
-        [1.0, 0.5],
-        [pytest.approx(1 / 3), 1.0],
-    ]
-
-
-def test_analyses_of_repeats_are_those_of_their_means():
-    often = analyse(records_of(RUN))
-    means = [
-        Cell("b", "d", cell.example_id, cell.serializer, "none", cell.score, True, None)
-        for cell in fold_repeats(RUN)
-    ]
-    assert often == analyse(records_of(means))
-    assert often["robustness"]["by_model"]["m"]["value"] == pytest.approx(5 / 12)
-
-
-def test_a_cell_of_which_no_repeat_is_answered_is_missing():
-    records = records_of([*repeats("e1", "html", None, None), *repeats("e1", "csv", 0.0, 1.0)])
-    figure = analyse(records)["performance"]["by_model_dataset"]["m"]["d"]
-    assert (figure["value"], figure["n_missing_cells"]) == (0.5, 1)
-
-
-@given(runs(scores=st.none() | st.floats(0, 1)), st.randoms(use_true_random=False))
-def test_grids_do_not_depend_on_the_order_of_records(cells, draw):
-    records = records_of(cells)
-    mixed = list(records)
-    draw.shuffle(mixed)
-    for one, other in zip(read_scores(records).grids, read_scores(mixed).grids, strict=True):
-        assert one.examples == other.examples
-        assert repr(one.scores.tolist()) == repr(other.scores.tolist())
-
-
-@given(runs(most=1, scores=st.none() | st.floats(0, 1)), st.integers(2, 7))
-def test_identical_repeats_leave_grids_as_they_are(cells, times):
-    records = records_of(cells)
-    often = [{**record, "repeat": n} for n in range(1, times + 1) for record in records]
-    for one, other in zip(read_scores(records).grids, read_scores(often).grids, strict=True):
-        assert repr(one.scores.tolist()) == repr(other.scores.tolist())
-
-
-def test_the_same_repeat_twice_is_refused_by_name():
-    records = records_of(RUN)
-    records.insert(2, {**records[7], "score": 0.25})
-    with pytest.raises(DataError, match="m/e2/html/none occurs more than once"):
-        read_scores(records)
-
-
-def test_a_repeat_unlike_the_only_other_record_is_no_double():
-    # Only the second time was asked of one example, say with -k r2.
-    records = records_of([RUN[0], RUN[1], RUN[4]])
-    [grid] = read_scores(records).grids
-    assert grid.scores[0, 0].ravel().tolist() == [1.0, 0.5]
-
-
-@pytest.mark.parametrize("repeat", ["2", 1.5, None, 10**12])
-def test_a_repeat_that_is_no_count_is_refused(repeat):
-    with pytest.raises(DataError, match=r"record 1: .*a repeat, that is a whole number"):
-        read_scores([{**records_of(RUN)[0], "repeat": repeat}])
-
-
-def test_reports_read_repeats(tmp_path):
-    def rows(times):
-        return tuple(
-            Row("", "m", "b", "d", "e", "html", "none", 1.0, True, None, n)
-            for n in range(1, times + 1)
-        )
-
-    runs = [
-        RunData(tmp_path / "once", "a", {}, rows(1)),
-        RunData(tmp_path / "often", "b", {"repeats": 3}, rows(3)),
-    ]
-    assert analyse(runs[1].rows)["performance"]["by_model"]["m"]["value"] == 1.0
-    assert [text for text in differences(runs) if "repeats" in text] == [
-        "repeats of a case differ: 1 (a), 3 (b); means over several answers vary less"
-    ]
-
-
-# The terminal
-
-
-def test_the_table_has_one_line_on_repeats():
-    lines = summary_lines(summarize(RUN))
-    [line] = [line for line in lines if "asked" in line]
-    # From the table above; sd: (0.5 + 0.577) / 4
-    assert line == (
-        "d: asked 3 times: pass@1 66.7 %, pass@3 100.0 %, pass^3 25.0 %; verdicts differ in "
-        "50.0 % of configurations, scores by 0.500 on average (sd 0.269); 1 with fewer than 3 "
-        "answers left out of pass@3 and pass^3"
-    )
-    assert not any("asked" in line for line in summary_lines(summarize(RUN[::3])))
-
-
-def test_the_table_has_a_line_on_the_repeats_of_a_benchmark():
-    other = repeats("e1", "html", 0.0, 0.0, 0.0, dataset="other")
-    found = [line for line in summary_lines(summarize([*RUN, *other])) if "asked 3 times" in line]
-    assert [line.partition(":")[0] for line in found] == ["d", "other", "b (all)"]
-    assert "pass@1 33.3 %, pass@3 50.0 %, pass^3 12.5 %" in found[2]
-
-
-def test_no_answers_leave_dashes():
-    [line] = [
-        line
-        for line in summary_lines(summarize(repeats("e1", "html", None, None)))
-        if "asked" in line
-    ]
-    assert line == (
-        "d: asked 2 times: pass@1 -, pass@2 -, pass^2 -; 1 with fewer than 2 answers left out of "
-        "pass@2 and pass^2"
-    )
-
-
-def test_a_hundred_repeats_of_many_cells():
-    draw = random.Random(1)
-    records = [
-        cell
-        for example in range(20)
-        for cell in repeats(
-            f"e{example}", "html", *(float(draw.random() < 0.3) for _ in range(100))
-        )
-    ]
-    found = dataset_scope(records)["repeats"]
-    assert list(found["pass_at_k"]) == [str(k) for k in range(1, 101)]
-    assert found["pass_at_k"]["100"] == 1.0
-    assert found["pass_hat_k"]["100"] == 0.0
-    assert found["pass_at_k"]["2"] == pytest.approx(1 - 0.7**2, abs=0.05)

@@ -1,0 +1,211 @@
+"""Outages, the end of a run and its budget, under a clock of the test's own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.models.engine._dispatch import (
+    GIVE_UP_AFTER,
+    STOP_AFTER,
+)
+from pytest_tablebench.models.engine._pace import OUTAGE_S
+from tests.support.desk import (
+    DOWN,
+    FILTERED,
+    KEY,
+    LIMITED,
+    REFUSED,
+    SERVER,
+    Desk,
+    keys,
+)
+
+pytestmark = pytest.mark.usefixtures("seeded")
+
+# Outages.
+
+
+def answered_desk(**options: Any) -> Desk:
+    """A desk whose provider has answered once."""
+    desk = Desk(**options)
+    desk.submit("first")
+    desk.succeed()
+    return desk
+
+
+def test_an_outage_uses_up_no_retries() -> None:
+    desk = answered_desk(retries=1)
+    desk.submit("a")
+    while desk.now < 1000 + OUTAGE_S - 10:
+        if desk.under_way:
+            desk.fail(DOWN)
+        else:
+            assert desk.pass_time()
+    assert "a" not in desk.delivered
+    while not desk.under_way:
+        assert desk.pass_time()
+    desk.succeed()
+    assert desk.reasons() == {}
+
+
+def test_an_outage_has_one_call_at_a_time() -> None:
+    desk = answered_desk()
+    desk.submit(*keys(20))
+    assert len(desk.under_way) == 4
+    for _ in range(4):
+        desk.fail(DOWN)
+    for _ in range(40):
+        assert len(desk.under_way) <= 1
+        if desk.under_way:
+            desk.fail(DOWN)
+        else:
+            assert desk.pass_time()
+    while not desk.under_way:
+        assert desk.pass_time()
+    desk.succeed()
+    # It is back: as many as may be, at once.
+    assert len(desk.under_way) == 4
+
+
+def test_an_outage_takes_nothing_from_the_retries_of_the_run() -> None:
+    desk = answered_desk(connections=64)
+    desk.submit(*keys(300))
+    while desk.now < 1000 + 60:  # a minute without the server
+        if desk.under_way:
+            desk.fail(DOWN)
+        else:
+            assert desk.pass_time()
+    while not desk.under_way:
+        assert desk.pass_time()
+    desk.succeed()
+    for _ in range(20):
+        desk.fail(SERVER)
+    assert desk.reasons() == {}
+
+
+def test_an_outage_without_end_ends_the_run() -> None:
+    desk = answered_desk(connections=4)
+    desk.submit(*keys(20))
+    while desk.under_way or desk.pass_time():
+        if desk.under_way:
+            desk.fail(DOWN)
+    assert 1000 + OUTAGE_S < desk.now < 1000 + OUTAGE_S + 120
+    assert desk.dispatcher.stopped is not None
+    assert "it failed: unreachable" in str(desk.dispatcher.stopped)
+    assert len(desk.reasons()) == 20
+
+
+# The end of a run.
+
+
+@pytest.mark.parametrize(
+    ("kind", "after"), [(KEY, STOP_AFTER), (SERVER, GIVE_UP_AFTER), (REFUSED, GIVE_UP_AFTER)]
+)
+def test_failures_in_a_row_stop_the_run(kind: tuple[str, dict[str, Any]], after: int) -> None:
+    desk = Desk(connections=1, retries=0)
+    desk.submit(*keys(after + 30))
+    for place in range(after):
+        assert desk.dispatcher.stopped is None, place
+        desk.fail(kind)
+    assert desk.dispatcher.stopped is not None
+    assert f"stopped after {after} cases in a row" in str(desk.dispatcher.stopped)
+    assert f"it failed: {kind[0]}" in str(desk.dispatcher.stopped)
+    assert not desk.under_way
+    reasons = desk.reasons()
+    assert len(reasons) == after + 30
+    assert Counter(reasons.values()) == {kind[0]: after, "stopped": 30}
+    # Whoever asks later is told the same.
+    desk.submit("later")
+    assert desk.reasons()["later"] == "stopped"
+
+
+def test_an_answer_between_begins_the_count_anew() -> None:
+    desk = Desk(connections=1, retries=0)
+    desk.submit(*keys(100))
+    for kind, after in ((KEY, STOP_AFTER), (SERVER, GIVE_UP_AFTER)):
+        for _ in range(after - 1):
+            desk.fail(kind)
+        desk.succeed()
+    assert desk.dispatcher.stopped is None
+
+
+def test_failures_of_single_cases_never_stop_the_run() -> None:
+    desk = Desk(connections=1, retries=0)
+    desk.submit(*keys(100))
+    for _ in range(100):
+        desk.fail(FILTERED)
+    assert desk.dispatcher.stopped is None
+
+
+def test_what_is_to_be_asked_again_is_told_of_a_stop_at_once() -> None:
+    desk = Desk(connections=2)
+    desk.submit("resting", "under way", "waiting")
+    desk.fail(LIMITED, retry_after=50.0)
+    desk.dispatcher.stop("enough")
+    assert desk.reasons() == {"resting": "stopped", "waiting": "stopped"}
+    # A call under way goes on, and its answer counts.
+    desk.succeed()
+    assert "reply" in desk.delivered["under way"][0]
+    while desk.pass_time():
+        pass
+    assert desk.started == {"resting": 1, "under way": 1}
+    assert len(desk.delivered["resting"]) == 1
+
+
+def test_the_first_reason_of_a_stop_stays() -> None:
+    desk = Desk()
+    desk.dispatcher.stop("first")
+    desk.dispatcher.stop("second", reason="budget")
+    desk.submit("a")
+    assert desk.delivered["a"][0]["error"]["message"] == "first"
+
+
+def test_after_a_stop_a_failed_call_is_not_asked_again() -> None:
+    desk = Desk()
+    desk.submit("a")
+    desk.dispatcher.stop("enough")
+    desk.fail(SERVER)
+    assert desk.reasons() == {"a": "server_error"}
+    assert not desk.pass_time()
+
+
+# Money.
+
+
+def test_a_budget_stops_new_calls() -> None:
+    desk = Desk(connections=2, max_cost=1.0)
+    desk.submit(*keys(10))
+    for _ in range(4):  # 4 x 0.25
+        assert desk.dispatcher.stopped is None
+        desk.succeed()
+    assert len(desk.under_way) == 1
+    desk.succeed()
+    assert not desk.under_way
+    assert desk.dispatcher.spent_usd == pytest.approx(1.25)
+    assert Counter(desk.reasons().values()) == {"budget": 5}
+    desk.submit("later")
+    assert desk.reasons()["later"] == "budget"
+
+
+def test_a_budget_with_unknown_prices_says_so() -> None:
+    desk = Desk(connections=1, max_cost=1.0)
+    desk.submit("a", "b")
+    desk.succeed(cost=None)
+    assert desk.reasons() == {"b": "budget"}
+    assert "price" in desk.delivered["b"][0]["error"]["message"]
+
+
+def test_totals_by_model_are_unknown_with_an_unknown_part() -> None:
+    desk = Desk(providers=("p", "q"))
+    desk.submit("a", "b", lane=0)
+    desk.submit("c", lane=1)
+    desk.succeed(cost=0.5)
+    desk.succeed(cost=None)
+    desk.succeed(cost=0.125)
+    first, second = desk.dispatcher.totals
+    assert (first.calls_paid, first.prompt_tokens, first.completion_tokens) == (2, 14, 6)
+    assert first.cost_usd is None
+    assert (second.calls_paid, second.cost_usd) == (1, 0.125)

@@ -1,0 +1,61 @@
+"""Records, the Allure results written of them, and these read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.reports.allure import AllureCount, write_allure
+from pytest_tablebench.results import Record
+
+__all__ = ["RUN", "STARTED_MS", "containers", "labels", "make", "results", "write"]
+
+RUN = {"model": "m", "start": "2026-01-02T03:04:05+00:00", "status": "complete"}
+STARTED_MS = 1767323045000  # 2026-01-02T03:04:05Z in milliseconds since 1970
+
+
+def make(example: str, outcome: Any = "right", config: str = "html/none", **changes: Any) -> Record:
+    serializer, perturbation = config.split("/")
+    answered = outcome != "no_answer"
+    facts: dict[str, Any] = {
+        "case_id": f"wikitq/{example}/{serializer}/{perturbation}",
+        "model": "m",
+        "benchmark": "torr",
+        "dataset": "wikitq",
+        "example_id": example,
+        "serializer": serializer,
+        "perturbation": perturbation,
+        "strategy": "direct",
+        "modality": "text",
+        "outcome": outcome,
+        "score": float(outcome == "right") if answered else None,
+        "passed": outcome == "right" if answered else None,
+        "metric": "exact_match" if answered else None,
+        "prediction": ["41"] if answered else None,
+        "raw": "41" if answered else None,
+        "references": ("36",),
+        "reason": None if answered else "timeout",
+    }
+    return Record(**facts | changes)
+
+
+def write(
+    folder: Path, records: Iterable[Record], mode: Any = "all", **options: Any
+) -> AllureCount:
+    return write_allure(records, folder, run=RUN, mode=mode, environ={}, **options)
+
+
+def results(folder: Path) -> dict[str, dict[str, Any]]:
+    """The results of a folder by full name."""
+    found = [json.loads(path.read_text("utf-8")) for path in folder.glob("*-result.json")]
+    return {result["fullName"]: result for result in found}
+
+
+def containers(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text("utf-8")) for path in folder.glob("*-container.json")]
+
+
+def labels(result: dict[str, Any]) -> dict[str, str]:
+    return {label["name"]: label["value"] for label in result["labels"]}

@@ -1,0 +1,52 @@
+"""A page in Chromium, and all that a page made of hostile text must not do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["FLAGS", "Watched"]
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+"""How Chromium starts: as root, and without a word to the network."""
+
+
+@dataclass
+class Watched:
+    """A page, and all it did that a page with hostile text must not do."""
+
+    page: Any
+    events: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        page, note = self.page, self.events.append
+        page.on("console", lambda message: note(f"console: {message.text}"))
+        page.on("pageerror", lambda error: note(f"error: {error}"))
+        page.on("popup", lambda _: note("popup"))
+        page.on("download", lambda _: note("download"))
+        page.on("request", lambda request: note(f"request: {request.url}"))
+        page.on("dialog", self._dialog)
+
+    def _dialog(self, dialog: Any) -> None:
+        self.events.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def open(self, path: Path, fragment: str = "") -> None:
+        self.page.goto(path.as_uri() + fragment)
+        self.page.wait_for_selector("html[data-ready-ms]")
+
+    @property
+    def unwanted(self) -> list[str]:
+        """Everything but the page itself being asked for; `hacked` if a payload ran."""
+        own = self.page.url.partition("#")[0]
+        ran = ["hacked"] if self.page.evaluate("window.hacked === 1") else []
+        return ran + [e for e in self.events if e.partition("#")[0] != f"request: {own}"]

@@ -1,0 +1,112 @@
+"""A dispatcher under a clock of the test's own: no sockets, no waiting."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models.engine._dispatch import Dispatcher, Lane, Limits
+from pytest_tablebench.models.engine._queue import Job
+
+__all__ = [
+    "DOWN",
+    "FILTERED",
+    "KEY",
+    "LIMITED",
+    "REFUSED",
+    "REPLY",
+    "SERVER",
+    "Desk",
+    "failure",
+    "keys",
+]
+
+REPLY = {"text": "ok", "prompt_tokens": 7, "completion_tokens": 3, "cost_usd": 0.25}
+SERVER = ("server_error", {"retryable": True})
+DOWN = ("unreachable", {"retryable": True, "whole_run": True})
+LIMITED = ("rate_limit", {"retryable": True})
+KEY = ("auth", {"whole_run": True})
+FILTERED = ("content_filter", {})
+REFUSED = ("bad_request", {})
+
+
+def failure(kind: tuple[str, dict[str, Any]], **more: Any) -> ModelError:
+    reason, flags = kind
+    return ModelError(f"it failed: {reason}", reason=reason, **flags, **more)
+
+
+class Desk:
+    """A dispatcher, its clock and timers, the calls under way and what was delivered."""
+
+    def __init__(
+        self,
+        *,
+        connections: int = 4,
+        retries: int = 5,
+        max_cost: float | None = None,
+        providers: tuple[str, ...] = ("p",),
+        early: float = 0.0,
+    ) -> None:
+        self.now = 1000.0
+        self.under_way: list[Job] = []
+        self.delivered: dict[str, list[dict[str, Any]]] = {}
+        self.started: Counter[str] = Counter()
+        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = count()
+        self._early = early
+        lanes = [Lane(f"m{number}", provider) for number, provider in enumerate(providers)]
+        self.dispatcher = Dispatcher(
+            lanes,
+            Limits(connections, retries, max_cost),
+            lambda: self.now,
+            self._later,
+            self._start,
+            self._deliver,
+        )
+
+    def _later(self, seconds: float, call: Callable[[], None]) -> None:
+        at = self.now + max(0.0, seconds - self._early)
+        heapq.heappush(self._timers, (at, next(self._numbers), call))
+
+    def _start(self, job: Job) -> None:
+        self.started[job.key] += 1
+        self.under_way.append(job)
+
+    def _deliver(self, job: Job, outcome: dict[str, Any]) -> None:
+        self.delivered.setdefault(job.key, []).append(outcome)
+
+    def submit(self, *keys: str, lane: int = 0) -> None:
+        for key in keys:
+            self.dispatcher.submit(Job(key, lane, b"{}"))
+
+    def succeed(self, cost: float | None = 0.25) -> None:
+        self.dispatcher.succeed(self.under_way.pop(0), {**REPLY, "cost_usd": cost})
+
+    def fail(self, kind: tuple[str, dict[str, Any]], **more: Any) -> None:
+        self.dispatcher.fail(self.under_way.pop(0), failure(kind, **more))
+
+    def pass_time(self) -> bool:
+        """Go on to the next timer; False without any."""
+        if not self._timers:
+            return False
+        self._early /= 2
+        at, _, call = heapq.heappop(self._timers)
+        self.now = max(self.now, at)
+        call()
+        return True
+
+    def reasons(self) -> dict[str, str]:
+        """What was delivered of each job that ended without an answer."""
+        return {
+            key: outcome["error"]["reason"]
+            for key, (outcome,) in self.delivered.items()
+            if "error" in outcome
+        }
+
+
+def keys(number: int) -> list[str]:
+    return [f"k{place}" for place in range(number)]

@@ -1,0 +1,93 @@
+"""What stands beside Allure's results: environment, executor, categories."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench.reports.allure import write_allure
+from pytest_tablebench.reports.allure._facts import categories, environment_text, executor
+from tests.support.allure_results import RUN, make, write
+
+
+def test_environment_holds_what_was_run() -> None:
+    run = {
+        "model": "openai/gpt=x: y",
+        "api_base": "http://me:secret@host/v1?key=secret",
+        "params": {"temperature": 0},
+        "grid": {"serializers": ["html", "csv"], "perturbations": ["none"]},
+        "datasets": {"wikitq": {}},
+        "versions": {"pytest": "9.2.0", "litellm": None},
+        "host": {"system": "Linux"},
+        "cost_usd": None,
+        "seed": 0,
+    }
+    assert environment_text(run, "wrong").splitlines() == [
+        "model=openai/gpt=x: y",
+        "api_base=http://host/v1",
+        "seed=0",
+        'params={"temperature": 0}',
+        "serializers=html, csv",
+        "perturbations=none",
+        "datasets=wikitq",
+        "allure=wrong",
+        "version.pytest=9.2.0",
+        "host.system=Linux",
+    ]
+
+
+@given(st.text(max_size=40))
+def test_no_value_breaks_a_line_of_the_environment(text: str) -> None:
+    written = environment_text({"model": f"x{text}"}, "all")
+    assert written.isascii()
+    assert [line.split("=")[0] for line in written.splitlines()] == [
+        "model",
+        "allure",
+    ]
+
+
+def test_the_environment_of_others_stays() -> None:
+    before = "browser=chromium\nmodel=old\n"
+    assert environment_text({"model": "é\\"}, "all", before).splitlines() == [
+        "browser=chromium",
+        "model=\\u00e9\\\\",
+        "allure=all",
+    ]
+
+
+GITHUB = {
+    "GITHUB_ACTIONS": "true",
+    "GITHUB_SERVER_URL": "https://github.com",
+    "GITHUB_REPOSITORY": "me/repo",
+    "GITHUB_RUN_ID": "123",
+    "GITHUB_RUN_NUMBER": "7",
+    "GITHUB_WORKFLOW": "gate",
+    "GITHUB_TOKEN": "ghs_marked",
+}
+
+
+def test_the_executor_is_the_job_and_holds_no_token(tmp_path: Path) -> None:
+    write_allure([make("a")], tmp_path, run=RUN, mode="all", environ=GITHUB)
+    assert json.loads((tmp_path / "executor.json").read_text()) == {
+        "name": "GitHub Actions",
+        "type": "github",
+        "url": "https://github.com/me/repo",
+        "buildName": "gate #7",
+        "buildUrl": "https://github.com/me/repo/actions/runs/123",
+        "buildOrder": 7,
+    }
+    assert all(b"ghs_marked" not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_elsewhere_there_is_no_executor(tmp_path: Path) -> None:
+    write(tmp_path, [make("a")])
+    assert not (tmp_path / "executor.json").exists()
+    assert executor({"GITHUB_RUN_ID": "1"}) is None
+
+
+def test_a_category_for_each_reason_in_order() -> None:
+    names = [rule["name"] for rule in categories(["timeout", "budget", "timeout"])]
+    assert names[3:] == ["No answer: budget", "No answer: timeout"]

@@ -1,0 +1,147 @@
+"""Which runs are too unlike to be compared, and how it is said."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results.compare import check_alike, compare_runs
+from tests.support.run_folders import GRID, record, run_facts, write_pair, write_run
+
+BEFORE = {"e1": [1, 0, 0, 0], "e2": [1, 1, 1, 1], "e3": [0, 0, 0, 0]}
+AFTER = {"e1": [1, 1, 0, 0], "e2": [1, 1, 1, 0], "e3": [1, 1, 1, 1]}
+
+# What makes runs unlike
+
+
+UNLIKE = {
+    "compat": "reference",
+    "seed": 1,
+    "shots": 3,
+    "demos": "fixed",
+    "strategy": "tcot",
+    "modality": "image",
+    "configs_per_example": 2,
+    "params": {"temperature": 1, "max_tokens": 512},
+    "grid": {"serializers": ["csv"], "perturbations": ["none", "transpose"]},
+    "datasets": {"toy": {"files": {"toy.json": "1" * 64}}},
+}
+NAMES = {
+    "params": "params.temperature",
+    "grid": "grid.serializers",
+    "datasets": "datasets.toy.files",
+}
+
+
+@pytest.mark.parametrize("key", UNLIKE)
+def test_unlike_runs_are_refused_by_name_unless_asked_for(tmp_path, key):
+    folders = write_pair(tmp_path, BEFORE, AFTER, **{key: UNLIKE[key]})
+    name = NAMES.get(key, key)
+    with pytest.raises(SettingsError, match=rf"the runs are unlike: {name}: .*--allow-unlike"):
+        compare_runs(*folders)
+    comparison = compare_runs(*folders, allow_unlike=True)
+    assert [found.name for found in comparison.unlike] == [name]
+    assert comparison.remarks[0].startswith("the runs are unlike")
+
+
+def test_thresholds_that_differ_make_runs_unlike():
+    before, after = run_facts(1, thresholds={"toy": 1.0}), run_facts(1, thresholds={"toy": 0.5})
+    with pytest.raises(SettingsError, match=r"thresholds\.toy: 1\.0 against 0\.5"):
+        check_alike(before, after, hint="")
+
+
+def test_all_that_differs_is_named_at_once():
+    with pytest.raises(SettingsError, match=r"compat: fixed against reference.*seed: 0 against 7"):
+        check_alike(run_facts(1), run_facts(1, compat="reference", seed=7), hint="")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "name"),
+    [
+        ("model", "other", "model"),
+        ("limit", 5, "limit"),
+        ("api_base", "http://localhost:1", "api_base"),
+        (
+            "versions",
+            {"pytest-tablebench": "0.2.0", "spacy": "3.8.0"},
+            "versions.pytest-tablebench",
+        ),
+    ],
+)
+def test_what_does_not_make_them_unlike_is_still_said(tmp_path, key, value, name):
+    first = write_run(tmp_path / "a", BEFORE, api_base=None)
+    second = write_run(tmp_path / "b", AFTER, **{"api_base": None, key: value})
+    comparison = compare_runs(first, second)
+    assert [found.name for found in comparison.differences] == [name]
+    assert comparison.unlike == ()
+
+
+def test_the_order_of_the_grid_is_no_difference(tmp_path):
+    grid = {"serializers": ["html", "csv"], "perturbations": ["transpose", "none"]}
+    assert compare_runs(*write_pair(tmp_path, BEFORE, AFTER, grid=grid)).differences == ()
+
+
+@pytest.mark.parametrize("key", ["compat", "seed", "grid", "datasets", "params"])
+def test_what_a_run_never_said_is_no_difference(tmp_path, key):
+    first = write_run(tmp_path / "a", BEFORE)
+    second = write_run(tmp_path / "b", AFTER)
+    facts = json.loads((second / "run.json").read_text("utf-8"))
+    del facts[key]
+    (second / "run.json").write_text(json.dumps(facts), encoding="utf-8")
+    assert compare_runs(first, second).differences == ()
+
+
+def test_unlike_grids_are_compared_on_what_is_common(tmp_path):
+    # The format that only `after` has is all wrong: it must not touch robustness.
+    wide = [*GRID, ("json", "none")]
+    first = write_run(tmp_path / "a", {"e1": [1] * 4, "e2": [1] * 4})
+    second = write_run(
+        tmp_path / "b", {"e1": [1] * 4 + [0], "e2": [1] * 4 + [0]}, configurations=wide
+    )
+    comparison = compare_runs(first, second, allow_unlike=True)
+    [toy] = [s for s in comparison.scopes if (s.kind, s.name) == ("dataset", "toy")]
+    assert toy.measures["robustness"].difference == 0.0
+    assert comparison.only_after == ("toy/e1/json/none", "toy/e2/json/none")
+
+
+def test_runs_without_a_common_case_are_refused_even_when_asked_for(tmp_path):
+    first = write_run(tmp_path / "a", [record("e", *GRID[0], 1, dataset="one")])
+    second = write_run(tmp_path / "b", [record("e", *GRID[0], 1, dataset="two")])
+    with pytest.raises(SettingsError, match="no case in common: 1 and 1 cases"):
+        compare_runs(first, second, allow_unlike=True)
+
+
+def test_a_dataset_that_one_side_lacks_is_said(tmp_path):
+    extra = [record("e", *GRID[0], 1, dataset="extra")]
+    cases = [record(f"e{n}", *GRID[0], n % 2) for n in range(4)]
+    comparison = compare_runs(
+        write_run(tmp_path / "a", cases), write_run(tmp_path / "b", cases + extra)
+    )
+    assert comparison.remarks == ("only after has extra: no benchmark's mean here holds it",)
+    assert [one.name for one in comparison.scopes if one.kind == "dataset"] == ["toy"]
+
+
+def test_what_is_no_run_is_refused(tmp_path):
+    run = write_run(tmp_path / "a", BEFORE)
+    with pytest.raises(SettingsError, match="is no run folder"):
+        compare_runs(run, tmp_path)
+
+
+@pytest.mark.parametrize("score", [1.5, -1, "high", float("nan")])
+def test_a_record_that_cannot_be_is_refused(tmp_path, score):
+    run = write_run(tmp_path / "a", BEFORE)
+    bad = record("e9", *GRID[0], 1, score=score)
+    lines = (run / "records.jsonl").read_bytes() + bad.to_line().encode("ascii")
+    (run / "records.jsonl").write_bytes(lines)
+    with pytest.raises(SettingsError, match=r"toy/e9/csv/none has the score"):
+        compare_runs(run, run)
+
+
+def test_a_comparison_is_json(tmp_path):
+    comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
+    content = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
+    assert content["schema"] == 1
+    assert content["worse"] == ["toy/e2/html/transpose"]
+    assert content["scopes"][1]["measures"]["performance"]["difference"] == pytest.approx(1 / 3)
