@@ -11,6 +11,7 @@ import pytest
 
 from pytest_tablebench.cases import Case
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
+from pytest_tablebench.results import Record
 
 if TYPE_CHECKING:
     from pytest_tablebench.deciding import Verdict
@@ -26,6 +27,8 @@ class Ending:
         self._config = config
         self._state = state
         self._followed = False
+        self._early: list[Record] = []
+        """Records that came before it was known which cases will run."""
         self._enough = False
         self.verdicts: dict[str, Verdict] = {}
         self.problems: list[str] = []
@@ -34,15 +37,18 @@ class Ending:
 
     # While it runs.
 
-    def feed(self, model: str, cell: Any) -> str | None:
+    def feed(self, payload: Mapping[str, Any]) -> str | None:
         """Take in what came of a case; return why the run may end now, if it may."""
-        decider, keeper = self._state.decider, self._state.keeper
-        if decider is None or keeper is None or self._state.settings.stop_rule is None:
+        decider = self._state.decider
+        if decider is None or self._state.settings.stop_rule is None:
             return None
-        if self._followed:
-            decider.feed(model, cell)
-        elif not self._follow():
+        # The whole record: only with its text can an answer be the baseline's.
+        self._early.append(Record.from_line(payload["record"]))
+        if not self._followed and not self._follow():
             return None
+        for record in self._early:
+            decider.feed(record.model, record)
+        self._early.clear()
         if not decider.decided or not decider.left:
             return None
         self._enough = True
@@ -59,9 +65,6 @@ class Ending:
             by_model.setdefault(case.model, []).append(case)
         for model, cases in by_model.items():
             decider.follow(model, cases)
-        for model, kept in keeper.kept.items():
-            for cell in kept.cells.values():
-                decider.feed(model, cell)
         self._followed = True
         return True
 

@@ -158,11 +158,9 @@ class KeepingHooks:
     def _decide(self, payload: dict[str, Any]) -> None:
         """End the run when every gate is decided without what is left."""
         state = self._state
-        if state is None or state.keeper is None or state.settings.stop_rule is None:
+        if state is None or state.settings.stop_rule is None:
             return
-        model = payload["model"]
-        cell = state.keeper.kept[model].cells[payload["case_id"]]
-        why = self._end(state).feed(model, cell)
+        why = self._end(state).feed(payload)
         if why is not None:
             state.stop_asking(why)
             self._stop(why)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from pytest_tablebench.results.gates import (
     PlannedGate,
     StoppingRule,
     check_gates,
+    cut_short,
     exit_code,
     judge_gates,
     make_rule,
@@ -97,9 +98,26 @@ class Decider:
             raise SettingsError("--bench-stop-when-decided needs a --bench-gate to decide")
         if settings.stop_rule is not None and settings.repeats > 1:
             raise SettingsError("--bench-stop-when-decided does not go with --bench-repeats")
+        if settings.gate_point and settings.stop_rule not in {None, "point"}:
+            raise SettingsError(
+                f"--bench-gate-point judges the planned cases themselves, which "
+                f"--bench-stop-when-decided={settings.stop_rule} does not: leave the rule out, or "
+                f"write --bench-stop-when-decided=point"
+            )
         self._rules: dict[str, StoppingRule] = {}
 
     # Before the run.
+
+    def read_baseline(self) -> None:
+        """Raise `SettingsError` for a baseline that could not be read in the end."""
+        path = self.settings.baseline
+        if path is None:
+            return
+        try:
+            if not sum(1 for _ in read_records(path)):
+                raise SettingsError(f"{path}: no case is recorded, so nothing can be compared")
+        except SettingsError as error:
+            raise SettingsError(f"--bench-baseline: {error}") from None
 
     def check_baseline(self, run: Mapping[str, Any]) -> None:
         """Raise `SettingsError` when the baseline differs in more than the model."""
@@ -185,7 +203,7 @@ class Decider:
             gates = rule.results(run=run, baseline_run=before)
             saved = rule.planned - rule.asked if rule.all_decided else 0
             if ended is not None and not rule.all_decided:
-                gates = [g if g.gate in rule.decided else _cut_short(g, ended) for g in gates]
+                gates = [g if g.gate in rule.decided else cut_short(g, ended) for g in gates]
             return Verdict(tuple(gates), comparison, saved, _saved_text(rule, saved, run))
         if settings.baseline is None:
             gates = judge_gates(cells, self._gates, point=settings.gate_point, run=run)
@@ -200,21 +218,8 @@ class Decider:
                 baseline_run=read_run(settings.baseline),
             )
         if ended is not None:
-            gates = [_cut_short(gate, ended) for gate in gates]
+            gates = [cut_short(gate, ended) for gate in gates]
         return Verdict(tuple(gates), comparison)
-
-
-def _cut_short(result: GateResult, ended: str) -> GateResult:
-    """Return what a gate says of a run that did not ask all it was to ask.
-
-    What was asked comes first in the order of the run, or ends with a wrong answer: it decides
-    nothing. A cost that is too high already stays so.
-    """
-    gate = parse_gate(result.gate)
-    if gate.measure == "cost" and not gate.at_least and result.state == "fails":
-        return result
-    reason = f"the run ended before all planned cases were asked: {ended}"
-    return replace(result, state="undecided", p=None, reason=reason)
 
 
 def _saved_text(rule: StoppingRule, saved: int, run: Mapping[str, Any]) -> str:

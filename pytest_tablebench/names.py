@@ -9,15 +9,27 @@ import unicodedata
 from collections.abc import Iterable
 from urllib.parse import urlsplit, urlunsplit
 
-__all__ = ["printable", "slug", "split_names", "unknown_name", "without_credentials"]
+__all__ = [
+    "known_names",
+    "printable",
+    "slug",
+    "split_names",
+    "unknown_name",
+    "without_credentials",
+]
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """Return the message for a name that is not known, with the nearest known ones first."""
+    return f"unknown {kind} {printable(name)!r}; {known_names(name, known)}"
+
+
+def known_names(name: str, known: Iterable[str]) -> str:
+    """Return which names there are, with those nearest to `name` first."""
     choices = list(known)
     near = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(repr(choice) for choice in near)}? " if near else ""
-    return f"unknown {kind} {printable(name)!r}; {hint}known: {', '.join(choices)}"
+    return f"{hint}known: {', '.join(choices)}"
 
 
 def split_names(text: str) -> list[str]:

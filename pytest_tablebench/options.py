@@ -116,9 +116,10 @@ OPTIONS = (
     Option(
         "--bench-stop-when-decided",
         "RULE",
-        "stop asking when every gate is decided: passes (the default; looks after 1, 2, 4, 8 and "
-        "16 configurations of every example) or anytime (example by example)",
-        bare="passes",
+        "stop asking when every gate is decided: passes (looks after 1, 2, 4, 8 and 16 "
+        "configurations of every example), anytime (example by example) or point (case by case, "
+        "for --bench-gate-point). Default, without a rule: what fits the gates",
+        bare="auto",
     ),
     Option("--bench-no-page", "", "do not write report.html into the run folder", switch=True),
     Option(

@@ -126,6 +126,8 @@ class Session:
             self.decider = Decider(
                 self.settings, runner.registry, runner.serializers, runner.perturbations
             )
+            if self.role != "worker":
+                self.decider.read_baseline()
         runner.talks.window = 2 * self.settings.connections
         models = runner.models.engine_models()
         if self.role == "worker" or self.settings.replay or not models:

@@ -133,7 +133,7 @@ def read_settings(get: Callable[[str], Any], base: Path) -> Settings:
         baseline=base / str(raw["bench_baseline"]) if "bench_baseline" in raw else None,
         allow_unlike=_switch(raw, "bench_allow_unlike"),
         snapshot=_switch(raw, "bench_snapshot"),
-        stop_rule=_choice(raw, "bench_stop_when_decided", ("passes", "anytime", "point")),
+        stop_rule=_stop_rule(raw),
         page=not _switch(raw, "bench_no_page"),
         allure=_choice(raw, "bench_allure", ("auto", "all", "wrong", "summary")),
         data=_data(raw, base),
@@ -207,6 +207,14 @@ def _choice(raw: Mapping[str, Any], key: str, known: tuple[str, ...]) -> str | N
     if text is not None and text not in known:
         raise SettingsError(f"{_flag(key)}: {unknown_name('mode', str(text), known)}")
     return None if text is None else str(text)
+
+
+def _stop_rule(raw: Mapping[str, Any]) -> str | None:
+    """Read the rule; without a name it is the one that fits what gates judge."""
+    rule = _choice(raw, "bench_stop_when_decided", ("auto", "passes", "anytime", "point"))
+    if rule != "auto":
+        return rule
+    return "point" if _switch(raw, "bench_gate_point") else "passes"
 
 
 def _demos(raw: Mapping[str, Any]) -> Demos:

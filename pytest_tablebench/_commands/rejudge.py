@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,7 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
     gates = _gates(given.bench_gate, judged)
     results = _decide(judged, gates, settings, given)
     if given.out is not None:
-        write_rejudged(judged, given.out, gates=[gate.text for gate in gates])
+        write_rejudged(judged, given.out, gates=[asdict(result) for result in results])
     lines = [*_change_lines(judged), *summary_lines(judged.summary)]
     if results:
         lines += ["", *gate_lines(results)]
@@ -132,7 +133,7 @@ def _decide(
 ) -> list[GateResult]:
     from pytest_tablebench.results import read_records
     from pytest_tablebench.results.compare import check_alike
-    from pytest_tablebench.results.gates import judge_gates
+    from pytest_tablebench.results.gates import cut_short, judge_gates
     from pytest_tablebench.results.rejudge import rejudge
 
     if not gates:
@@ -160,7 +161,7 @@ def _decide(
             f"gate {printable(text, 100)!r} compares with a baseline; name its run folder: "
             f"--bench-baseline RUN"
         )
-    return judge_gates(
+    results = judge_gates(
         judged.records,
         gates,
         baseline.records if baseline else None,
@@ -168,6 +169,9 @@ def _decide(
         run=judged.run,
         baseline_run=baseline.run if baseline else None,
     )
+    if judged.ended is not None:
+        results = [cut_short(result, judged.ended) for result in results]
+    return results
 
 
 def _change_lines(judged: Rejudged) -> list[str]:

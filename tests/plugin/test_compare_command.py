@@ -159,6 +159,33 @@ def test_gates_of_the_run_count_where_none_is_given(two, bench, capsys):
     assert command(capsys, "rejudge", "b", "--bench-gate", "toy.no_answer <= 0.9")[0] == 0
 
 
+def test_a_run_that_was_cut_off_stays_undecided(two, bench, capsys):
+    path = bench.path / "b/run.json"
+    facts = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(facts | {"cases_planned": 13}), encoding="utf-8")
+    gate = ("--bench-gate", "toy.no_answer <= 0.9")
+    code, out, _ = command(capsys, "rejudge", "b", *gate)
+    assert code == 11
+    assert "note: the run was cut off: 12 of 13 cases are recorded" in out
+    assert "the run ended before all planned cases were asked" in out
+    # One that ended because its gates were decided has asked enough.
+    path.write_text(json.dumps(facts | {"cases_planned": 13, "cases_saved": 1}), encoding="utf-8")
+    code, out, _ = command(capsys, "rejudge", "b", *gate)
+    assert code == 0
+    assert "note: the run ended when its own gates were decided: 12 of 13" in out
+
+
+def test_a_new_run_folder_holds_verdict_and_texts(two, bench, capsys):
+    gate = ("--bench-gate", "toy.no_answer <= 0.9")
+    assert command(capsys, "rejudge", "b", *gate, "--out", "new")[0] == 0
+    assert [gate["state"] for gate in read_run(bench.path / "new")["gates"]] == ["holds"]
+    assert command(capsys, "report", "new", "--no-plots")[0] == 0
+    page = (bench.path / "new/report.html").read_text("utf-8")
+    assert "<title>Passes: the gate holds" in page
+    texts = [path / "texts.jsonl.gz" for path in (bench.path / "b", bench.path / "new")]
+    assert texts[0].read_bytes() == texts[1].read_bytes()
+
+
 def test_a_threshold_moves_verdicts_into_a_new_run(bench, capsys):
     bench.suite(TABFACT_SUITE, "test_suite.py")
     data = _data(bench.path / "data")

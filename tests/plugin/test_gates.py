@@ -251,6 +251,28 @@ def test_a_baseline_that_is_no_run_folder_is_refused(bench, content):
 
 
 @BOTH_WAYS
+@pytest.mark.parametrize("rule", [(), ("--bench-stop-when-decided",)], ids=["all", "stop"])
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda text: text.replace("{", "x{", 3), "line 1 is damaged"),
+        (lambda _: "", "no case is recorded"),
+    ],
+)
+def test_a_damaged_baseline_is_refused_before_anything_is_asked(
+    bench, workers, rule, damage, words
+):
+    before(bench)
+    asked = len(bench.asked())
+    records = bench.path / "before/records.jsonl"
+    records.write_text(damage(records.read_text("utf-8")), encoding="utf-8")
+    arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}", *rule)
+    result = bench.way(workers)(bench.model(outcomes()), *arguments)
+    refused(result, "--bench-baseline", words)
+    assert len(bench.asked()) == asked
+
+
+@BOTH_WAYS
 def test_a_baseline_of_another_kind_is_refused_before_anything_is_asked(bench, workers):
     before(bench, "--bench-seed=1")
     asked = len(bench.asked())

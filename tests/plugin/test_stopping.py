@@ -180,6 +180,41 @@ def test_a_run_cut_off_before_its_gates_are_decided_is_undecided(bench):
     assert bench.facts()["cases_saved"] == 0
 
 
+@BOTH_WAYS
+@pytest.mark.parametrize("rule", ["passes", "anytime", "point"])
+def test_the_same_answers_hold_against_a_baseline(bench, rule, workers):
+    bench.run(bench.model(plan(0.7), "old"), GRID, results="before")
+    gates = options(["toy.performance >= baseline"])
+    arguments = (GRID, f"{STOP}={rule}", "--bench-baseline=before", *gates)
+    result = bench.way(workers)(bench.model(plan(0.7)), *arguments)
+    assert (result.ret, bench.states()) == (0, ["holds"])
+    if rule != "point":  # which never looks at the texts: no difference is no difference
+        assert bench.gates()[0]["identical"]
+
+
+@BOTH_WAYS
+def test_a_gate_on_what_was_not_planned_is_undecided_and_asked_to_the_end(bench, workers):
+    rows = [[name, f"Question {name}?", [str(int(name[1:]))]] for name in names(10)]
+    bench.data(toy=rows, other=rows)
+    gates = options([HOLDS, "other.performance >= 0.5"])
+    result = bench.way(workers)(bench.model(plan(1)), GRID, STOP, *gates, "--bench-dataset=toy")
+    assert (result.ret, bench.states()) == (11, ["holds", "undecided"])
+    assert bench.gates()[1]["reason"].startswith("no case of other was asked")
+    assert len(bench.records()) == 40
+
+
+def test_the_estimate_alone_has_a_rule_of_its_own(bench):
+    point = "--bench-gate-point"
+    model, gate = bench.model(plan(0.9)), f"--bench-gate={HOLDS}"
+    result = bench.run(model, GRID, point, STOP, gate)
+    assert (result.ret, bench.gates()[0]["method"]) == (0, "betting without replacement")
+    assert bench.facts()["stop_rule"] == "point"
+    refused = bench.run(model, GRID, point, f"{STOP}=anytime", gate, results="other")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    assert "write --bench-stop-when-decided=point" in refused.stderr.str()
+    assert not (bench.path / "other").exists()
+
+
 def test_the_order_of_a_run_without_a_rule_is_left_alone(bench):
     bench.run(bench.model(plan(0.9)), GRID, f"--bench-gate={HOLDS}")
     assert examples(bench.asked()) == [name for name in names(EXAMPLES) for _ in SERIALIZERS]

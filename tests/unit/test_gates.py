@@ -241,6 +241,9 @@ def test_failures_in_bursts_widen_the_interval_over_examples():
         ({"cost_usd": 20.01}, "fails"),
         ({"cost_usd": None, "calls_paid": 10}, "undecided"),
         ({"cost_usd": None, "calls_paid": 0}, "holds"),
+        # Killed: what it says is what it knew at its beginning.
+        ({"cost_usd": None, "calls_paid": 0, "status": "running"}, "undecided"),
+        ({"cost_usd": 0.5, "calls_paid": 1, "status": "running"}, "undecided"),
         (None, "undecided"),
     ],
 )

@@ -83,7 +83,7 @@ def test_a_benchmark_adds_up_the_errors_of_its_datasets():
         ("run.cost <= 5", cases_of(20), "a count"),
         ("d.robustness >= baseline", cases_of(20), "after two runs"),
         ("d.performance >= 0.5", cases_of(1), "fewer than two examples"),
-        ("x.performance >= 0.5", cases_of(20), "unknown scope 'x'"),
+        ("x.performance >= 0.5", cases_of(20), "no case of x was asked; known: d, all"),
     ],
 )
 def test_what_has_no_smallest_drop_says_why(gate, planned, words):

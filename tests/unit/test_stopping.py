@@ -288,8 +288,17 @@ def test_equal_answers_decide_only_at_the_end():
 def test_gates_that_cannot_be_followed_are_refused():
     with pytest.raises(SettingsError, match="compares with a baseline"):
         make_rule("passes", ["d.performance >= baseline"], CASES)
-    with pytest.raises(SettingsError, match="unknown scope 'torr'"):
-        make_rule("passes", ["torr.performance >= 0.5"], CASES)
+
+
+@pytest.mark.parametrize("name", ["passes", "anytime", "point"])
+def test_a_gate_on_what_is_not_planned_stays_undecided(name):
+    gates = ["torr.performance >= 0.5", "d.performance >= 0.2"]
+    rule = run(name, gates, both(40)[0])
+    assert not rule.all_decided
+    assert rule.asked == rule.planned
+    lost, other = rule.results()
+    assert (lost.state, other.state) == ("undecided", "holds")
+    assert lost.reason == "no case of torr was asked; known: d, all"
 
 
 def test_only_counts_never_stop_a_run():

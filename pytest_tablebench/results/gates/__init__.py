@@ -5,7 +5,7 @@ from pytest_tablebench.results.gates._anytime import AnytimeRule
 from pytest_tablebench.results.gates._bootstrap import BootstrapIntervals, bootstrap_intervals
 from pytest_tablebench.results.gates._flips import Flips, SignTest, flips
 from pytest_tablebench.results.gates._grammar import MEASURES, Gate, check_gates, parse_gate
-from pytest_tablebench.results.gates._judge import judge_gates
+from pytest_tablebench.results.gates._judge import cut_short, judge_gates
 from pytest_tablebench.results.gates._paired import (
     PairedInterval,
     mcnemar,
@@ -55,6 +55,7 @@ __all__ = [
     "bootstrap_intervals",
     "check_gates",
     "clopper_pearson",
+    "cut_short",
     "exit_code",
     "flips",
     "holm",

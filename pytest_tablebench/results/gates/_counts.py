@@ -90,12 +90,13 @@ def judge_cost(
     """Judge what the run cost in dollars; undecided where that is unknown."""
     cost, old = _cost(run), _cost(baseline)
     if cost is None or (gate.baseline and old is None):
-        whose = "the run's cost" if cost is None else "the baseline's cost"
+        whose, of = ("the run's", run) if cost is None else ("the baseline's", baseline)
+        why = "it was cut off" if _cut_off(of) else "the provider gives no price"
         return GateResult(
             gate=gate.text,
             estimate=None,
             bound=gate.bound,
-            reason=f"{whose} is unknown (the provider gives no price)",
+            reason=f"{whose} cost is unknown ({why})",
         )
     value = cost - old if gate.baseline and old is not None else cost
     state = decide(value, value, gate.bound, at_least=gate.at_least)
@@ -112,12 +113,17 @@ def judge_cost(
 
 
 def _cost(run: Mapping[str, Any] | None) -> float | None:
-    if not run:
+    if not run or _cut_off(run):
         return None
     if run.get("cost_usd") is None and run.get("calls_paid") == 0:
         return 0.0  # everything came from the store or from a built-in model
     cost = run.get("cost_usd")
     return None if cost is None else float(cost)
+
+
+def _cut_off(run: Mapping[str, Any] | None) -> bool:
+    """Whether the run ended before it could write down what it cost."""
+    return run is not None and run.get("status") == "running"
 
 
 def _counts(gate: Gate, side: Side) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -84,6 +84,19 @@ def judge_gates(
     return results
 
 
+def cut_short(result: GateResult, ended: str) -> GateResult:
+    """Return what a gate says of a run that did not ask all it was to ask.
+
+    What was asked comes first in the order of the run, or ends with a wrong answer: it decides
+    nothing. A cost that is too high already stays so. `ended` says why the run ended.
+    """
+    gate = parse_gate(result.gate)
+    if gate.measure == "cost" and not gate.at_least and result.state == "fails":
+        return result
+    reason = f"the run ended before all planned cases were asked: {ended}"
+    return replace(result, state="undecided", p=None, reason=reason)
+
+
 @dataclass(frozen=True)
 class Judged:
     """A result on its way: what the correction for several gates still needs."""

@@ -117,6 +117,8 @@ class PointRule(StoppingRule):
         weights: dict[str, Floats] = {}
         values: dict[str, Floats] = {}
         names = self.datasets(gate)
+        if not names:
+            return None
         masks = self._masks()
         total = 0
         for name in names:

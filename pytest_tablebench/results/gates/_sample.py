@@ -8,7 +8,7 @@ from functools import partial
 from math import fsum
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.names import printable, unknown_name
+from pytest_tablebench.names import known_names, printable
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._sides import Side, Sides, align
 
@@ -92,7 +92,8 @@ class Scopes:
         known = dict.fromkeys([*self.new.datasets, *self.benchmarks, "all"])
         if gate.scope in known:
             return "no case of this scope was asked"
-        return "no case of this scope was asked: " + unknown_name("scope", gate.scope, known)
+        names = known_names(gate.scope, [printable(name, 60) for name in known])
+        return f"no case of {printable(gate.scope, 60)} was asked; {names}"
 
     def pair(self, dataset: str) -> Pair:
         """Return a dataset of both runs over the union of their examples and configurations."""

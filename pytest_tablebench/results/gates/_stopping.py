@@ -198,7 +198,8 @@ class StoppingRule(ABC):
         `benchmarks` names the datasets of each benchmark, by default what the cases say where
         they have a `benchmark`. `answers`
         gives a record's answer text or a mark of it (by default its `raw`). Raises
-        `SettingsError` for a gate that needs a baseline, or that no planned case belongs to.
+        `SettingsError` for a gate that needs a baseline. A gate that no planned case belongs to
+        stays undecided.
         """
         self.gates = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
         self.alpha = 1 - level
@@ -220,12 +221,9 @@ class StoppingRule(ABC):
                 }
             )
         self._results: dict[int, GateResult] = {}
-        everything = self.scopes(Sides(self.board.sides))
         for gate in self.gates:
             if gate.baseline and baseline is None and not gate.counted:
                 raise SettingsError(f"gate {gate.text!r} compares with a baseline; name one")
-            if not gate.counted and not everything.datasets(gate):
-                raise SettingsError(f"gate {gate.text!r}: {everything.unknown(gate)}")
 
     @property
     def planned(self) -> int:
@@ -245,7 +243,8 @@ class StoppingRule(ABC):
 
     def feed(self, record: Any) -> None:
         """Take a record of the run; others' and repeated ones are ignored."""
-        place = self.board.fill(record, self._answer(record))
+        # Only beside a baseline's do answers count; they are kept to the end.
+        place = self.board.fill(record, self._answer(record) if self._old else None)
         if place is not None:
             self.asked += 1
             self._advance(*place)

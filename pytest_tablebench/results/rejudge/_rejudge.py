@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -15,6 +17,7 @@ from pytest_tablebench.registry import Registry, builtin_registry
 from pytest_tablebench.results._aggregate import summarize
 from pytest_tablebench.results._folder import RunFolder, read_records, read_run
 from pytest_tablebench.results._record import Record
+from pytest_tablebench.results._texts import TEXTS
 from pytest_tablebench.results.rejudge._scorer import (
     ASSERTION,
     SAME,
@@ -35,6 +38,8 @@ class Rejudged:
 
     `run` is the content of its run.json, naming the origin; `scored` counts the answers scored
     again, `rescored` those whose score changed, `better` and `worse` the verdicts that flipped.
+    `ended` says that the run ended before its cases did, so that gates can decide nothing; None
+    for a whole run, and for one that ended when its own gates were decided.
     """
 
     origin: Path
@@ -46,6 +51,7 @@ class Rejudged:
     better: int
     worse: int
     notes: tuple[str, ...]
+    ended: str | None = None
 
 
 def rejudge(
@@ -72,7 +78,7 @@ def rejudge(
     asked = dict(thresholds or {})
     present = dict.fromkeys(record.dataset for record in records)
     check_names("dataset", tuple(asked), present, "--bench-threshold")
-    notes = _cut_off(run, records)
+    ended, notes = _cut_off(run, len(records))
     judged = list(records)
     if compat is not None:
         limits = {name: _threshold(name, run, records, asked, registry) for name in present}
@@ -96,6 +102,7 @@ def rejudge(
         better=sum(_flipped(old, new, True) for old, new in zip(records, judged, strict=True)),
         worse=sum(_flipped(old, new, False) for old, new in zip(records, judged, strict=True)),
         notes=tuple(notes),
+        ended=ended,
     )
 
 
@@ -109,6 +116,8 @@ def write_rejudged(rejudged: Rejudged, out: Path, **facts: Any) -> None:
         for record in rejudged.records:
             folder.append(record.to_line())
         folder.close()
+        with contextlib.suppress(FileNotFoundError):  # of a run without texts
+            shutil.copyfile(rejudged.origin / TEXTS, out / TEXTS)
         folder.write_summary(rejudged.summary)
         folder.write_run({**rejudged.run, **facts})
     except SettingsError as error:
@@ -140,12 +149,15 @@ def _run_data(
     return found
 
 
-def _cut_off(run: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
+def _cut_off(run: Mapping[str, Any], recorded: int) -> tuple[str | None, list[str]]:
+    """Return why gates can decide nothing, if so, and what is to be said of missing cases."""
     planned = run.get("cases_planned")
-    if isinstance(planned, int) and len(records) >= planned:
-        return []
-    of = planned if isinstance(planned, int) else "?"
-    return [f"the run was cut off: {len(records)} of {of} cases are recorded"]
+    if isinstance(planned, int) and recorded >= planned:
+        return None, []
+    of = f"{recorded} of {planned if isinstance(planned, int) else '?'} cases are recorded"
+    if isinstance(planned, int) and run.get("cases_saved") == planned - recorded:
+        return None, [f"the run ended when its own gates were decided: {of}"]
+    return of, [f"the run was cut off: {of}"]
 
 
 def _differ(old: float | None, new: float | None) -> bool:
