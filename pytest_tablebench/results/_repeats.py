@@ -72,12 +72,12 @@ def _fold(place: tuple[str, str, str, str, str], repeats: Sequence[Scored]) -> F
         scores=tuple(scores),
         right=right,
         reasons=tuple(reasons),
-        score=_mean_of_sorted(scores) if answered else None,
+        score=mean_of_sorted(scores) if answered else None,
         passed=right / answered if answered else None,
     )
 
 
-def _mean_of_sorted(scores: Sequence[float]) -> float:
+def mean_of_sorted(scores: Sequence[float]) -> float:
     # Rounding must not move the mean of equal scores off them.
     return min(max(fsum(scores) / len(scores), scores[0]), scores[-1])
 
@@ -173,7 +173,7 @@ def _spread(cells: Sequence[FoldedCell]) -> dict[str, float | None]:
 
 
 def _deviation(scores: Sequence[float]) -> float:
-    middle = _mean_of_sorted(scores)
+    middle = mean_of_sorted(scores)
     return sqrt(fsum((score - middle) ** 2 for score in scores) / (len(scores) - 1))
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from pytest_tablebench.results import read_records
 from pytest_tablebench.results.compare import compare_runs
+from pytest_tablebench.results.gates import judge_gates
 from tests.support.run_folders import GRID, record, write_pair, write_run
 
 BEFORE = {"e1": [1, 0, 0, 0], "e2": [1, 1, 1, 1], "e3": [0, 0, 0, 0]}
@@ -223,7 +226,9 @@ def test_cases_on_one_side_only_are_named(tmp_path):
     assert comparison.only_before == tuple(f"toy/old/{s}/{p}" for s, p in GRID)
     assert comparison.only_after == tuple(f"toy/new/{s}/{p}" for s, p in GRID)
     found = toy(comparison, "performance")
-    assert (found.n_examples, found.left_out) == (3, 2)
+    # Not asked is not the same as not answered.
+    assert (found.n_examples, found.left_out) == (3, 0)
+    assert toy(comparison, "robustness").interval is not None
     assert found.difference == pytest.approx(1 / 3)
 
 
@@ -343,3 +348,46 @@ def test_differences_agree_with_a_second_way_to_compute_them(tmp_path_factory, c
     assert found.left_out == len(cells) - len(rows)
     if rows:
         assert found.difference == pytest.approx(sum(rows) / len(rows), abs=1e-12)
+
+
+ASKED = st.dictionaries(
+    st.sampled_from(["e1", "e2", "e3", "e4", "e5", "e6"]),
+    # Two formats, two repeats of each; a run without an example never asked it.
+    st.tuples(*[st.none() | st.lists(SCORES, min_size=4, max_size=4)] * 2),
+    min_size=2,
+)
+
+
+def asked_twice(folder: Path, runs: dict[str, list[float | None] | None]) -> Path:
+    cases = [
+        record(example, serializer, "none", score, tail=tail)
+        for example, scores in runs.items()
+        for (serializer, tail), score in zip(
+            [("csv", ""), ("csv", "/r2"), ("html", ""), ("html", "/r2")], scores or (), strict=False
+        )
+    ]
+    cases = [replace(one, repeat=2 if one.case_id.endswith("/r2") else 1) for one in cases]
+    return write_run(folder, cases)
+
+
+@given(ASKED)
+def test_gates_and_comparisons_tell_the_same_difference(tmp_path_factory, runs):
+    both = [example for example, sides in runs.items() if None not in sides]
+    assume(both)
+    parent = tmp_path_factory.mktemp("runs")
+    first, second = (
+        asked_twice(parent / name, {example: sides[place] for example, sides in runs.items()})
+        for place, name in enumerate("ab")
+    )
+    comparison = compare_runs(first, second)
+    measures = ("performance", "pass_rate", "robustness")
+    gates = [f"toy.{measure} >= baseline" for measure in measures]
+    results = judge_gates(list(read_records(second)), gates, list(read_records(first)))
+    for measure, result in zip(measures, results, strict=True):
+        found = toy(comparison, measure)
+        assert found.n_examples == result.n_examples
+        if result.n_examples:
+            assert found.left_out == result.n_left_out
+            assert found.difference == pytest.approx(result.estimate, abs=1e-12)
+        if result.interval is not None and result.state != "undecided":
+            assert found.interval == pytest.approx(result.interval, abs=1e-9)

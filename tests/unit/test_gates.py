@@ -145,8 +145,8 @@ def test_only_cells_answered_on_both_sides_are_compared():
     old = [*rows([0.4, 0.4, None, 0.5]), cell(9, 0.1)]
     result = judge("d.performance >= baseline", new, old)
     assert result.estimate == pytest.approx(0.15)
-    assert (result.n_examples, result.n_left_out) == (2, 3)
-    assert (result.n_left_out_baseline, result.n_not_asked) == (2, 1)
+    assert (result.n_examples, result.n_left_out, result.n_left_out_baseline) == (2, 2, 2)
+    assert (result.n_not_asked, result.n_not_asked_baseline) == (1, 1)
     assert result.no_answer == pytest.approx(1 / 6)
     assert result.baseline_no_answer == pytest.approx(1 / 5)
     assert any("not asked" in note for note in result.notes)

@@ -209,7 +209,7 @@ def _configurations(datasets: Sequence[_Dataset]) -> Iterator[ConfigurationFlips
                 for example in part.paired.examples
                 if key in example.before and key in example.after
             ]
-            told = [(old, new) for old, new in pairs if old is not None and new is not None]
+            told = [(bool(old), bool(new)) for old, new in pairs if None not in {old, new}]
             better = sum(new and not old for old, new in told)
             worse = sum(old and not new for old, new in told)
             p = mcnemar(better, worse)

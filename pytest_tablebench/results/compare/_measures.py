@@ -6,8 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 from pytest_tablebench.names import printable
+from pytest_tablebench.results._repeats import mean_of_sorted
 from pytest_tablebench.results.compare._sides import Answered
 from pytest_tablebench.results.compare._types import Measure, MeasureDifference
 from pytest_tablebench.results.gates import mcnemar, paired_difference, sign_flip
@@ -16,6 +18,9 @@ __all__ = ["Configuration", "PairedDataset", "PairedExample", "measure_differenc
 
 Configuration = tuple[str, str, int]
 """Serializer, perturbation, and which repeat."""
+
+_Cell = tuple[str, str]
+"""Serializer and perturbation: what measures are taken over, repeats by their mean."""
 
 MOST_LEFT_OUT = 0.2
 """Share of examples with an incomplete grid from which robustness is not told (section 5)."""
@@ -34,11 +39,41 @@ class PairedExample:
     @cached_property
     def common(self) -> list[tuple[Answered, Answered]]:
         """The cases answered on both sides, in the order of their configurations."""
-        return [
-            (self.before[key], self.after[key])
-            for key in sorted(self.before.keys() & self.after.keys())
-            if self.before[key].score is not None and self.after[key].score is not None
-        ]
+        return _answered_pairs(self.before, self.after)
+
+    @cached_property
+    def cells(self) -> tuple[Mapping[_Cell, Answered], Mapping[_Cell, Answered]]:
+        """Both sides with one entry for each serializer and perturbation."""
+        return _fold(self.before), _fold(self.after)
+
+
+def _answered_pairs(
+    before: Mapping[Any, Answered], after: Mapping[Any, Answered]
+) -> list[tuple[Answered, Answered]]:
+    pairs = [(before[key], after[key]) for key in sorted(before.keys() & after.keys())]
+    return [(old, new) for old, new in pairs if old.score is not None and new.score is not None]
+
+
+def _fold(cases: Mapping[Configuration, Answered]) -> dict[_Cell, Answered]:
+    """Return the mean of each cell's answered repeats, as gates and summaries take it."""
+    groups: dict[_Cell, list[Answered]] = {}
+    for key in sorted(cases):
+        groups.setdefault(key[:2], []).append(cases[key])
+    return {
+        key: repeats[0] if len(repeats) == 1 else _one(repeats) for key, repeats in groups.items()
+    }
+
+
+def _one(repeats: Sequence[Answered]) -> Answered:
+    scores = sorted(case.score for case in repeats if case.score is not None)
+    texts = [case.text for case in repeats]
+    right = sum(bool(case.passed) for case in repeats)
+    return replace(
+        repeats[0],
+        score=mean_of_sorted(scores) if scores else None,
+        passed=right / len(scores) if scores else None,
+        text=None if None in texts else b"".join(text for text in texts if text is not None),
+    )
 
 
 @dataclass(frozen=True)
@@ -54,6 +89,12 @@ class PairedDataset:
         before = {key for example in self.examples for key in example.before}
         after = {key for example in self.examples for key in example.after}
         return frozenset(before & after)
+
+    @property
+    def shared(self) -> PairedDataset:
+        """The dataset without what only one side asked: that is nobody's missing answer."""
+        both = [example for example in self.examples if example.before and example.after]
+        return PairedDataset(self.dataset, both)
 
     @property
     def once(self) -> bool:
@@ -82,8 +123,10 @@ class _Values:
 def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> MeasureDifference:
     """Return the paired difference of a measure: the mean over datasets of their means.
 
-    Several datasets are strata: means count equally whatever their sizes.
+    Several datasets are strata: means count equally whatever their sizes. Examples are those
+    that both sides asked.
     """
+    datasets = [part.shared for part in datasets]
     if measure == "robustness":
         single = [part.dataset for part in datasets if len({key[:2] for key in part.grid}) < 2]
         if single:
@@ -184,9 +227,9 @@ def _sign_flip(differences: tuple[float, ...]) -> float:
 def _mean_values(part: PairedDataset, measure: Measure) -> _Values:
     values = _Values([], [])
     for example in part.examples:
-        common = example.common
+        common = _answered_pairs(*example.cells)
         if not common:
-            _leave_out(values, _lacking(example.before), _lacking(example.after))
+            _leave_out(values, *map(_lacking, example.cells))
             continue
         values.before.append(_mean([_value(old, measure) for old, _ in common]))
         values.after.append(_mean([_value(new, measure) for _, new in common]))
@@ -196,34 +239,29 @@ def _mean_values(part: PairedDataset, measure: Measure) -> _Values:
 
 def _range_values(part: PairedDataset, measure: Measure) -> _Values:  # noqa: ARG001 - as the other
     """Return 1 - range of each example whose whole grid is answered on both sides."""
-    values, grid = _Values([], []), sorted(part.grid)
+    values, grid = _Values([], []), sorted({key[:2] for key in part.grid})
     for example in part.examples:
         lacking = [
-            any(key not in side or side[key].score is None for key in grid)
-            for side in (example.before, example.after)
+            any(cell not in side or side[cell].score is None for cell in grid)
+            for side in example.cells
         ]
         if any(lacking):
             _leave_out(values, *lacking)
             continue
-        values.before.append(_robustness(example.before, grid))
-        values.after.append(_robustness(example.after, grid))
-        values.same_text = values.same_text and _same_text(
-            [(example.before[key], example.after[key]) for key in grid]
-        )
+        before, after = ([side[cell] for cell in grid] for side in example.cells)
+        values.before.append(_robustness(before))
+        values.after.append(_robustness(after))
+        values.same_text = values.same_text and _same_text(list(zip(before, after, strict=True)))
     return values
 
 
-def _robustness(side: Mapping[Configuration, Answered], grid: Sequence[Configuration]) -> float:
-    """Return 1 - range over formats and perturbations; repeats are no such, their mean counts."""
-    scores: dict[tuple[str, str], list[float]] = {}
-    for serializer, perturbation, repeat in grid:
-        score = side[serializer, perturbation, repeat].score
-        scores.setdefault((serializer, perturbation), []).append(score or 0.0)
-    means = [_mean(repeats) for repeats in scores.values()]
-    return 1 - (max(means) - min(means))
+def _robustness(cells: Sequence[Answered]) -> float:
+    """Return 1 - range over formats and perturbations."""
+    scores = [cell.score or 0.0 for cell in cells]
+    return 1 - (max(scores) - min(scores))
 
 
-def _lacking(side: Mapping[Configuration, Answered]) -> bool:
+def _lacking(side: Mapping[_Cell, Answered]) -> bool:
     return all(case.score is None for case in side.values())
 
 

@@ -27,12 +27,15 @@ _REPEAT = re.compile(r"r[1-9][0-9]{0,5}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A record without its texts. `text` is a digest of the raw reply, None without one."""
+    """A record without its texts. `text` is a digest of the raw reply, None without one.
+
+    Several repeats in one have their mean score, the share of them that passed, and all digests.
+    """
 
     case_id: str
     benchmark: str
     score: float | None
-    passed: bool | None
+    passed: float | None
     text: bytes | None
 
 

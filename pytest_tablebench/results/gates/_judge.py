@@ -150,6 +150,7 @@ def judge_one(gate: Gate, known: Scopes, tail: float) -> GateResult:
         baseline_no_answer=sample.no_answer_old,
         n_left_out_baseline=sample.left_out_old,
         n_not_asked=sample.not_asked,
+        n_not_asked_baseline=sample.not_asked_old,
     )
     found = moments(sample.values, sample.clusters)
     if found is None:
@@ -199,6 +200,8 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
         notes.append(f"{result.n_left_out} of {total} examples are left out for missing answers.")
     if result.n_not_asked:
         notes.append(f"{result.n_not_asked} examples of the baseline were not asked.")
+    if result.n_not_asked_baseline:
+        notes.append(f"{result.n_not_asked_baseline} examples were not asked in the baseline.")
     if result.no_answer and not gate.baseline:
         notes.append(
             f"The scope's cases without an answer ({number(result.no_answer)}) are left out: "

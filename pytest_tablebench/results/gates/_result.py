@@ -23,7 +23,8 @@ class GateResult:
     dollars. `interval` is of the confidence `level`; it, `se`, `df` and `method` are None
     where they cannot be told. `n_examples` are used, `n_left_out` asked but not usable;
     `n_left_out_baseline` the same of the baseline, `n_not_asked` its examples that the run
-    never asked. `state_point` compares the estimate alone.
+    never asked, `n_not_asked_baseline` those that only the run asked. `state_point` compares
+    the estimate alone.
 
     `p` is the one-sided p of "fails", `holm_marked` that a gate would fail alone but not
     beside the others. `identical` tells that every paired case has the same answer text.
@@ -54,6 +55,7 @@ class GateResult:
     baseline_no_answer: float | None = None
     n_left_out_baseline: int | None = None
     n_not_asked: int = 0
+    n_not_asked_baseline: int = 0
     n_cases: int | None = None
     n_no_answer: int | None = None
     clopper_pearson: tuple[float, float] | None = None

@@ -50,6 +50,7 @@ class Sample:
     left_out: int = 0
     left_out_old: int | None = None
     not_asked: int = 0
+    not_asked_old: int = 0
     no_answer: float | None = None
     no_answer_old: float | None = None
     identical: bool = False
@@ -143,6 +144,7 @@ def collect(gate: Gate, scopes: Scopes) -> Sample:
         left_out=total("left_out"),
         left_out_old=total("left_out_old") if gate.baseline else None,
         not_asked=total("not_asked"),
+        not_asked_old=total("not_asked_old"),
         no_answer=total("unanswered") / total("asked") if total("asked") else None,
         no_answer_old=(
             total("unanswered_old") / total("asked_old") if total("asked_old") else None
@@ -163,6 +165,7 @@ class _Part:
     left_out: int
     left_out_old: int
     not_asked: int
+    not_asked_old: int
     asked: int
     unanswered: int
     asked_old: int
@@ -209,9 +212,11 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
         values=values,
         used=used,
         identical=bool(old) and _identical(new, old, columns, both & used[:, None]),
-        left_out=int((some & ~used).sum()),
+        # What only one run asked is no missing answer of either.
+        left_out=int(((some & some_old if old else some) & ~used).sum()),
         left_out_old=int((some_old & some & ~used).sum()),
         not_asked=int((some_old & ~some).sum()),
+        not_asked_old=int((some & ~some_old).sum()) if old else 0,
         asked=times,
         unanswered=lost,
         asked_old=times_old,
