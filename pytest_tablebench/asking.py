@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -82,11 +83,11 @@ class Models:
             provider, params = self.provider(model), self.settings.request_params
             if isinstance(provider, LiteLLMModel):
                 found = self.facts_about(model)
-                dropped = found.dropped if found is not None else {}
+                dropped, owner = (found.dropped, found.provider) if found else ({}, None)
                 self._lines[model] = Line(
                     model,
                     {name: value for name, value in params.items() if name not in dropped},
-                    api_base=endpoint(model, provider.api_base),
+                    api_base=endpoint(model, provider.api_base, owner),
                     lane=list(self.engine_models()).index(model),
                 )
             else:
@@ -140,16 +141,33 @@ class Models:
             self._store.close()
 
 
-def endpoint(model: str, api_base: str | None) -> str | None:
+ALSO = {"huggingface": "HF", "bedrock": "AWS", "sagemaker": "AWS", "meta": "LLAMA"}
+"""Providers that have addresses in variables of another name, by the first word of theirs."""
+
+
+def endpoint(model: str, api_base: str | None, provider: str | None = None) -> str | None:
     """Return the address a model is asked at, as far as options and environment say.
 
-    litellm reads an address from variables named after the provider; what they say changes the
-    answers, so it has to be part of the requests' keys. User names and passwords do not.
+    litellm and the clients below it read addresses from variables named after the provider, by
+    rules of each one's own: `ollama_chat` from `OLLAMA_API_BASE`, `anthropic` from two. What they
+    say changes the answers, so it has to be part of the requests' keys, and one too many there
+    costs less than an answer of another server. User names and passwords are no part of it.
+
+    Arguments:
+        model: the name exactly as litellm takes it.
+        api_base: address given as an option; it counts alone.
+        provider: litellm's name of the provider; None takes the one before the slash.
     """
     if api_base is not None:
         return without_credentials(api_base)
-    provider = (model.partition("/")[0] if "/" in model else "openai").upper().replace("-", "_")
-    for name in (f"{provider}_API_BASE", f"{provider}_BASE_URL"):
-        if os.environ.get(name):
-            return without_credentials(os.environ[name])
-    return None
+    name = provider or (model.partition("/")[0] if "/" in model else "openai")
+    word = re.split(r"[-_]", name.removeprefix("text-completion-"))[0].lower()
+    names = tuple({word.upper(), ALSO.get(word, word.upper())})
+    found = {
+        without_credentials(value)
+        for variable, value in os.environ.items()
+        if value
+        and variable.startswith(names)
+        and variable.endswith(("_API_BASE", "_BASE_URL", "_ENDPOINT"))
+    }
+    return " ".join(sorted(found)) or None

@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench._secrets import without_secrets
 from pytest_tablebench.results import Cell, RunFolder, summarize
 from pytest_tablebench.results._texts import TEXTS, TextWriter
 from pytest_tablebench.settings import Settings, without_credentials
@@ -200,8 +201,8 @@ class RunKeeper:
             "status": status,
             "exit_code": exit_code,
             "model": kept.model,
-            "params": settings.request_params,
-            "params_sent": self.plans.get(kept.model, {}).get("sent"),
+            "params": without_secrets(settings.request_params),
+            "params_sent": without_secrets(self.plans.get(kept.model, {}).get("sent")),
             "params_dropped": self.plans.get(kept.model, {}).get("dropped"),
             "api_base": without_credentials(settings.api_base) if settings.api_base else None,
             "timeout_s": settings.timeout,

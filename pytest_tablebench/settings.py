@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from pytest_tablebench._secrets import secret_name
 from pytest_tablebench.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.names import printable, split_names, unknown_name, without_credentials
@@ -18,8 +19,6 @@ __all__ = ["DEFAULT_MODEL", "OPTIONS", "Option", "Settings", "read_settings", "w
 
 Demos = Literal["perturbed", "fixed"]
 DEMOS: tuple[Demos, ...] = get_args(Demos)
-
-_SECRET = re.compile(r"api_?key|secret|password|authorization|header|access_token|credential", re.I)
 
 
 @dataclass(frozen=True)
@@ -251,20 +250,22 @@ def _params(raw: Mapping[str, Any]) -> dict[str, Any]:
         name = name.strip()
         if not equals or not name:
             raise SettingsError(f"--bench-param takes key=value, not {printable(name, 40)!r}")
-        if _SECRET.search(name):
+        try:
+            params[name] = json.loads(value)
+        except ValueError:
+            params[name] = value
+        secret = secret_name(name, params[name])
+        if secret is not None:
             # Parameters are written into the run folder; keys must never be.
+            inside = "" if secret == name else f": {printable(secret, 40)}"
             raise SettingsError(
-                f"--bench-param {printable(name, 40)}: keys are never taken here; "
+                f"--bench-param {printable(name, 40)}{inside}: keys are never taken here; "
                 f"set the provider's environment variable (OPENAI_API_KEY, ...)"
             )
         from pytest_tablebench.models import RESERVED
 
         if name in RESERVED:
             raise SettingsError(f"--bench-param {name}: is set by the run itself")
-        try:
-            params[name] = json.loads(value)
-        except ValueError:
-            params[name] = value
     return params
 
 

@@ -9,11 +9,12 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench._secrets import redact
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models._base import Reply, Request
 from pytest_tablebench.models._litellm_errors import Failures
 from pytest_tablebench.models._litellm_facts import Resolution, count_tokens, resolve
-from pytest_tablebench.models._litellm_load import load, redact, uncollected
+from pytest_tablebench.models._litellm_load import load, uncollected
 
 if TYPE_CHECKING:
     import asyncio

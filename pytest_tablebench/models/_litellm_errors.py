@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from pytest_tablebench._secrets import redact
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models._litellm_load import redact
 
 __all__ = ["Failures"]
 

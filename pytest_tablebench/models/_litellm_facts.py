@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
+from pytest_tablebench._secrets import redact
 from pytest_tablebench.models._base import Message
-from pytest_tablebench.models._litellm_load import load, redact
+from pytest_tablebench.models._litellm_load import load
 
 __all__ = ["Resolution", "count_tokens", "resolve"]
 
@@ -79,7 +79,6 @@ class Resolution:
         sent: the parameters that leave for the server, under the names litellm gives them there.
         dropped: why each parameter that is not sent is not, by its name.
         provider: litellm's name of the provider.
-        endpoint: address of the server, without credentials; None for a provider's own.
         input_cost_per_token: US dollars for a token of the prompt.
         output_cost_per_token: US dollars for a token of the reply.
         max_input_tokens: how many tokens of prompt the model reads.
@@ -91,7 +90,6 @@ class Resolution:
     sent: Mapping[str, Any] = field(default_factory=dict)
     dropped: Mapping[str, str] = field(default_factory=dict)
     provider: str | None = None
-    endpoint: str | None = None
     input_cost_per_token: float | None = None
     output_cost_per_token: float | None = None
     max_input_tokens: int | None = None
@@ -125,7 +123,7 @@ def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Reso
     """
     litellm = load()
     given = dict(params)
-    provider, name, base = _provider(litellm, model, api_base, given)
+    provider, name = _provider(litellm, model, api_base, given)
     kept, dropped = _sift(litellm, name, provider, given) if provider else (given, {})
     sent = _sent(litellm, name, provider, kept)
     facts = _table(litellm, model, name, provider)
@@ -134,7 +132,6 @@ def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Reso
         sent=sent,
         dropped=dropped,
         provider=provider,
-        endpoint=_endpoint(api_base or base or _from_environment(provider)),
         input_cost_per_token=_positive(facts.get("input_cost_per_token")),
         output_cost_per_token=_positive(facts.get("output_cost_per_token")),
         max_input_tokens=int(_positive(facts.get("max_input_tokens")) or 0) or None,
@@ -157,7 +154,7 @@ def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
         ModelError: litellm cannot be imported.
     """
     litellm = load()
-    provider, name, _ = _provider(litellm, model, None, {})
+    provider, name = _provider(litellm, model, None, {})
     tokenizer = _tokenizer(litellm, name, provider)
     if tokenizer is None:
         return None
@@ -171,20 +168,20 @@ def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
 
 def _provider(
     litellm: Any, model: str, api_base: str | None, params: Mapping[str, Any]
-) -> tuple[str | None, str, str | None]:
-    """The provider, the model's name there and its address, as far as litellm knows them."""
+) -> tuple[str | None, str]:
+    """The provider and the model's name there, as far as litellm knows them."""
     prefix, _, rest = model.partition("/")
     if prefix in LOGS_IN:
-        return prefix, rest, None
+        return prefix, rest
     try:
-        name, provider, _, base = litellm.get_llm_provider(
+        name, provider, *_ = litellm.get_llm_provider(
             model=model,
             api_base=api_base,
             custom_llm_provider=params.get("custom_llm_provider"),
         )
     except Exception:  # an unknown name, or settings of a provider that are missing
-        return None, model, None
-    return provider or None, name, base or None
+        return None, model
+    return provider or None, name
 
 
 def _sift(
@@ -285,20 +282,6 @@ def _table(litellm: Any, model: str, name: str, provider: str | None) -> Mapping
 def _positive(value: Any) -> float | None:
     """A number above 0. Where litellm says 0 (models on own servers) it means unknown."""
     return float(value) if isinstance(value, int | float) and value > 0 else None
-
-
-def _from_environment(provider: str | None) -> str | None:
-    """The address that the environment gives for a provider, as litellm and its clients read it."""
-    name = (provider or "").upper()
-    return os.environ.get(f"{name}_BASE_URL") or os.environ.get(f"{name}_API_BASE") or None
-
-
-def _endpoint(address: str | None) -> str | None:
-    """An address without what may be secret: user, password, query."""
-    if not address:
-        return None
-    parts = urlsplit(address)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _tokenizer(litellm: Any, name: str, provider: str | None) -> str | None:

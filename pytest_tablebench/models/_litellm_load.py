@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pytest_tablebench._secrets import redact
 from pytest_tablebench.errors import ModelError
 
-__all__ = ["load", "redact", "uncollected"]
+__all__ = ["load", "uncollected"]
 
 # Read by litellm when it is imported: no download of price tables, no log lines of its own.
 ENVIRONMENT = {
@@ -68,22 +68,3 @@ def uncollected(module: str) -> Iterator[None]:
         gc.freeze()
     finally:
         gc.enable()
-
-
-def redact(text: str) -> str:
-    """Take keys, tokens and passwords out of a text."""
-    for name, value in os.environ.items():
-        if len(value) >= 6 and re.search(r"(?i)key|token|secret|password|credential", name):
-            text = text.replace(value, "***")
-    for pattern, replacement in (
-        (r"://[^/\s@]*@", "://***@"),
-        (r"(?i)\b(bearer|basic)\s+[^\s'\",;}]+", r"\1 ***"),
-        (
-            r"(?i)((?:api|access|secret|auth)[-_ ]?(?:key|token)|authorization|[?&]key)"
-            r"(['\"]?\s*[:=]\s*['\"]?)(?!bearer|basic)[^\s'\",;&}]+",
-            r"\1\2***",
-        ),
-        (r"\bsk-[\w*.-]{4,}", "***"),
-    ):
-        text = re.sub(pattern, replacement, text)
-    return text

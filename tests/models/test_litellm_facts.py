@@ -158,7 +158,7 @@ def test_known_model() -> None:
     assert found.input_cost_per_token == pytest.approx(2.5e-6)
     assert found.output_cost_per_token == pytest.approx(1e-5)
     assert found.max_input_tokens == 128_000
-    assert (found.provider, found.endpoint) == ("openai", None)
+    assert found.provider == "openai"
     assert found.tokenizer == "o200k_base"
     assert found.litellm_version
 
@@ -183,39 +183,6 @@ def test_unknown_model(model: str) -> None:
 def test_price_of_nothing_is_unknown(model: str) -> None:
     found = resolve(model, None, {})
     assert (found.input_cost_per_token, found.output_cost_per_token) == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("model", "api_base", "endpoint"),
-    [
-        ("openai/x", "http://localhost:8000/v1", "http://localhost:8000/v1"),
-        ("openai/x", "http://me:hunter2@localhost:8000/v1", "http://localhost:8000/v1"),
-        ("azure/x", "https://h/openai?api-version=1&key=hunter2#x", "https://h/openai"),
-        ("no-such", "http://[::1]:80/v1", "http://[::1]:80/v1"),
-        ("openai/x", None, None),
-        ("ollama/x", None, "http://localhost:11434"),
-    ],
-)
-def test_endpoint(model: str, api_base: str | None, endpoint: str | None) -> None:
-    assert resolve(model, api_base, {}).endpoint == endpoint
-
-
-@pytest.mark.parametrize(
-    ("model", "variable"),
-    [
-        ("openai/x", "OPENAI_BASE_URL"),
-        ("gpt-4o", "OPENAI_API_BASE"),
-        ("hosted_vllm/x", "HOSTED_VLLM_API_BASE"),
-        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_BASE_URL"),
-        ("ollama/x", "OLLAMA_API_BASE"),
-    ],
-)
-def test_endpoint_of_the_environment(
-    monkeypatch: pytest.MonkeyPatch, model: str, variable: str
-) -> None:
-    monkeypatch.setenv(variable, "http://me:hunter2@gateway:4000/v1")
-    assert resolve(model, None, {}).endpoint == "http://gateway:4000/v1"
-    assert resolve(model, "http://here/v1", {}).endpoint == "http://here/v1"
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "o1", "no-such"])

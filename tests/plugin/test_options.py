@@ -69,6 +69,9 @@ BAD = [
     ("param", "temperature", ["key=value"]),
     ("param", "=1", ["key=value"]),
     ("param", "api_key=secret-value", ["api_key", "OPENAI_API_KEY"]),
+    ("param", "azure_ad_token=secret-value", ["azure_ad_token", "never taken"]),
+    ("param", "aws_session_token=secret-value", ["aws_session_token", "never taken"]),
+    ("param", 'extra_body={"a": [{"api_key": "secret-value"}]}', ["extra_body: api_key"]),
     ("param", "extra_headers={}", ["extra_headers"]),
     ("param", "model=x", ["model"]),
     ("param", "messages=[]", ["messages"]),
@@ -215,8 +218,9 @@ def test_params_are_read_as_json_or_text_and_added_to_the_defaults(bench):
         "--bench-param=temperature=0.5",
         "--bench-param=stop=[1]",
         "--bench-param=note=a=b",
+        "--bench-param=max_tokens=99",
     )
-    expected = {"temperature": 0.5, "max_tokens": 512, "stop": [1], "note": "a=b"}
+    expected = {"temperature": 0.5, "max_tokens": 99, "stop": [1], "note": "a=b"}
     assert bench.facts()["params"] == expected
 
 

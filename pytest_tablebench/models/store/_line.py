@@ -20,8 +20,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from pytest_tablebench._secrets import without_secrets
 from pytest_tablebench.models._base import Reply, Request
-from pytest_tablebench.models.store._facts import describe, without_secrets
+from pytest_tablebench.models.store._facts import describe
 
 __all__ = [
     "ANSWER",

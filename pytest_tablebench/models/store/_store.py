@@ -11,10 +11,10 @@ from threading import RLock
 from types import TracebackType
 from typing import Any
 
+from pytest_tablebench._secrets import without_secrets
 from pytest_tablebench.errors import SettingsError, StoreError
 from pytest_tablebench.models._base import Reply, Request
 from pytest_tablebench.models.store._explain import Explainer
-from pytest_tablebench.models.store._facts import without_secrets
 from pytest_tablebench.models.store._layer import SEGMENTS, Layer
 from pytest_tablebench.models.store._line import BadLine, answer_line, reply_of, resolution_line
 from pytest_tablebench.models.store._segment import MAX_LINE, Writer
