@@ -70,13 +70,13 @@ class Decider:
         perturbations: Iterable[str],
     ) -> None:
         self.settings = settings
-        self._benchmark_of = {name: found.benchmark for name, found in registry.datasets.items()}
+        self._datasets = registry.datasets
         try:
             self._gates = [parse_gate(text) for text in settings.gates]
             check_gates(
                 self._gates,
                 registry.datasets,
-                dict.fromkeys(self._benchmark_of.values()),
+                dict.fromkeys(found.benchmark for found in registry.datasets.values()),
                 serializers,
                 perturbations,
             )
@@ -158,7 +158,9 @@ class Decider:
     def _benchmarks(self, cases: Iterable[Case]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for dataset in dict.fromkeys(case.dataset for case in cases):
-            found.setdefault(self._benchmark_of[dataset], []).append(dataset)
+            # One of a deeper conftest.py is known to the workers alone.
+            if dataset in self._datasets:
+                found.setdefault(self._datasets[dataset].benchmark, []).append(dataset)
         return found
 
     # During the run.

@@ -228,6 +228,8 @@ def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], 
     try:
         runner = _runner(config)
         if dataset not in runner.registry.datasets:
+            runner.registry.update(config.hook)
+        if dataset not in runner.registry.datasets:
             from pytest_tablebench.names import unknown_name
 
             raise SettingsError(unknown_name("dataset", dataset, runner.registry.datasets))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,14 @@ class Registry:
         )
         hook.pytest_tablebench_register_provider(register=_adder(registry.providers, "provider"))
         return registry
+
+    def update(self, hook: Any) -> None:
+        """Add what was registered since: pytest reads a deeper conftest.py when it gets there."""
+        found = Registry.from_hooks(hook)
+        for kind in fields(self):
+            known: dict[str, Any] = getattr(self, kind.name)
+            for name, value in getattr(found, kind.name).items():
+                known.setdefault(name, value)
 
     def provider(self, model: str, settings: Settings) -> Provider | LiteLLMModel:
         """Return the provider of a model, the longest matching prefix first."""

@@ -297,6 +297,21 @@ def test_an_unknown_dataset_in_a_marker_names_the_nearest(bench):
     assert_short_error(result)
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_dataset_of_a_deeper_conftest_is_found(bench, workers):
+    deep = bench.path / "tests/bench"
+    deep.mkdir(parents=True)
+    (bench.path / "conftest.py").rename(deep / "conftest.py")
+    (bench.path / "toy.json").rename(deep / "toy.json")
+    (bench.path / "test_suite.py").unlink(missing_ok=True)
+    bench.suite(name="tests/bench/test_suite.py")
+    options = ["--model=tablebench/lexical", "--bench-gate=all.no_answer <= 0.5"]
+    spread = ["-n", str(workers), "--bench-stop-when-decided"] if workers else []
+    result = bench.run_apart(*options, *spread)
+    assert result.ret == 0, result.stdout.str()
+    assert len(bench.records()) == 3
+
+
 def test_case_without_a_marker_is_a_clear_failure(bench):
     bench.suite("def test_it(case):\n    pass\n")
     result = bench.run()
