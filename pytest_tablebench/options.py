@@ -20,6 +20,9 @@ class Option:
     switch: bool = False
     bare: str | None = None
     """What the option means without a value; None where it needs one."""
+    path: bool = False
+    """Whether it names a folder: on the command line from where pytest starts, in an ini file
+    from where that lies."""
 
     @property
     def key(self) -> str:
@@ -77,12 +80,14 @@ OPTIONS = (
         "DIR",
         "where answers are kept, so that none is paid twice; `none` keeps them for this run only. "
         "Default: the user's cache folder",
+        path=True,
     ),
     Option(
         "--bench-store-readonly",
         "DIR",
         "answers kept elsewhere, looked up after those of --bench-store. Repeatable",
         repeat=True,
+        path=True,
     ),
     Option("--bench-replay", "", "answer from the stores only, ask no model", switch=True),
     Option("--bench-plan", "", "say what a run would ask and cost, and make no call", switch=True),
@@ -106,7 +111,7 @@ OPTIONS = (
         "judge gates on the estimates alone, not on their intervals",
         switch=True,
     ),
-    Option("--bench-baseline", "RUN", "run folder that this run is compared with"),
+    Option("--bench-baseline", "RUN", "run folder that this run is compared with", path=True),
     Option(
         "--bench-allow-unlike",
         "",
@@ -135,8 +140,13 @@ OPTIONS = (
         "compare each answer with the one in snapshots/; with --snapshot-update record it there",
         switch=True,
     ),
-    Option("--bench-data", "DIR", "dataset folder. Default: the user's cache folder"),
-    Option("--bench-results", "DIR", "run folder. Default: tablebench-results/<time>-<model>"),
+    Option("--bench-data", "DIR", "dataset folder. Default: the user's cache folder", path=True),
+    Option(
+        "--bench-results",
+        "DIR",
+        "run folder. Default: tablebench-results/<time>-<model>",
+        path=True,
+    ),
     Option(
         "--bench-threshold",
         "DATASET=X",

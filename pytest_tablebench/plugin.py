@@ -99,7 +99,7 @@ def pytest_configure(config: pytest.Config) -> None:
         given = config.getoption(key, None)
         if given == "":  # an unset variable of a shell, say: not the same as no option
             raise SettingsError(f"--{key.replace('_', '-')} needs a value, not an empty text")
-        return config.getini(key) if given is None else given
+        return _of_ini(config, key) if given is None else given
 
     worker = hasattr(config, "workerinput")
     try:
@@ -125,6 +125,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(KeepingHooks(config, _SESSION, settings), "tablebench-run")
         if settings.snapshot and not config.option.collectonly and not settings.plan:
             _register_snapshots(config, settings)
+
+
+def _of_ini(config: pytest.Config, key: str) -> Any:
+    """Return the value of an ini key; folders in it start where the file lies."""
+    value = config.getini(key)
+    if not value or config.inipath is None or not any(o.path for o in OPTIONS if o.key == key):
+        return value
+    folder = config.inipath.parent
+    if isinstance(value, str):
+        return value if value == "none" else str(folder / Path(value).expanduser())
+    return [str(folder / Path(text).expanduser()) for text in value]
 
 
 def _register_snapshots(config: pytest.Config, settings: Settings) -> None:

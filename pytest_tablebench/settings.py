@@ -121,22 +121,22 @@ def read_settings(get: Callable[[str], Any], base: Path) -> Settings:
         repeats=_or(
             _number(raw, "bench_repeats", int, 1, "a whole number from 1"), defaults.repeats
         ),
-        store=base / str(raw["bench_store"]) if _stored(raw) and "bench_store" in raw else None,
+        store=_folder(base, raw["bench_store"]) if _stored(raw) and "bench_store" in raw else None,
         stored=_stored(raw),
-        readonly_stores=tuple(base / text for text in _texts(raw, "bench_store_readonly")),
+        readonly_stores=tuple(_folder(base, text) for text in _texts(raw, "bench_store_readonly")),
         replay=_switch(raw, "bench_replay"),
         plan=_switch(raw, "bench_plan"),
         max_cost=_number(raw, "bench_max_cost", float, 0.0, "US dollars from 0"),
         gates=_texts(raw, "bench_gate"),
         gate_point=_switch(raw, "bench_gate_point"),
-        baseline=base / str(raw["bench_baseline"]) if "bench_baseline" in raw else None,
+        baseline=_folder(base, raw["bench_baseline"]) if "bench_baseline" in raw else None,
         allow_unlike=_switch(raw, "bench_allow_unlike"),
         snapshot=_switch(raw, "bench_snapshot"),
         stop_rule=_stop_rule(raw),
         page=not _switch(raw, "bench_no_page"),
         allure=_choice(raw, "bench_allure", ("auto", "all", "wrong", "summary")),
         data=_data(raw, base),
-        results=base / str(raw["bench_results"]) if "bench_results" in raw else None,
+        results=_folder(base, raw["bench_results"]) if "bench_results" in raw else None,
         thresholds=_thresholds(raw),
         model_given="bench_model" in raw,
         explicit=bool(raw),
@@ -182,6 +182,11 @@ def _number(
     except ValueError:
         raise SettingsError(f"{_flag(key)} takes {what}, not {printable(text, 40)!r}") from None
     return value
+
+
+def _folder(base: Path, text: object) -> Path:
+    # A shell leaves the ~ of --bench-data=~/tables alone.
+    return base / Path(str(text)).expanduser()
 
 
 def _stored(raw: Mapping[str, Any]) -> bool:
@@ -272,7 +277,7 @@ def _params(raw: Mapping[str, Any]) -> dict[str, Any]:
 def _data(raw: Mapping[str, Any], base: Path) -> Path | None:
     if "bench_data" not in raw:
         return None
-    folder = base / str(raw["bench_data"])
+    folder = _folder(base, raw["bench_data"])
     if not folder.is_dir():
         raise SettingsError(
             f"--bench-data: {printable(str(folder))} is no folder; give the folder that holds one "

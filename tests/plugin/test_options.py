@@ -143,6 +143,36 @@ def test_a_bad_ini_value_is_refused_too(bench, option):
     assert f"bench-{option}" in line
 
 
+@pytest.mark.parametrize("start", [".", "sub"])
+def test_folders_of_an_ini_file_start_where_it_lies(bench, monkeypatch, start):
+    (bench.path / "tables").mkdir()
+    (bench.path / "sub").mkdir()
+    (bench.path / "answers").mkdir()
+    keys = {"data": "tables", "results": "kept", "store": "store", "store_readonly": "answers"}
+    lines = [f"bench_{key} = {value}" for key, value in keys.items()]
+    bench.pytester.makeini("\n".join(["[pytest]", *lines, "bench_model = echo/any"]))
+    monkeypatch.chdir(bench.path / start)
+    suite = str(bench.path / "test_suite.py")
+    assert bench.pytester.runpytest_inprocess(suite, "--bench-no-page").ret == 1
+    facts = bench.facts("kept")
+    assert facts["data"] == str(bench.path / "tables")
+    assert facts["store"] == str(bench.path / "store")
+    assert sorted(path.name for path in (bench.path / "sub").iterdir()) == []
+    # The same folder, named on the command line from where pytest starts.
+    again = bench.pytester.runpytest_inprocess(suite, "--bench-results=there", "--bench-no-page")
+    assert again.ret == 1
+    assert (bench.path / start / "there/run.json").is_file()
+
+
+def test_a_home_folder_is_meant_by_its_sign(bench, monkeypatch):
+    home = bench.path / "home"
+    (home / "tables").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    bench.run("--model=echo/any", "--bench-limit=1", "--bench-data=~/tables")
+    assert bench.facts()["data"] == str(home / "tables")
+
+
 def test_an_empty_ini_value_is_the_default(bench):
     bench.pytester.makeini("[pytest]\nbench_limit =\nbench_timeout =\nbench_dataset =\n")
     bench.run("--model=echo/any").assert_outcomes(passed=1, failed=2)
