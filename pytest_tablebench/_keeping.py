@@ -110,7 +110,12 @@ class KeepingHooks:
 
     def _announcement(self, keeper: RunKeeper, cases: int) -> list[str]:
         from pytest_tablebench.reports.plan_text import plan_lines
-        from pytest_tablebench.reports.terminal import data_lines, missing_lines, plan_line
+        from pytest_tablebench.reports.terminal import (
+            beside_lines,
+            data_lines,
+            missing_lines,
+            plan_line,
+        )
 
         self._announced = True
         self._problems = keeper.count_problems()
@@ -119,7 +124,8 @@ class KeepingHooks:
         gates = self._state.planned_gates() if self._settings.plan and self._state else {}
         lines += plan_lines(keeper.plans.values(), self._settings, gates)
         lines += data_lines(keeper.facts.get("datasets", {}))
-        return lines + missing_lines(keeper.facts.get("missing", {}))
+        lines += missing_lines(keeper.facts.get("missing", {}))
+        return lines + beside_lines(keeper.facts.get("beside", {}))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

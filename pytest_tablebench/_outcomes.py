@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_tablebench._escaping import escape_traceback, escaped
+from pytest_tablebench._items import REPEATED
 from pytest_tablebench.assertions import WrongAnswer
 from pytest_tablebench.cases import Case
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
@@ -42,7 +43,10 @@ def annotate(
     report: pytest.TestReport,
     state: Session,
 ) -> None:
-    """Put a case's record on the report that decides its outcome, and what a person is to read."""
+    """Put a case's record on the report that decides its outcome, and what a person is to read.
+
+    Where an earlier test has the same case, that one makes the record.
+    """
     error = call.excinfo.value if call.excinfo else None
     if isinstance(error, pytest.fail.Exception) and run.error is not None and run.answer is None:
         error = run.error  # what the `answer` fixture failed for
@@ -76,6 +80,8 @@ def annotate(
         report.longrepr = (path, line or 0, "Skipped: not asked, because the run was stopped")
         if state.unusable is not None:
             report.tablebench_unusable = state.unusable  # type: ignore[attr-defined]
+        return
+    if item.stash.get(REPEATED, False):
         return
     payload = state.payload(run, outcome, error)
     report.tablebench = payload  # type: ignore[attr-defined]

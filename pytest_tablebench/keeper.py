@@ -22,8 +22,9 @@ __all__ = ["Payload", "RunKeeper"]
 Payload = dict[str, Any]
 """`record`: the line for records.jsonl; `cell`: its small part; `case_id`, `model`, `outcome`,
 `calls` and `from_store`; `tokens`: [prompt, completion, cost] with None for unknown; `prompt` and
-now and then `example`: texts as `TextWriter` takes them; `facts`: now and then, what the process
-knows of data and plan. Built-in types only."""
+now and then `example`: what `TextWriter` takes; `facts`: now and then, what the process knows of
+data and plan. Built-in types only; what holds texts from outside is ASCII JSON, because xdist sends
+neither lone surrogates nor other types."""
 
 
 @dataclass
@@ -126,18 +127,18 @@ class RunKeeper:
         kept = self.kept[payload["model"]]
         if kept.folder is not None:
             kept.folder.append(payload["record"])
-        # A case that runs again (a second test over it, a rerun) counts once, as it ended last:
-        # that is also how the records are read back.
-        cell, again = Cell(*payload["cell"]), kept.cells.get(payload["case_id"])
+        # A case that runs again (a rerun) counts once, as it ended last: that is also how the
+        # records are read back.
+        cell, again = Cell(*json.loads(payload["cell"])), kept.cells.get(payload["case_id"])
         kept.cells[payload["case_id"]] = cell
         self.counts[cell.outcome] += 1
         if again is not None:
             self.counts[again.outcome] -= 1
         kept.add(payload)
         if "prompt" in payload:
-            kept.texts.prompt(*payload["prompt"])
+            kept.texts.prompt(*json.loads(payload["prompt"]))
         if "example" in payload:
-            kept.texts.example(*payload["example"])
+            kept.texts.example(*json.loads(payload["example"]))
 
     def learn_plans(self, plans: Iterable[Mapping[str, Any]]) -> None:
         """Take over what the models are going to be asked."""

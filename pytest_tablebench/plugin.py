@@ -21,7 +21,6 @@ from pytest_tablebench.options import OPTIONS, Option
 from pytest_tablebench.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from pytest_tablebench.cases import Case
     from pytest_tablebench.runner import Answer, CaseRun, Runner
     from pytest_tablebench.session import Role, Session
 
@@ -30,7 +29,6 @@ MARKER = "tablebench"
 _SETTINGS = pytest.StashKey[Settings]()
 _SESSION = pytest.StashKey["Session"]()
 _RUN = pytest.StashKey["CaseRun"]()
-_POSITION = pytest.StashKey[int]()
 _SKIPPED = object()
 """Stands for the cases of a dataset that the options leave out."""
 
@@ -272,19 +270,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         dropped = set(left_out)
         items[:] = [item for item in items if item not in dropped]
         config.hook.pytest_deselected(items=left_out)
-    _arrange(config.stash[_SESSION], items)
+    state = config.stash[_SESSION]
+    if state.decider is not None and state.settings.stop_rule is not None:
+        from pytest_tablebench._items import arrange
 
-
-def _arrange(state: Session, items: list[pytest.Item]) -> None:
-    """Put the cases into the order that the stopping rule needs; other items keep theirs."""
-    if state.decider is None or state.settings.stop_rule is None:
-        return
-    from pytest_tablebench.cases import Case
-
-    params = [item.callspec.params.get("case") if _has_params(item) else None for item in items]
-    places = state.decider.arrange([param for param in params if isinstance(param, Case)])
-    keys = [places[param.case_id] if isinstance(param, Case) else -1 for param in params]
-    items[:] = [item for _, item in sorted(zip(keys, items, strict=True), key=lambda pair: pair[0])]
+        arrange(items, state.decider.arrange)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -294,8 +284,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     state = config.stash.get(_SESSION, None)
     if state is None or state.runner is None:
         return
+    from pytest_tablebench._items import number, repeated
+
     state.plan(item.callspec.params.get("case") for item in session.items if _has_params(item))
-    state.require_runner().talks.expect(_positions(session.items))
+    state.require_runner().talks.expect(number(session.items))
+    state.beside = repeated(session.items)
     if not state.planned or config.option.collectonly:
         return
     if getattr(config.option, "allure_report_dir", None) and state.role != "controller":
@@ -343,26 +336,6 @@ def _tell_plans(state: Session) -> None:
         )
 
 
-def _positions(items: list[pytest.Item]) -> list[Case | None]:
-    """Number the items, and return the case of each that will surely ask its model."""
-    from pytest_tablebench.cases import Case
-
-    plan: list[Case | None] = []
-    for position, item in enumerate(items):
-        item.stash[_POSITION] = position
-        found = None
-        if _has_params(item) and "answer" in item.fixturenames and not _may_be_skipped(item):
-            param = item.callspec.params.get("case")
-            found = param if isinstance(param, Case) else None
-        plan.append(found)
-    return plan
-
-
-def _may_be_skipped(item: pytest.Item) -> bool:
-    """Whether pytest may pass over the item; only then would its answer be paid for nothing."""
-    return any(item.get_closest_marker(name) for name in ("skip", "skipif", "xfail"))
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Close what is still open."""
@@ -395,8 +368,10 @@ def case(request: pytest.FixtureRequest) -> CaseRun:
     if not hasattr(request, "param"):
         pytest.fail(f"mark the test with @pytest.mark.{MARKER}('dataset')", pytrace=False)
     marker = request.node.get_closest_marker(MARKER)
+    from pytest_tablebench._items import POSITION
+
     run = _runner(request.config).start(
-        request.param, marker.kwargs.get("threshold"), request.node.stash.get(_POSITION, None)
+        request.param, marker.kwargs.get("threshold"), request.node.stash.get(POSITION, None)
     )
     request.node.stash[_RUN] = run
     return run

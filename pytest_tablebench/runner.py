@@ -99,9 +99,11 @@ class CaseRun:
             scored = score(
                 part, judged.prediction, judged.references, compat=compat, metrics=registry.metrics
             )
-        self.score = scored
-        self.value = scored.parts.get(part, scored.value) if part else scored.value
-        return self.value
+        value = scored.parts.get(part, scored.value) if part else scored.value
+        if not 0 <= value <= 1:
+            raise SettingsError(f"{part!r} of {self.metric} is {value:g}, no score from 0 to 1")
+        self.score, self.value = scored, value
+        return value
 
     def record(self, outcome: Outcome, reason: str | None = None) -> Record:
         """Return the case's record; a test without our assertions counts as 0 or 1."""

@@ -71,17 +71,19 @@ def case_payload(run: CaseRun, outcome: Outcome, error: BaseException | None) ->
         "case_id": record.case_id,
         "model": record.model,
         "outcome": outcome,
-        "cell": [
-            record.benchmark,
-            record.dataset,
-            record.example_id,
-            record.serializer,
-            record.perturbation,
-            record.score,
-            record.passed,
-            record.reason,
-            record.repeat,
-        ],
+        "cell": json.dumps(
+            [
+                record.benchmark,
+                record.dataset,
+                record.example_id,
+                record.serializer,
+                record.perturbation,
+                record.score,
+                record.passed,
+                record.reason,
+                record.repeat,
+            ]
+        ),
         "calls": answer.calls if answer else 0,
         "from_store": bool(answer and answer.from_store),
         "tokens": [answer.prompt_tokens, answer.completion_tokens, answer.cost_usd]
@@ -107,6 +109,8 @@ class Session:
         """Whether this process speaks for all that do the same: the first worker, or alone."""
         self.unusable: str | None = None
         """What makes the run impossible, where a worker found it: the controller has to say so."""
+        self.beside: dict[str, str] = {}
+        """Tests whose cases an earlier test has as well, and that one: it makes the records."""
         self._chosen: list[Case] = []
         self._problems_sent = -1
         self._prepared = False
@@ -263,7 +267,8 @@ class Session:
         names = [name for name in chosen if isinstance(name, str)]
         known = self.require_runner().missing
         self.missing = {name: known[name] for name in names if name in known}
-        self._chosen = [case for case in chosen if isinstance(case, Case)]
+        by_id = {case.case_id: case for case in chosen if isinstance(case, Case)}
+        self._chosen = list(by_id.values())
 
     def plans(self) -> list[ModelPlan]:
         """Return what each model behind the engine is going to be asked; makes no call.
@@ -319,6 +324,7 @@ class Session:
             },
             "cases": self.planned,
             "missing": self.missing,
+            "beside": self.beside,
         }
 
     def _chosen_facts(self) -> dict[str, Any]:
@@ -332,14 +338,15 @@ class Session:
         """Return the payload of a finished case, with facts where there are new ones."""
         payload = case_payload(run, outcome, error)
         if run.prompt is not None:
-            payload["prompt"] = [run.prompt_digest, run.prompt]
+            payload["prompt"] = json.dumps([run.prompt_digest, run.prompt])
         if run.example is not None:
             case = run.case
             key = example_key(case.dataset, case.example_id, case.perturbation)
             if key != self._told:
                 # The configurations of an example follow each other: told once is enough.
                 self._told = key
-                payload["example"] = [key, run.example.question, _tables(run.example)]
+                example = [key, run.example.question, _tables(run.example)]
+                payload["example"] = json.dumps(example, default=str)
         facts = self.facts()
         if facts is not None:
             payload["facts"] = json.dumps(facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from pytest_tablebench.compat import Compat, check_compat
@@ -21,7 +22,7 @@ from pytest_tablebench.metrics._rouge import rouge
 from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
 from pytest_tablebench.metrics._tablebench import tablebench
 from pytest_tablebench.metrics._turl import turl, turl_batch
-from pytest_tablebench.names import unknown_name
+from pytest_tablebench.names import printable, unknown_name
 
 __all__ = [
     "METRICS",
@@ -65,7 +66,8 @@ def score(
     """Score one processed prediction against its processed references.
 
     `references` is a sequence of accepted texts (for a `..._batch` metric both arguments
-    hold one entry per item). Raises `SettingsError` for an unknown metric or compat mode.
+    hold one entry per item). Raises `SettingsError` for an unknown metric or compat mode, and
+    for a metric that gives anything but a score from 0 to 1 and finite parts.
     """
     check_compat(compat)
     try:
@@ -74,4 +76,22 @@ def score(
         raise SettingsError(unknown_name("metric", metric, metrics)) from None
     if isinstance(references, str) or not isinstance(references, Sequence):
         raise SettingsError(f"metric {metric!r}: references must be a list, not {references!r:.60}")
-    return function(prediction, references, compat=compat, **context)
+    return _checked(metric, function(prediction, references, compat=compat, **context))
+
+
+def _checked(metric: str, found: Score) -> Score:
+    """Return the score in Python's own numbers: it is written as JSON, and taken means of."""
+    try:
+        value = float(found.value)
+        parts = {str(name): float(part) for name, part in found.parts.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise SettingsError(
+            f"metric {metric!r} gave {printable(repr(found), 80)}; it has to give a Score of "
+            f"numbers"
+        ) from None
+    if not 0 <= value <= 1 or not all(map(isfinite, parts.values())):
+        raise SettingsError(
+            f"metric {metric!r} gave {printable(repr(found), 80)}; scores go from 0 to 1, and "
+            f"parts are finite"
+        )
+    return Score(value, parts)

@@ -13,6 +13,7 @@ from pytest_tablebench.settings import Settings, without_credentials
 
 __all__ = [
     "Progress",
+    "beside_lines",
     "data_lines",
     "header_line",
     "hidden_line",
@@ -84,6 +85,15 @@ def data_lines(datasets: Mapping[str, Any]) -> list[str]:
 def missing_lines(missing: Mapping[str, str]) -> list[str]:
     """Return one line for each dataset that is not there, with the command that fetches it."""
     return [f"{name}: skipped, {printable(reason, 500)}" for name, reason in missing.items()]
+
+
+def beside_lines(beside: Mapping[str, str]) -> list[str]:
+    """Return one line for each test that has the cases of an earlier one."""
+    return [
+        f"{printable(test, 200)}: its cases are recorded as {printable(first, 200)} finds them; "
+        f"beside that, it passes or fails"
+        for test, first in beside.items()
+    ]
 
 
 class Progress:

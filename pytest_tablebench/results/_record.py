@@ -55,8 +55,11 @@ class Record:
     from_store: bool = False
 
     def to_line(self) -> str:
-        """Return one line of ASCII JSON, which no text inside can break."""
-        return json.dumps({"schema": SCHEMA, **vars(self)}) + "\n"
+        """Return one line of ASCII JSON, which no text inside can break.
+
+        What a post-processor of somebody's own made of a reply is written as its text.
+        """
+        return json.dumps({"schema": SCHEMA, **vars(self)}, default=str) + "\n"
 
     @classmethod
     def from_line(cls, line: str) -> Record:

@@ -72,10 +72,25 @@ def test_an_empty_reply_is_wrong_and_said_to_be_empty(bench):
     assert bench.record()["raw"] == ""
 
 
-def test_the_same_case_in_two_tests_has_two_records(bench):
+@pytest.mark.parametrize("order", ["as written", "turned round", "spread"])
+def test_of_two_tests_over_a_case_the_first_one_makes_the_record(bench, order):
     bench.suite(SUITE + plain("assert 0").replace("test_toy", "test_other"))
-    bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1, failed=1)
-    assert [record["outcome"] for record in bench.records()] == ["right", "wrong"]
+    tests = ["test_suite.py::test_toy", "test_suite.py::test_other"]
+    arguments = {"as written": [], "turned round": tests[::-1], "spread": ["-n", "2"]}[order]
+    result = bench.run_apart("--model=echo/any", "--bench-limit=1", *arguments)
+    result.assert_outcomes(passed=1, failed=1)
+    first, second = tests[::-1] if order == "turned round" else tests
+    expected = "wrong" if order == "turned round" else "right"
+    assert [record["outcome"] for record in bench.records()] == [expected]
+    if order != "spread":  # there the controller learns it with the first record
+        assert f"{second}: its cases are recorded as {first} finds them" in result.stdout.str()
+
+
+def test_what_a_second_test_finds_turns_the_run_red_beside_its_gates(bench):
+    bench.suite(SUITE + plain("assert 0").replace("test_toy", "test_other"))
+    gate = "--bench-gate=toy.no_answer <= 0.5"
+    assert bench.run("--model=echo/any", "--bench-limit=1", gate).ret == 1
+    assert [found["state"] for found in bench.facts()["gates"]] == ["holds"]
 
 
 # Tests in users' own words

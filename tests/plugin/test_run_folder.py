@@ -410,12 +410,10 @@ def test_records_are_read_back_as_written(bench):
 
 
 def test_a_case_that_two_tests_run_counts_once(bench):
-    """Otherwise the summary would say something else than the records read back."""
     bench.suite(name="test_again.py")
     bench.run("--model=echo/any", "--bench-limit=1")
-    assert len(bench.records()) == 2
-    assert len(list(read_records(bench.path / "run"))) == 1
+    assert len(bench.records()) == 1
     run = bench.facts()
-    assert (run["cases_planned"], run["cases_recorded"], run["calls_paid"]) == (1, 1, 2)
+    assert (run["cases_planned"], run["cases_recorded"]) == (1, 1)
     assert run["status"] == "complete"
     assert bench.summary()["benchmarks"]["toys"]["n_cases"] == 1

@@ -1,0 +1,92 @@
+"""Datasets and metrics of somebody's own: odd values harm their own case, and no run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.toy_bench import SUITE
+
+HOSTILE_METRIC = """
+import numpy as np
+from pytest_tablebench import Score
+
+VALUES = {"float32": np.float32(0.5), "int": np.int64(1), "nan": float("nan"), "two": 2.0,
+          "text": "x", "none": None}
+
+def pytest_tablebench_register_metric(register, register_postprocessor):
+    for name, value in VALUES.items():
+        register(name, lambda prediction, references, value=value, **_: Score(value))
+    register("bare", lambda prediction, references, **_: 0.5)
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize(
+    ("metric", "found"),
+    [
+        ("float32", 0.5),
+        ("int", 1.0),
+        ("nan", None),
+        ("two", None),
+        ("text", None),
+        ("none", None),
+        ("bare", None),
+    ],
+)
+def test_what_a_metric_of_somebodys_own_gives_is_checked(bench, metric, found, workers):
+    conftest = bench.path / "conftest.py"
+    conftest.write_text(conftest.read_text("utf-8") + HOSTILE_METRIC, encoding="utf-8")
+    call = f"assert_score(case, answer, part='{metric}', threshold=0)"
+    bench.suite(
+        SUITE.replace("assert_exact_match(case, answer)", call).replace(
+            "assert_exact_match", "assert_score"
+        )
+    )
+    spread = ["-n", str(workers)] if workers else []
+    result = bench.run_apart("--model=echo/any", "--bench-limit=1", *spread)
+    record = bench.record()
+    if found is None:
+        result.assert_outcomes(failed=1)
+        assert f"metric '{metric}' gave" in result.stdout.str()
+        assert (record["outcome"], record["score"]) == ("no_answer", None)
+    else:
+        result.assert_outcomes(passed=1)
+        assert record["score"] == found
+
+
+ODD_CELLS = """
+import datetime
+import decimal
+import numpy as np
+from pytest_tablebench import Table
+from pytest_tablebench.datasets import TableQuestions, table_question
+
+CUT = "Ada \\ud83d"  # half of an emoji, as a file that was cut may hold it
+
+
+def questions():
+    row = [CUT, np.int64(3), np.str_("a"), datetime.date(2020, 1, 1), decimal.Decimal("1.50")]
+    table = Table([CUT, "a", "b", "c", "d"], [row], title=CUT)
+    yield table_question(f"one {CUT}", table, f"Who is {CUT}?", ["36", CUT])
+
+
+def pytest_tablebench_register_dataset(register):
+    register(TableQuestions("odd", questions))
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_odd_texts_and_cells_go_through_workers(bench, workers):
+    conftest = bench.path / "conftest.py"
+    text = conftest.read_text("utf-8").replace("def pytest_tablebench_register_dataset", "def _")
+    conftest.write_text(text + ODD_CELLS, encoding="utf-8")
+    bench.suite(SUITE.replace('"toy"', '"odd"'))
+    arguments = ["--model=echo/any", "--bench-serializer=html,csv", "--bench-perturbation=none"]
+    kept = ["--bench-results=run", "--bench-store=none"]
+    spread = ["-n", str(workers)] if workers else []
+    result = bench.pytester.runpytest_subprocess(*arguments, *kept, *spread)
+    assert result.ret == 1, result.stdout.str()
+    assert [record["outcome"] for record in bench.records()] == ["wrong", "wrong"]
+    assert {record["example_id"] for record in bench.records()} == {"one Ada \ud83d"}
+    shown = (bench.path / "run/report.html").read_text("utf-8")
+    assert "<title>No gate was set" in shown
