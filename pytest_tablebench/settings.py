@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pytest_tablebench._secrets import secret_name
 from pytest_tablebench.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.names import printable, split_names, unknown_name, without_credentials
@@ -251,6 +250,9 @@ def _api_base(raw: Mapping[str, Any]) -> str | None:
 def _params(raw: Mapping[str, Any]) -> dict[str, Any]:
     params: dict[str, Any] = {}
     for text in _texts(raw, "bench_param"):
+        from pytest_tablebench._secrets import secret_name
+        from pytest_tablebench.models import RESERVED
+
         name, equals, value = text.partition("=")
         name = name.strip()
         if not equals or not name:
@@ -267,8 +269,6 @@ def _params(raw: Mapping[str, Any]) -> dict[str, Any]:
                 f"--bench-param {printable(name, 40)}{inside}: keys are never taken here; "
                 f"set the provider's environment variable (OPENAI_API_KEY, ...)"
             )
-        from pytest_tablebench.models import RESERVED
-
         if name in RESERVED:
             raise SettingsError(f"--bench-param {name}: is set by the run itself")
     return params
