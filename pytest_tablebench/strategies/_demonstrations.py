@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from pytest_tablebench.datasets import Example, Pool, text_key
-from pytest_tablebench.errors import DataError
+from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.seeds import seeded_random
 from pytest_tablebench.table import Table
 
@@ -42,7 +42,8 @@ class DemonstrationPool:
     """A pool under one perturbation: duplicates removed, items loaded and perturbed on demand.
 
     Only items whose text inputs agree can be duplicates or equal to the example, so tables
-    are loaded for those alone.
+    are loaded for those alone. An item that cannot be loaded or perturbed equals no other: it
+    stays, and its error is for the examples that draw it.
     """
 
     def __init__(self, pool: Pool, change: Callable[[Table], Table]) -> None:
@@ -64,11 +65,21 @@ class DemonstrationPool:
         seen: set[str] = set()
         later = set()
         for index in group:
-            text = json.dumps(input_fields(self[index]), sort_keys=True)
+            fields = self._fields(index)
+            if fields is None:
+                continue
+            text = json.dumps(fields, sort_keys=True)
             if text in seen:
                 later.add(index)
             seen.add(text)
         return later
+
+    def _fields(self, index: int) -> dict[str, Any] | None:
+        """Return an item's inputs, or None where they cannot be had."""
+        try:
+            return input_fields(self[index])
+        except (DataError, TableError):
+            return None
 
     def __getitem__(self, index: int) -> Example:
         """Load and perturb one item."""
@@ -85,7 +96,7 @@ class DemonstrationPool:
         same = {
             index
             for index in self._by_key.get(text_key(example), ())
-            if index not in self._dropped and input_fields(self[index]) == fields
+            if index not in self._dropped and self._fields(index) == fields
         }
         candidates = (
             [index for index in self._unique if index not in same] if same else self._unique

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.datasets import Example, text_key
-from pytest_tablebench.errors import DataError
+from pytest_tablebench.errors import DataError, TableError
+from pytest_tablebench.perturbations import transpose
 from pytest_tablebench.strategies import DemonstrationPool
 from pytest_tablebench.table import Table
 
@@ -92,6 +93,27 @@ def test_identity_is_judged_on_perturbed_tables() -> None:
 
     with pytest.raises(DataError, match=r"2 demonstrations asked for, but only 1 .*--bench-shots"):
         DemonstrationPool(pool, change).draw(example("b", TABLE), 2)
+
+
+RAGGED = {"header": ["Team", "Won"], "rows": [["Reds"], ["Blues", "2"]]}
+
+
+def test_a_table_that_cannot_be_perturbed_fails_who_draws_it_and_nobody_else() -> None:
+    pool = Items([example("a", TABLE), example("a", RAGGED), example("b", TABLE)])
+    demonstrations = DemonstrationPool(pool, transpose)
+    # It equals no item and no example, so it can be drawn like any other.
+    assert sorted(demonstrations.draw(example("new", TABLE), 3)) == [0, 1, 2]
+    asked = pool[0].with_tables(transpose)
+    assert sorted(demonstrations.draw(asked, 2)) == [1, 2]
+    assert demonstrations[0] == asked
+    with pytest.raises(TableError):
+        demonstrations[1]
+
+
+def test_a_single_item_of_the_examples_words_may_have_such_a_table() -> None:
+    pool = Items([example("a", RAGGED), example("b", TABLE)])
+    asked = example("a", TABLE)
+    assert sorted(DemonstrationPool(pool, transpose).draw(asked, 2)) == [0, 1]
 
 
 def test_the_draw_depends_on_the_table_and_on_the_seed() -> None:
