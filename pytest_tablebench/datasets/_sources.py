@@ -52,7 +52,8 @@ class RowSource(Generic[R]):
 
     Arguments:
         test: yields the usable rows to be asked, in order; read no further than is asked for.
-        pool: returns the usable rows of demonstrations; called once, when they are needed.
+        pool: returns the usable rows of demonstrations; called once, when they are needed, also
+            where it fails.
         make: makes the example of a row.
         key: `text_key` of a row's example, without its tables.
         facts: of the files; called once.
@@ -79,7 +80,7 @@ class RowSource(Generic[R]):
         self._load_facts = facts
         self._problems = problems
         self._place = place
-        self._pool: RowPool[R] | None = None
+        self._pool: RowPool[R] | DataError | None = None
         self._facts: SourceFacts | None = None
 
     def _read_on(self) -> bool:
@@ -103,9 +104,15 @@ class RowSource(Generic[R]):
 
     @property
     def pool(self) -> RowPool[R]:
-        """Return the demonstrations."""
+        """Return the demonstrations. Raises `DataError` where their file cannot be read."""
         if self._pool is None:
-            self._pool = RowPool(self._load_pool(), self._make, self._key)
+            try:
+                self._pool = RowPool(self._load_pool(), self._make, self._key)
+            except DataError as error:
+                self._pool = error
+        if isinstance(self._pool, DataError):
+            # Every case asks; the frames of those before would pile up on the one error.
+            raise self._pool.with_traceback(None)
         return self._pool
 
     def rows(self) -> Sequence[R]:

@@ -246,6 +246,15 @@ def test_a_file_cut_off_later_gives_what_is_there_and_then_says_so(tmp_path: Pat
         source.example_ids(None)
 
 
+def test_demonstrations_cut_off_are_read_once(tmp_path: Path) -> None:
+    train = json.dumps([row(100), row(101, pre_text=[]), row(102)])[:-40]
+    source = opened(tmp_path, [row(1)], train)
+    for _ in range(3):
+        with pytest.raises(DataError, match=r"train\.json: item 3"):
+            len(source.pool)
+    assert [problem.row for problem in source.problems] == [2]
+
+
 # Prompts: torr.md section 3.1
 
 
