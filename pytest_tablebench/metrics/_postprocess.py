@@ -18,6 +18,13 @@ __all__ = ["POSTPROCESSORS", "Postprocessor", "postprocess", "run_chain"]
 Postprocessor = Callable[[Any], Any]
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+_IS = r"(?:is\b\s*:?|:)"
+# The asterisks of `**Answer:** 42` and `**Answer**: 42` are the marker's; those around the answer,
+# or around marker and answer, are left to `_QUOTES`. Repeated markers go at once: each of them
+# alone would copy a long reply.
+_MARKERS = re.compile(
+    rf"(?:(\**)(?:the\s+)?(?:final\s+)?answer(?:\1\s*{_IS}|\s*{_IS}\1)\s*)+", re.IGNORECASE
+)
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`", "**": "**"}
 
 
@@ -82,10 +89,11 @@ def fix_whitespace(value: Any) -> str:
 def strip_answer_marker(value: Any) -> str:
     """Drop what models wrap a short answer in: `Answer:` before it, quotes, a full stop."""
     text = str(value).strip()
-    text = re.sub(r"^(?:the\s+)?(?:final\s+)?answer\s*(?:is\b\s*:?|:)\s*", "", text, flags=re.I)
     before = None
     while before != text:
         before = text
+        if markers := _MARKERS.match(text):
+            text = text[markers.end() :]
         if len(text) > 1 and text.endswith(".") and not text.endswith(".."):
             text = text[:-1].rstrip()
         for opening, closing in _QUOTES.items():
