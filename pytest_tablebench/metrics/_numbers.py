@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 
 __all__ = ["canonical_number"]
 
 _NUMBER = re.compile(
-    r"(?P<sign>[-+\u2212]?)(?P<digits>\d{1,3}(?:,\d{3})+|\d+)?(?P<fraction>\.\d+)?"
+    r"(?P<sign>[-+\u2212]?)(?=\.?[0-9])"
+    r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)?(?P<fraction>\.[0-9]+)?"
 )
 
 
@@ -19,12 +19,12 @@ def canonical_number(text: str) -> str | None:
     minus counts as a minus. Exponents, units and percent signs make it text.
     """
     match = _NUMBER.fullmatch(text)
-    if match is None or (not text.isascii() and "\u2212" not in text) or len(text) > 100:
-        return None
-    if not (match["digits"] or match["fraction"]):
-        return None
-    digits = (match["digits"] or "0").replace(",", "")
-    value = Decimal(digits + (match["fraction"] or "")).normalize()
-    written = f"{value:f}"
-    negative = match["sign"] in {"-", "\u2212"} and value != 0
-    return f"-{written}" if negative else written
+    return None if match is None else _canonical(match)
+
+
+def _canonical(match: re.Match[str]) -> str:
+    # By the digits themselves, so that a number of any length keeps its value.
+    whole = (match["digits"] or "").replace(",", "").lstrip("0") or "0"
+    fraction = (match["fraction"] or "").rstrip("0").rstrip(".")
+    is_negative = match["sign"] in {"-", "\u2212"} and (whole, fraction) != ("0", "")
+    return f"{'-' if is_negative else ''}{whole}{fraction}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 import time
+from decimal import localcontext
 from typing import Any
 
 import pytest
@@ -230,6 +231,16 @@ def test_number_form_does_not_matter(number: int) -> None:
         assert score_answer("starter", written, [str(number)]).value == 1
         assert score_answer("wikitq", written, [str(number)]).value == 1
         assert parts("wikitq", str(number), written)["unsorted_list_exact_match"] == 1
+
+
+@given(st.integers(28, 300), st.sampled_from(["", "-", "0."]))
+def test_long_numbers_keep_every_digit(length: int, before: str) -> None:
+    wanted = before + "1" * length
+    with localcontext(prec=5):
+        for dataset in ("starter", "wikitq", "tablebench_nr"):
+            assert score_answer(dataset, wanted, [wanted]).value == 1
+            assert score_answer(dataset, wanted[:-1] + "2", [wanted]).value == 0
+            assert score_answer(dataset, wanted + "1", [wanted]).value == 0
 
 
 @given(NUMBERS, NUMBERS)
