@@ -13,8 +13,10 @@ from pytest_tablebench.metrics._numbers import canonical_number
 
 __all__ = ["exact_match"]
 
+# The number takes all it can for good: what it left over would only fail in the unit again, at
+# every length, because the unit holds no digit.
 _WITH_UNIT = re.compile(
-    r"(?P<before>[^\d+.\-\u2212]{0,3}?)\s*(?P<number>[-+\u2212]?[\d,.]+)\s*(?P<after>\D*)"
+    r"(?P<before>[^\d+.\-\u2212]{0,3}?)\s*(?P<number>[-+\u2212]?[\d,.]++)\s*(?P<after>\D*)"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 import time
 from decimal import localcontext
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import SettingsError, postprocess, score, score_answer
 from pytest_tablebench.metrics import METRICS, POSTPROCESSORS, run_chain
+from pytest_tablebench.metrics._exact_match import _WITH_UNIT
 
 WORDS = st.text(alphabet=string.ascii_letters + "äöüßéñ", min_size=1, max_size=8)
 # Whole words only: an item with comma and space in it is two items.
@@ -172,6 +174,13 @@ def test_starter(reply: str, references: list[str], exact: float, partial: float
     assert dict(result.parts) == pytest.approx({"exact_match": exact, "partial": partial})
 
 
+@given(st.text("1,.-$%a ", max_size=12))
+def test_a_number_that_gives_nothing_back_is_found_all_the_same(text: str) -> None:
+    giving_back = re.compile(_WITH_UNIT.pattern.replace("++", "+"))
+    found, plain = _WITH_UNIT.fullmatch(text), giving_back.fullmatch(text)
+    assert (found and found.groupdict()) == (plain and plain.groupdict())
+
+
 def test_nothing_is_not_the_answer_to_nothing() -> None:
     assert score("exact_match", "", [""]).value == 0
     assert score("wikitq", [""], [[""]]).value == 0
@@ -292,6 +301,7 @@ HOSTILE = {
     "answer": "answer is " * (MEGABYTE // 10),
     "bold-answer": "**answer:** " * (MEGABYTE // 12),
     "bold": "*" * MEGABYTE + "answer",
+    "commas-then-text": "1" + "," * MEGABYTE + "a1",
     "dollars": "$" * (MEGABYTE - 1) + "5",
     "surrogate": "\ud800" * 1000,
 }
