@@ -119,7 +119,9 @@ def _neighbour(plan: Plan, view: View) -> tuple[str, ...]:
 def _meets(condition: Condition, view: View) -> set[int]:
     """Return the entries that meet one condition."""
     cells = view.cells(condition.column)
-    if condition.test in {"=", "!="} and not view.is_numeric(condition.column):
+    # Numbers in several units are no text: `numbers` below refuses them.
+    is_text = any(parse_number(cell) is None for cell in cells)
+    if is_text and condition.test in {"=", "!="}:
         writings = {(cell_key(cell), _text(cell)) for cell in cells}
         if len({key for key, _ in writings}) != len(writings):
             raise AmbiguousError(f"column {condition.column!r} writes one value in two ways")

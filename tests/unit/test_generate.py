@@ -149,6 +149,9 @@ REJECTED = {
     "bound in another unit": (plan("count", conditions=(above("Area", "12 m"),)), TOWNS),
     "sum over an empty cell": (plan("sum", "Area"), changed(1, 3, "")),
     "sum over mixed units": (plan("sum", "Area"), changed(1, 3, "7 m")),
+    "mixed units in a condition": (
+        plan("count", conditions=(Condition("Area", "=", ("12 km",)),)), changed(1, 3, "12"),
+    ),
     "sum over text": (plan("sum", "Region"), TOWNS),
     "sum that could end in zero": (plan("sum", "Rate"), changed(0, 4, 4.75)),
     "mean between two roundings": (
@@ -193,7 +196,7 @@ REASONS = {
     "select nothing or everything": ("filter selects", "count selects"),
     "changes nothing": ("second condition",),
     "is not written like": ("bound in",),
-    "mixes units": ("sum over mixed",),
+    "mixes units": ("sum over mixed", "mixed units in"),
     "is not numeric": ("sum over text",),
     "written in several ways": ("sum that",),
     "lies between two roundings": ("mean between",),

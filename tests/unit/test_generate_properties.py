@@ -43,8 +43,8 @@ anything = (
 
 @st.composite
 def columns(draw, size: int) -> list[object]:
-    """Draw a column: names, numbers with a unit, typed numbers, dates, categories, or a mess."""
-    form = draw(st.integers(0, 6))
+    """Draw a column: names, numbers (of one unit, typed, of several), dates, words, or a mess."""
+    form = draw(st.integers(0, 7))
     numbers = st.integers(-50, 4000)
     if form == 0:
         return [f"N{number}" for number in draw(st.permutations(range(size)))]
@@ -63,6 +63,9 @@ def columns(draw, size: int) -> list[object]:
         return [day.isoformat() for day in days]
     if form == 5:
         return draw(st.lists(st.sampled_from(["red", "blue", "灰"]), min_size=size, max_size=size))
+    if form == 6:
+        prices = st.sampled_from(["$ 39", "39", "43", "43 kg"])
+        return draw(st.lists(prices, min_size=size, max_size=size))
     return draw(st.lists(anything, min_size=size, max_size=size))
 
 
