@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["canonical_number"]
+__all__ = ["canonical_number", "numbers_as_words"]
 
-_NUMBER = re.compile(
-    r"(?P<sign>[-+\u2212]?)(?=\.?[0-9])"
-    r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)?(?P<fraction>\.[0-9]+)?"
+_VALUE = (
+    r"(?=\.?[0-9])"
+    r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)?(?P<fraction>\.[0-9]+)?"
+)
+_NUMBER = re.compile(rf"(?P<sign>[-+\u2212]?){_VALUE}")
+# A hyphen behind a letter or digit is no sign (`2004-05`), and no number begins inside a name
+# (`B2`, `F-16`). Letters behind a number are its unit or part of its name (`100m`, `3rd`).
+_IN_TEXT = re.compile(
+    r"(?:(?<![^\W_])(?P<sign>[-\u2212]))?(?:[$€£¥₹]\s?)?"
+    rf"(?<![^\W_])(?<![^\W\d_]-){_VALUE}"
+    r"(?P<percent>\s*%)?(?P<letters>[^\W_]*)"
 )
 
 
@@ -28,3 +36,16 @@ def _canonical(match: re.Match[str]) -> str:
     fraction = (match["fraction"] or "").rstrip("0").rstrip(".")
     is_negative = match["sign"] in {"-", "\u2212"} and (whole, fraction) != ("0", "")
     return f"{'-' if is_negative else ''}{whole}{fraction}"
+
+
+def numbers_as_words(text: str) -> str:
+    """Write each number of a text as one word of its value, `-$0.50` as `minus0point5`.
+
+    So what deletes or splits at marks afterwards cannot make another number of it.
+    """
+    return _IN_TEXT.sub(_word, text)
+
+
+def _word(match: re.Match[str]) -> str:
+    value = _canonical(match).replace("-", "minus").replace(".", "point")
+    return f" {value}{'percent ' if match['percent'] else ''}{match['letters']} "

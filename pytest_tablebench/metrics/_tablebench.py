@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_tablebench.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
-from pytest_tablebench.metrics._numbers import canonical_number
+from pytest_tablebench.metrics._numbers import canonical_number, numbers_as_words
 from pytest_tablebench.metrics._postprocess import run_chain
 
 __all__ = ["TEXT_CHAIN", "tablebench"]
@@ -27,9 +27,10 @@ def tablebench(
     `fixed`: where a reference is a number or a list of numbers (separated by comma and
     space), the answer scores 1 when it holds equal numbers in the same order, else 0.
     `1,234.0` equals `1234`; signs, decimals and percent signs matter, and what is no number
-    is not equal to one. Any other reference is compared by ROUGE-L after `TEXT_CHAIN`. The
-    best reference counts. `numeric` is 1 where numbers were compared; the other parts are
-    ROUGE's, for every answer.
+    is not equal to one. Any other reference is compared by ROUGE-L after `TEXT_CHAIN`, with
+    each number in it as one word that equals none but equal numbers. The best reference
+    counts. `numeric` is 1 where numbers were compared; the other parts are ROUGE's, for
+    every answer.
     """
     # Resolved at the call, because only answers that are judged need it.
     from pytest_tablebench.metrics._rouge import rouge
@@ -38,8 +39,8 @@ def tablebench(
         return rouge(prediction, references, compat=compat)
     answer = str(prediction)
     wanted = [str(reference) for reference in references]
-    shown = run_chain(TEXT_CHAIN, answer)
-    texts = [run_chain(TEXT_CHAIN, text) for text in wanted]
+    shown = _plain(answer)
+    texts = [_plain(text) for text in wanted]
     overlap = rouge(shown, texts, compat=compat)
     numbers = [_numbers(text) for text in wanted]
     values = [float(_same_numbers(answer, items)) for items in numbers if items is not None]
@@ -50,6 +51,11 @@ def tablebench(
         values.append(rouge(shown, others, compat=compat).value)
     numeric = float(any(items is not None for items in numbers))
     return Score(max(values), {"numeric": numeric, **overlap.parts})
+
+
+def _plain(text: str) -> str:
+    words: str = run_chain(TEXT_CHAIN, numbers_as_words(text))
+    return words
 
 
 def _numbers(text: str) -> list[str] | None:

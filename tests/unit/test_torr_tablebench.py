@@ -103,6 +103,48 @@ def test_a_number_equals_itself_however_written(value: Any, percent: bool) -> No
     assert score_answer("tablebench_da", gold + "%", [gold]).value == 0.0
 
 
+@pytest.mark.parametrize(
+    ("reply", "gold", "expected"),
+    [
+        # Another number shares no word with the one beside the text: three of four words are left.
+        ("Weak negative correlation, 0.25", "Weak negative correlation, -0.25", 3 / 4),
+        ("Poland and Danzig, 627", "Poland and Danzig, 62.7", 3 / 4),
+        ("poland and danzig, 62.70", "Poland and Danzig, 62.7", 1.0),
+        ("85 million", "8.5 million", 1 / 2),
+        ("-$8.50 million", "$-8.5 million", 1.0),
+        ("$15", "$1.5", 0.0),
+        ("$5", "-$5", 0.0),
+        ("$1,234.50", "$1234.5", 1.0),
+        ("14:5.61", "1:45.61", 0.0),
+        ("1:45.610", "1:45.61", 1.0),
+        ("15kg", "1.5kg", 0.0),
+        ("25% of men", "25 of men", 2 / 3),
+        ("25 % of men", "25.0% of men", 1.0),
+        # A hyphen is no sign inside a season or a name.
+        ("2004/05 season", "2004-05 season", 1.0),
+        ("200405 season", "2004-05 season", 2 / 5),  # one of two and of three words
+        ("f-16", "F16", 1.0),
+        ("U-20 (-20)", "U-20 (-20)", 1.0),
+        ("U-20 (20)", "U-20 (-20)", 1 / 2),
+        ("_1.50_ km", "1.5 km", 1.0),
+    ],
+)
+def test_numbers_beside_text_are_words_of_their_own(reply: str, gold: str, expected: float) -> None:
+    assert score_answer("tablebench_da", reply, [gold]).value == pytest.approx(expected)
+
+
+VALUES = st.decimals(-(10**9), 10**9, allow_nan=False, places=3)
+BESIDE = st.sampled_from(["{} men", "{}%, oslo", "r ({})", "about {}.", "{}kg", "x={}; y", "€{}"])
+
+
+@given(VALUES, VALUES, BESIDE)
+def test_beside_text_only_equal_numbers_are_equal(one: Any, other: Any, text: str) -> None:
+    gold = text.format(one)
+    assert score_answer("tablebench_da", text.format(f"{one:,}00"), [gold]).value == 1.0
+    result = score_answer("tablebench_da", text.format(other), [gold])
+    assert (result.value == 1.0) == (one == other)
+
+
 # Reading files
 
 
