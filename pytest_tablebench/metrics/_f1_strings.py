@@ -80,8 +80,9 @@ def wikitq(
     part in F1, and the exact match compares the sorted characters of the prediction with
     those of the first reference (sections 7.3 and 8.3).
     `fixed`: items are compared as plain answers. A number counts as its value (`1,234.0` is
-    `1234`); other text as its lower-cased tokens without separating and wrapping marks;
-    exact match is the equality of both sides' items in any order, every reference wanted.
+    `1234`); other text as its lower-cased tokens without separating and wrapping marks, where
+    it holds anything else; exact match is the equality of both sides' items in any order,
+    every reference wanted.
     """
     score = f1_strings(prediction, references, compat=compat)
     if compat == "reference":
@@ -111,10 +112,15 @@ def _plain_tokens(items: Iterable[str]) -> list[str]:
         if number is not None:
             tokens.append(number)
             continue
-        for token in _tokens(unicodedata.normalize("NFC", item)):
-            if token.isspace() or all(character in _WRAPPING for character in token):
-                continue
-            tokens.append(canonical_number(token) or token)
+        words = [
+            token
+            for token in _tokens(unicodedata.normalize("NFC", item))
+            if not token.isspace() and not all(character in _WRAPPING for character in token)
+        ]
+        if words:
+            tokens += (canonical_number(word) or word for word in words)
+        elif item.strip():
+            tokens.append(item.strip().lower())  # marks wrap nothing here: they are the answer
     return tokens
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ __all__ = ["TEXT_CHAIN", "tablebench"]
 
 TEXT_CHAIN = ("lower_case", "remove_punctuations", "remove_articles", "fix_whitespace")
 """What is left of a text before ROUGE compares it."""
+
+_WORD = re.compile(r"[a-z0-9]")
 
 
 def tablebench(
@@ -28,9 +31,10 @@ def tablebench(
     space), the answer scores 1 when it holds equal numbers in the same order, else 0.
     `1,234.0` equals `1234`; signs, decimals and percent signs matter, and what is no number
     is not equal to one. Any other reference is compared by ROUGE-L after `TEXT_CHAIN`, with
-    each number in it as one word that equals none but equal numbers. The best reference
-    counts. `numeric` is 1 where numbers were compared; the other parts are ROUGE's, for
-    every answer.
+    each number in it as one word that equals none but equal numbers; one that leaves ROUGE
+    no word (`A`, `–`, other scripts) has to be given as it is, but for case. The best
+    reference counts. `numeric` is 1 where numbers were compared; the other parts are ROUGE's,
+    for every answer.
     """
     # Resolved at the call, because only answers that are judged need it.
     from pytest_tablebench.metrics._rouge import rouge
@@ -40,21 +44,28 @@ def tablebench(
     answer = str(prediction)
     wanted = [str(reference) for reference in references]
     shown = _plain(answer)
-    texts = [_plain(text) for text in wanted]
-    overlap = rouge(shown, texts, compat=compat)
-    numbers = [_numbers(text) for text in wanted]
-    values = [float(_same_numbers(answer, items)) for items in numbers if items is not None]
-    if all(items is None for items in numbers):
-        values.append(overlap.value)
-    elif None in numbers:
-        others = [text for text, items in zip(texts, numbers, strict=True) if items is None]
-        values.append(rouge(shown, others, compat=compat).value)
-    numeric = float(any(items is not None for items in numbers))
+    overlap = rouge(shown, [_plain(text) for text in wanted], compat=compat)
+    values = [0.0]
+    numeric = 0.0
+    for text in wanted:
+        plain, numbers = _plain(text), _numbers(text)
+        if numbers is not None:
+            numeric = 1.0
+            values.append(float(_same_numbers(answer, numbers)))
+        elif _WORD.search(plain):
+            values.append(rouge(shown, [plain], variants=("rougeL",)).value)
+        else:
+            values.append(float(_folded(answer) == _folded(text) != ""))
     return Score(max(values), {"numeric": numeric, **overlap.parts})
 
 
 def _plain(text: str) -> str:
     words: str = run_chain(TEXT_CHAIN, numbers_as_words(text))
+    return words
+
+
+def _folded(text: str) -> str:
+    words: str = run_chain(("lower_case", "fix_whitespace"), text)
     return words
 
 

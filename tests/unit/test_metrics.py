@@ -67,6 +67,12 @@ def parts(dataset: str, reply: str, *references: str, compat: str = "fixed") -> 
         ('"Italy"', ["Italy"], 1, 1),
         ("Italy.", ["Italy"], 1, 1),
         ("The answer is Italy", ["Italy"], 2 / 5, 0),
+        # Unless there is nothing else.
+        ("?", ["?"], 1, 1),
+        ("...", ["..."], 1, 1),
+        ("?", ["..."], 0, 0),
+        ("", ["?"], 0, 0),
+        ("Italy", ["Italy", "?"], 2 / 3, 0),
         # Only the first line counts.
         ("Italy\nbecause it won", ["Italy"], 1, 1),
         # Words that other programs take for a missing value.
@@ -211,6 +217,16 @@ def test_a_perfect_reply_scores_1(items: list[str]) -> None:
     assert parts("wikitq", ", ".join(items), *items)["unsorted_list_exact_match"] == 1
     assert score("exact_match", ", ".join(items), items).value == 1
     assert score("f1_strings", ", ".join(items), items).value == 1
+
+
+@given(
+    st.sampled_from(["exact_match", "f1_strings", "tablebench", "wikitq"]),
+    st.text(min_size=1, max_size=8)
+    | st.sampled_from(["A", "the", "a an", "北京", "–", "?", "...", "%", "-", "-0", "'\ud800'"]),
+)
+def test_the_reference_itself_scores_1(metric: str, text: str) -> None:
+    assume(text.replace(", ", "").strip())
+    assert score(metric, text, [text]).value == 1
 
 
 @given(st.lists(WORDS | NUMBERS.map(str), min_size=1, max_size=6), st.randoms())

@@ -133,6 +133,29 @@ def test_numbers_beside_text_are_words_of_their_own(reply: str, gold: str, expec
     assert score_answer("tablebench_da", reply, [gold]).value == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("reply", "gold", "expected"),
+    [
+        ("A", "A", 1.0),
+        ("Final Answer: a.", "A", 1.0),
+        ("B", "A", 0.0),
+        ("", "A", 0.0),
+        ("the", "A", 0.0),
+        ("北京", "北京", 1.0),
+        ("上海", "北京", 0.0),
+        ("–", "–", 1.0),
+        ("-", "–", 0.0),
+    ],
+)
+def test_an_answer_without_a_word_for_rouge_is_given_or_not(
+    reply: str, gold: str, expected: float
+) -> None:
+    assert score_answer("tablebench_fc", reply, [gold]).value == expected
+    # Beside another reference, too; "house" is one of its two words.
+    assert score("tablebench", gold, [gold, "red house"]).value == 1.0
+    assert score("tablebench", "house", [gold, "red house"]).value == pytest.approx(2 / 3)
+
+
 VALUES = st.decimals(-(10**9), 10**9, allow_nan=False, places=3)
 BESIDE = st.sampled_from(["{} men", "{}%, oslo", "r ({})", "about {}.", "{}kg", "x={}; y", "€{}"])
 
