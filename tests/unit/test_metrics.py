@@ -327,11 +327,11 @@ HOSTILE = {
 @pytest.mark.parametrize("dataset", ["wikitq", "tabfact", "starter"])
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_replies_finish(text: str, dataset: str, compat: Any) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     result = score_answer(dataset, text, ["refuted"], compat=compat)
     assert 0.0 <= result.value <= 1.0
     # Work that grows with the square of the length would take hours.
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 @given(st.sampled_from(sorted(POSTPROCESSORS)), st.text())
