@@ -151,7 +151,8 @@ def _tokens(
     step = max(1, len(prompts) // COUNTED)
     counted = prompts[::step][:COUNTED]
     counts = None
-    if facts is not None and facts.tokenizer is not None:
+    # A replay has no engine that could count: nothing is going to be asked.
+    if facts is not None and facts.tokenizer is not None and not runner.settings.replay:
         counts = _count(runner.models.ask_engine, model, counted)
     per_character = (
         sum(counts) / max(1, sum(map(len, counted))) if counts else 1 / CHARACTERS_PER_TOKEN

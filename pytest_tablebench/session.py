@@ -286,8 +286,9 @@ class Session:
             plans = [plan_model(runner, m, c, exact=exact) for m, c in by_model.items() if c]
         except ModelError as error:
             raise SettingsError(str(error)) from None
+        paid = self.settings.max_cost is not None and not self.settings.replay
         for plan in plans:
-            if plan.calls and plan.cost_usd is None and self.settings.max_cost is not None:
+            if paid and plan.calls and plan.cost_usd is None:
                 raise SettingsError(
                     f"--bench-max-cost: the price of {printable(plan.model, 80)} is unknown, so a "
                     f"budget cannot be kept; leave the option out"

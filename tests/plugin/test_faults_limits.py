@@ -1,4 +1,4 @@
-"""How many calls a run makes, at once and at all: connections, early ends, budgets, replays.
+"""How many calls a run makes, at once and at all: connections, early ends, budgets.
 
 The server's own counter is the judge. In reduced size by default; TABLEBENCH_FULL=1 runs every
 way of handing out items.
@@ -7,7 +7,6 @@ way of handing out items.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from collections.abc import Sequence
 from itertools import product
@@ -16,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import Held, Patient, comparable, engine_processes, held_run, stored
+from tests.support.faults import Held, Patient, engine_processes, held_run, stored
 from tests.support.openai_server import Behaviour, OpenAIServer, text
-from tests.support.runs import Run, Script, right, run_pytest, start_pytest
+from tests.support.runs import Script, right, run_pytest, start_pytest
 
 psutil = pytest.importorskip("psutil")
 
@@ -208,75 +207,3 @@ def test_a_budget_without_prices_says_so(tmp_path: Path) -> None:
     assert "price" in run.output
     assert "--bench-max-cost" in run.output
     assert "Traceback" not in run.output
-
-
-# Replays.
-
-ALONE = """
-import sys
-
-
-def refuse(event, args):
-    if event in ("subprocess.Popen", "socket.connect", "os.fork", "os.posix_spawn"):
-        raise RuntimeError(f"this run needs nobody: {event} {args}")
-
-
-sys.addaudithook(refuse)
-"""
-
-
-def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
-    return {
-        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes())
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
-def replay(folder: Path, url: str, store: Path, *arguments: str, count: int) -> Run:
-    """Replay in a folder where litellm cannot be imported and no process be started."""
-    folder.mkdir()
-    (folder / "litellm.py").write_text("raise ImportError('not here')", encoding="utf-8")
-    (folder / "conftest.py").write_text(ALONE, encoding="utf-8")
-    return run_pytest(
-        folder,
-        url,
-        *("--bench-replay", "--bench-store", "none", "--bench-store-readonly", str(store)),
-        *arguments,
-        count=count,
-        key=None,
-    )
-
-
-def test_a_replay_needs_nobody(tmp_path: Path) -> None:
-    count = 5
-    with OpenAIServer(Script(count)) as server:
-        first = run_pytest(tmp_path / "first", server, count=count)
-        assert first.exit_code == 0, first.output
-        url = server.url
-    # Nobody listens any more.
-    layer = tmp_path / "layer"
-    shutil.copytree(tmp_path / "first" / "answers", layer)
-    for path in (*layer.rglob("*"), layer):
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    before = tree(layer)
-    again = replay(tmp_path / "again", url, layer, count=count)
-    assert again.exit_code == 0, again.output
-    assert comparable(again.records) == comparable(first.records)
-    assert all(record.from_store for record in again.records.values())
-    assert (again.facts["calls_paid"], again.facts["store_hits"]) == (0, count)
-    assert again.facts["cost_usd"] is None
-    # Another parameter: each case is without an answer, and says why.
-    other = replay(tmp_path / "other", url, layer, "--bench-param", "temperature=0.5", count=count)
-    assert other.exit_code == 1, other.output
-    assert {r.reason for r in other.records.values()} == {"not_stored"}
-    lines = [line for line in other.output.splitlines() if "not in the answer store" in line]
-    assert any("params.temperature: stored 0, asked 0.5" in line for line in lines)
-    # More cases than were answered.
-    more = replay(tmp_path / "more", url, layer, count=count + 1)
-    assert more.exit_code == 1, more.output
-    outcomes = [record.outcome for record in more.records.values()]
-    assert sorted(outcomes) == ["no_answer"] + ["right"] * count
-    assert tree(layer) == before
-    for path in (layer, *layer.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)

@@ -1,0 +1,138 @@
+"""Runs that are answered from the stores alone: no key, no call, no litellm."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.faults import comparable
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import Run, Script, run_pytest
+
+ALONE = """
+import sys
+
+
+def refuse(event, args):
+    if event in ("subprocess.Popen", "socket.connect", "os.fork", "os.posix_spawn"):
+        raise RuntimeError(f"this run needs nobody: {event} {args}")
+
+
+sys.addaudithook(refuse)
+"""
+
+
+def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes())
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def replay(
+    folder: Path,
+    url: str,
+    store: Path,
+    *arguments: str,
+    count: int,
+    conftest: str = ALONE,
+    **options: Any,
+) -> Run:
+    """Replay in a folder where litellm cannot be imported and no process be started."""
+    folder.mkdir()
+    (folder / "litellm.py").write_text("raise ImportError('not here')", encoding="utf-8")
+    (folder / "conftest.py").write_text(conftest, encoding="utf-8")
+    return run_pytest(
+        folder,
+        url,
+        *("--bench-replay", "--bench-store", "none", "--bench-store-readonly", str(store)),
+        *arguments,
+        count=count,
+        key=None,
+        **options,
+    )
+
+
+def test_a_replay_needs_nobody(tmp_path: Path) -> None:
+    count = 5
+    with OpenAIServer(Script(count)) as server:
+        first = run_pytest(tmp_path / "first", server, count=count)
+        assert first.exit_code == 0, first.output
+        url = server.url
+    # Nobody listens any more.
+    layer = tmp_path / "layer"
+    shutil.copytree(tmp_path / "first" / "answers", layer)
+    for path in (*layer.rglob("*"), layer):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    before = tree(layer)
+    again = replay(tmp_path / "again", url, layer, count=count)
+    assert again.exit_code == 0, again.output
+    assert comparable(again.records) == comparable(first.records)
+    assert all(record.from_store for record in again.records.values())
+    assert (again.facts["calls_paid"], again.facts["store_hits"]) == (0, count)
+    assert again.facts["cost_usd"] is None
+    # Another parameter: each case is without an answer, and says why.
+    other = replay(tmp_path / "other", url, layer, "--bench-param", "temperature=0.5", count=count)
+    assert other.exit_code == 1, other.output
+    assert {r.reason for r in other.records.values()} == {"not_stored"}
+    lines = [line for line in other.output.splitlines() if "not in the answer store" in line]
+    assert any("params.temperature: stored 0, asked 0.5" in line for line in lines)
+    # More cases than were answered.
+    more = replay(tmp_path / "more", url, layer, count=count + 1)
+    assert more.exit_code == 1, more.output
+    outcomes = [record.outcome for record in more.records.values()]
+    assert sorted(outcomes) == ["no_answer"] + ["right"] * count
+    assert tree(layer) == before
+    for path in (layer, *layer.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+# A model whose tokens can be counted, and which litellm does not send every parameter.
+
+REASONING = "o3-mini"
+
+
+@pytest.fixture(scope="module")
+def paid(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """The address that two answers came from, and the folder of their store."""
+    folder = tmp_path_factory.mktemp("paid")
+    with OpenAIServer(Script(2)) as server:
+        run = run_pytest(folder, server, count=2, model=REASONING)
+        assert all("temperature" not in request.body for request in server.requests)
+    assert run.exit_code == 0, run.output
+    assert run.facts["params_dropped"].keys() == {"temperature"}
+    return server.url, folder / "answers"
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_what_is_not_stored_is_without_an_answer(
+    paid: tuple[str, Path], tmp_path: Path, workers: str
+) -> None:
+    conftest = ALONE if workers == "0" else ""  # xdist itself starts processes
+    run = replay(
+        *(tmp_path / "run", *paid, "-n", workers), count=3, model=REASONING, conftest=conftest
+    )
+    assert run.exit_code == 1, run.output
+    found = sorted((record.outcome, record.reason) for record in run.records.values())
+    assert found == [("no_answer", "not_stored"), ("right", None), ("right", None)]
+
+
+def test_the_plan_of_a_replay_counts_without_an_engine(
+    paid: tuple[str, Path], tmp_path: Path
+) -> None:
+    run = replay(*(tmp_path / "run", *paid, "--bench-plan"), count=3, model=REASONING)
+    assert run.exit_code == 0, run.output
+    assert "ERROR" not in run.output
+    assert "this was the plan only" in run.output
+
+
+def test_a_budget_does_not_end_what_costs_nothing(paid: tuple[str, Path], tmp_path: Path) -> None:
+    # Nothing is known about this model here, so no price either.
+    budget = ("--bench-max-cost=1", "--bench-param=seed=2")
+    run = replay(*(tmp_path / "run", *paid, *budget), count=1, model=REASONING)
+    assert run.exit_code == 1, run.output
+    assert [record.reason for record in run.records.values()] == ["not_stored"]
