@@ -60,11 +60,10 @@ class Models:
             from pytest_tablebench.models.store import Store
 
             folder, others = settings.store_folder(), settings.readonly_stores
-            if settings.replay and folder is not None:
-                # Nothing will be added, so nothing has to be writable.
-                self._store = Store.open(None, (folder, *others))
-            else:
-                self._store = Store.open(folder, others)
+            if settings.replay and settings.store is None and not os.path.lexists(folder or ""):
+                folder = None  # the user's cache folder: nobody named it, and nothing is kept yet
+            # A replay adds nothing, so nothing has to be writable.
+            self._store = Store.open(folder, others, write=not settings.replay)
         return self._store
 
     def client(self) -> Client:

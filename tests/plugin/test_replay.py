@@ -11,6 +11,7 @@ import pytest
 from tests.support.faults import comparable
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Run, Script, run_pytest
+from tests.support.toy_bench import Bench
 
 ALONE = """
 import sys
@@ -136,3 +137,44 @@ def test_a_budget_does_not_end_what_costs_nothing(paid: tuple[str, Path], tmp_pa
     run = replay(*(tmp_path / "run", *paid, *budget), count=1, model=REASONING)
     assert run.exit_code == 1, run.output
     assert [record.reason for record in run.records.values()] == ["not_stored"]
+
+
+# Folders.
+
+
+@pytest.fixture
+def kept(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """Three answers in the folder `kept`, and a user who never kept any."""
+    for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(bench.path / "home"))
+    bench.run("--model=echo/any", "--bench-store=kept", results="before")
+    assert len(bench.calls("ask")) == 3
+    return bench
+
+
+def test_a_store_that_is_only_read_is_enough(kept: Bench) -> None:
+    arguments = ("--model=echo/any", "--bench-store-readonly=kept", "--bench-replay")
+    result = kept.run(*arguments)
+    result.assert_outcomes(passed=1, failed=2)
+    assert all(record["from_store"] for record in kept.records())
+    assert len(kept.calls("ask")) == 3
+    assert not (kept.path / "home").exists()
+
+
+def test_without_any_store_nothing_has_an_answer(kept: Bench) -> None:
+    # The user's own folder, as without any option for stores, and it is not there.
+    grid = ("--bench-serializer=html", "--bench-perturbation=none", "--bench-results=run")
+    kept.pytester.runpytest_inprocess("--model=echo/any", "--bench-replay", *grid)
+    records = kept.records()
+    assert {record["reason"] for record in records} == {"not_stored"}
+    assert len(kept.calls("ask")) == 3
+    assert not (kept.path / "home").exists()
+
+
+def test_a_folder_that_is_not_there_is_named_by_its_own_option(kept: Bench) -> None:
+    result = kept.run("--model=echo/any", "--bench-store=nowhere", "--bench-replay")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert line.startswith("ERROR: --bench-store: ")
+    assert "nowhere does not exist" in line
+    assert not (kept.path / "nowhere").exists()

@@ -239,6 +239,18 @@ def test_a_missing_read_only_folder_is_named_and_not_made(tmp_path):
         Store.open(None, [tmp_path / "file"])
 
 
+def test_a_first_folder_that_is_only_read_is_named_and_not_made(tmp_path):
+    with pytest.raises(SettingsError, match=r"--bench-store: .*absent does not exist"):
+        Store.open(tmp_path / "absent", write=False)
+    assert not (tmp_path / "absent").exists()
+    filled(tmp_path / "kept", "a")
+    with Store.open(tmp_path / "kept", write=False) as store:
+        assert text_of(store, ask("a")) == "to a"
+        with pytest.raises(StoreError, match="no writable folder"):
+            store.put(ask("b"), Reply("t"))
+    assert len(segments(tmp_path / "kept")) == 1
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match=r"--bench-store: cannot write into .*file.*choose"):

@@ -48,7 +48,7 @@ class Store:
         self._closed = False
 
     @classmethod
-    def open(cls, path: Path | None, readonly: Sequence[Path] = ()) -> Store:
+    def open(cls, path: Path | None, readonly: Sequence[Path] = (), *, write: bool = True) -> Store:
         """Open a writable folder, made if need be, over read-only ones, and index them all.
 
         The first layer that has a key wins, the writable one first. A read-only layer is the
@@ -58,21 +58,25 @@ class Store:
         Arguments:
             path: the folder for new answers; None for a store that is only read.
             readonly: further folders to read.
+            write: whether answers will be added; otherwise `path` is only read like the others.
 
         Raises:
             SettingsError: a folder is missing, unreadable or not writable; names the option.
         """
         store = cls()
         seen = set()
-        if path is not None:
+        given = [(folder, READONLY) for folder in readonly]
+        if path is not None and write:
             store._target = store._add(_made(path), WRITABLE)
             seen.add(path.resolve())
-        for folder in readonly:
+        elif path is not None:
+            given.insert(0, (path, WRITABLE))
+        for folder, option in given:
             if folder.resolve() not in seen:
                 seen.add(folder.resolve())
-                layer = store._add(_present(folder), READONLY)
+                layer = store._add(_present(folder, option), option)
                 if layer.empty:
-                    store._warn(f"{READONLY}: {folder} holds no segments (*.jsonl): no answers")
+                    store._warn(f"{option}: {folder} holds no segments (*.jsonl): no answers")
         return store
 
     def get(self, key: str) -> Reply | None:
@@ -266,19 +270,19 @@ def _made(path: Path) -> Path:
     return folder
 
 
-def _present(path: Path) -> Path:
-    """Return the folder of the segments in a read-only layer."""
+def _present(path: Path, option: str) -> Path:
+    """Return the folder of the segments in a layer that is only read."""
     segments = path / SEGMENTS
     try:
         if not path.is_dir():
             state = "is no folder" if path.exists() else "does not exist"
             raise SettingsError(
-                f"{READONLY}: {printable(str(path))} {state}; give the folder of an answer store"
+                f"{option}: {printable(str(path))} {state}; give the folder of an answer store"
             )
         return segments if segments.is_dir() else path
     except OSError as error:
         raise SettingsError(
-            f"{READONLY}: {printable(str(path))} cannot be read ({_why(error)}); give a folder "
+            f"{option}: {printable(str(path))} cannot be read ({_why(error)}); give a folder "
             f"that can"
         ) from None
 
