@@ -101,29 +101,41 @@ class Models:
         are all there needs no engine at all. Raises `ModelError` when the engine cannot tell.
         """
         if model not in self._facts:
-            asked, key = self._facts_request(model)
-            store = self.store()
-            known = store.get_resolution(key) if store is not None else None
-            if known is not None:
-                self._facts[model] = Resolution.from_json(known["facts"])
-            elif self.settings.replay:
-                self._facts[model] = None
-            else:
-                told = self.ask_engine("facts", {**asked, "key": key})
-                self._facts[model] = Resolution.from_json(told)
+            asked, key = self._facts_request(model, _litellm_version())
+            known = self._stored_facts(model)
+            if known is None and not self.settings.replay:
+                known = self.ask_engine("facts", {**asked, "key": key})
+            self._facts[model] = Resolution.from_json(known) if known is not None else None
         return self._facts[model]
 
     def facts_are_stored(self, model: str) -> bool:
         """Whether `facts_about` a model needs no engine."""
-        store = self.store()
-        return store is not None and store.get_resolution(self._facts_request(model)[1]) is not None
+        return self._stored_facts(model) is not None
 
-    def _facts_request(self, model: str) -> tuple[dict[str, Any], str]:
+    def _stored_facts(self, model: str) -> dict[str, Any] | None:
+        """Return what the same litellm told before, else, in a replay, what another told last.
+
+        A replay asks for what was paid for, wherever that was: what was sent then decides which
+        answers are found, and litellm need not be installed at all.
+        """
+        store = self.store()
+        if store is None:
+            return None
+        found = store.get_resolution(self._facts_request(model, _litellm_version())[1])
+        if found is None and self.settings.replay:
+            for other in store.resolutions():
+                told_by = other.get("facts", {}).get("litellm_version")
+                if other["key"] == self._facts_request(model, told_by)[1]:
+                    found = other
+                    break
+        return None if found is None else found["facts"]
+
+    def _facts_request(self, model: str, litellm: str | None) -> tuple[dict[str, Any], str]:
         asked = {
             "model": model,
             "api_base": self.engine_models()[model].api_base,
             "params": self.settings.request_params,
-            "litellm": metadata.version("litellm"),
+            "litellm": litellm,
         }
         text = json.dumps(asked, sort_keys=True, default=str)
         return asked, hashlib.sha256(text.encode()).hexdigest()
@@ -138,6 +150,13 @@ class Models:
             self._client.close()
         if self._store is not None:
             self._store.close()
+
+
+def _litellm_version() -> str | None:
+    try:
+        return metadata.version("litellm")
+    except metadata.PackageNotFoundError:  # answers can be replayed without it
+        return None
 
 
 ALSO = {"huggingface": "HF", "bedrock": "AWS", "sagemaker": "AWS", "meta": "LLAMA"}

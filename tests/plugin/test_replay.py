@@ -95,6 +95,21 @@ def test_a_replay_needs_nobody(tmp_path: Path) -> None:
 # A model whose tokens can be counted, and which litellm does not send every parameter.
 
 REASONING = "o3-mini"
+ELSEWHERE = """
+from importlib import metadata
+
+installed = metadata.version
+
+
+def version(name):
+    if name != "litellm":
+        return installed(name)
+    {then}
+
+
+metadata.version = version
+"""
+"""A conftest for the machine of somebody else."""
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +144,21 @@ def test_the_plan_of_a_replay_counts_without_an_engine(
     assert run.exit_code == 0, run.output
     assert "ERROR" not in run.output
     assert "this was the plan only" in run.output
+
+
+@pytest.mark.parametrize(
+    "then",
+    ["return '0.0.1'", "raise metadata.PackageNotFoundError(name)"],
+    ids=["another release", "not installed"],
+)
+def test_any_litellm_or_none_finds_what_another_one_paid_for(
+    paid: tuple[str, Path], tmp_path: Path, then: str
+) -> None:
+    conftest = ALONE + ELSEWHERE.format(then=then)
+    run = replay(*(tmp_path / "run", *paid), count=2, model=REASONING, conftest=conftest)
+    assert run.exit_code == 0, run.output
+    assert run.facts["params_dropped"].keys() == {"temperature"}
+    assert all(record.from_store for record in run.records.values())
 
 
 def test_a_budget_does_not_end_what_costs_nothing(paid: tuple[str, Path], tmp_path: Path) -> None:

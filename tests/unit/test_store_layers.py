@@ -181,6 +181,17 @@ def test_the_last_resolution_wins_and_upper_layers_first(tmp_path):
         assert store.get_resolution("n") == {"key": "n", "price": 4}
 
 
+@settings(max_examples=20)
+@given(where=st.lists(st.sampled_from(["top", "bottom"]), max_size=6))
+def test_all_resolutions_come_the_last_one_first(tmp_path_factory, where):
+    path = tmp_path_factory.mktemp("store")
+    with Store.open(path / "top") as top, Store.open(path / "bottom") as bottom:
+        for number, name in enumerate(where):
+            (top if name == "top" else bottom).put_resolution({"key": f"k{number}", "n": number})
+    with Store.open(path / "top", [path / "bottom"]) as store:
+        assert [found["n"] for found in store.resolutions()] == [*reversed(range(len(where)))]
+
+
 @pytest.mark.parametrize("resolution", [{}, {"key": ""}, {"key": 3}])
 def test_a_resolution_needs_a_key(tmp_path, resolution):
     with Store.open(tmp_path) as store, pytest.raises(StoreError, match='under "key"'):

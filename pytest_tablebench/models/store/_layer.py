@@ -6,7 +6,7 @@ import contextlib
 import os
 from binascii import unhexlify
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +152,10 @@ class Layer:
         """Return the resolution of a key that was written last."""
         found = self._resolutions.get(key)
         return found[1] if found is not None else None
+
+    def resolutions(self) -> Collection[tuple[tuple[str, str, int], dict[str, Any]]]:
+        """Return the last resolution of every key, each behind what orders them by age."""
+        return self._resolutions.values()
 
     def close(self) -> None:
         """Close the files that look-ups have opened."""

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from operator import itemgetter
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -157,6 +158,12 @@ class Store:
                 if found is not None:
                     return deepcopy(found)
         return None
+
+    def resolutions(self) -> list[dict[str, Any]]:
+        """Return all resolutions, as they were put, the one written last first."""
+        with self._lock:
+            found = [item for layer in self._layers for item in layer.resolutions()]
+        return [deepcopy(item) for _, item in sorted(found, key=itemgetter(0), reverse=True)]
 
     def refresh(self) -> None:
         """Take in what other processes have written since; costs one look at each segment."""
