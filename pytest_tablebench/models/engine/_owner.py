@@ -74,7 +74,8 @@ class Engine:
         # A session of its own: Ctrl-C in a terminal must reach pytest alone, which then says
         # what is to end and what is paid for already.
         self._process = subprocess.Popen(  # noqa: S603 - this interpreter
-            [sys.executable, "-m", BROKER],
+            # -P: a module of the user's in the working folder is none of this process's.
+            [sys.executable, "-P", "-m", BROKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

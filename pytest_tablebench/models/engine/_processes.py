@@ -23,7 +23,10 @@ class CallerProcesses:
     def start(self, config: Mapping[str, Any]) -> None:
         """Start one more; its configuration goes to its standard input."""
         process = subprocess.Popen(  # noqa: S603 - this interpreter
-            [sys.executable, "-m", CALLER], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+            # -P: a module of the user's in the working folder is none of this process's.
+            [sys.executable, "-P", "-m", CALLER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
         )
         self._processes.append(process)
         assert process.stdin is not None  # noqa: S101 - it is a pipe

@@ -1,0 +1,40 @@
+"""The engine of a run: what its processes load."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.models.engine import Client, Engine, EngineConfig, LaneConfig
+
+MODEL = "gpt-4o"
+
+
+@contextlib.contextmanager
+def engine(store: Path, model: str = MODEL) -> Iterator[Engine]:
+    lanes = [LaneConfig(model, "http://127.0.0.1:9/v1", "p")]
+    made = Engine(EngineConfig(lanes, 4, 0, 60.0, None, store))
+    try:
+        yield made
+    finally:
+        made.finish()
+        made.reap()
+
+
+def test_modules_in_the_working_folder_are_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of the standard library and of litellm's, such as a user may have for something else.
+    for name in ("calendar", "openai", "secrets", "asyncio", "pytest_tablebench"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not meant')\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with engine(tmp_path / "answers") as running:
+        client = Client(running.address, "runner")
+        asked = {"model": MODEL, "api_base": None, "params": {"temperature": 0}, "key": "k"}
+        facts = client.question("facts", asked)
+        client.close()
+    assert facts["provider"] == "openai"
+    assert facts["sent"] == {"temperature": 0}
