@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import ceil, fsum
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import ModelError, TableBenchError
+from pytest_tablebench.errors import ModelError, SettingsError, TableBenchError
 
 if TYPE_CHECKING:
     from pytest_tablebench.cases import Case
@@ -88,7 +88,8 @@ def plan_model(
 ) -> ModelPlan:
     """Return the plan for the cases of one model; makes no call.
 
-    Raises `ModelError` when the engine cannot tell about the model.
+    Raises `ModelError` when the engine cannot tell about the model, `SettingsError` when there
+    can be no engine.
     """
     exact = exact or len(cases) <= EXACT_UP_TO
     chosen = cases if exact else [cases[n * len(cases) // SAMPLE] for n in range(SAMPLE)]
@@ -127,9 +128,9 @@ def _look(runner: Runner, cases: Sequence[Case]) -> _Looked:
         try:
             _, prompt = runner.renderer.render(case)
             request = runner.talks.first_request(case, prompt)
-        except TableBenchError as error:
-            if isinstance(error, ModelError):
-                raise
+        except (ModelError, SettingsError):
+            raise
+        except TableBenchError:
             looked.unusable += 1
             continue
         key = request.key()

@@ -153,7 +153,10 @@ def pytest_configure_node(node: Any) -> None:
     paths = state.paths
     node.workerinput["tablebench_paths"] = {model: str(path) for model, path in paths.items()}
     if state.engine is not None:
-        address = state.engine.keeper.address
+        try:
+            address = state.engine.keeper.address
+        except SettingsError as error:
+            raise pytest.UsageError(str(error)) from None
         node.workerinput["tablebench_engine"] = [address.port, address.token]
 
 

@@ -1,4 +1,4 @@
-"""The engine of a run: what its processes load."""
+"""The engine of a run: what its processes load, and what is said when they do not start."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models.engine import Client, Engine, EngineConfig, LaneConfig
 
 MODEL = "gpt-4o"
@@ -38,3 +39,23 @@ def test_modules_in_the_working_folder_are_not_taken(
         client.close()
     assert facts["provider"] == "openai"
     assert facts["sent"] == {"temperature": 0}
+
+
+def test_why_it_did_not_start_is_said_each_time(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    with engine(tmp_path / "file") as failed:
+        for _ in range(2):
+            with pytest.raises(SettingsError, match=r"did not start: --bench-store: cannot write"):
+                _ = failed.keeper
+
+
+def test_a_process_that_ends_before_it_reads_is_no_broken_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_tablebench.models.engine._owner.BROKER", "there.is.none")
+    # More than fits into a pipe: it is still being written when the process ends.
+    with (
+        engine(tmp_path / "answers", "m" * 5_000_000) as failed,
+        pytest.raises(SettingsError, match=r"did not start: .*No module named 'there'"),
+    ):
+        _ = failed.address

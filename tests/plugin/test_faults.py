@@ -173,3 +173,21 @@ def test_a_server_that_dies_and_returns(tmp_path: Path, workers: str) -> None:
     assert set(script.asked.values()) == {1}
     # Each call in flight met the end of the connection, and some then met nobody.
     assert run.facts["calls_repeated"] > connections
+
+
+# Processes of ours.
+
+
+@pytest.mark.parametrize("arguments", [("-n", "0"), ("-n", "2"), ("--bench-plan",)])
+def test_an_engine_that_does_not_start_is_said_in_one_line(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "from pytest_tablebench.models.engine import _owner\n_owner.BROKER = 'there.is.none'\n",
+        encoding="utf-8",
+    )
+    run = run_pytest(tmp_path, "http://127.0.0.1:9/v1", *arguments)
+    assert run.exit_code == pytest.ExitCode.USAGE_ERROR, run.output
+    [line] = [line for line in run.output.splitlines() if "ERROR" in line]
+    assert line.startswith("ERROR: the process for model calls did not start: ")
+    assert line.endswith("No module named 'there')")

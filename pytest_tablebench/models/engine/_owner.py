@@ -69,6 +69,7 @@ class Engine:
             store = self._temporary = Path(tempfile.mkdtemp(prefix="tablebench-answers-"))
         self._token = secrets.token_hex(16)
         self._port: int | None = None
+        self._failure: str | None = None
         self._keeper: Client | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         # A session of its own: Ctrl-C in a terminal must reach pytest alone, which then says
@@ -84,8 +85,9 @@ class Engine:
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe
-        self._process.stdin.write(pack(self._given(store)))
-        self._process.stdin.flush()  # and left open: its end tells the broker that we are gone
+        with contextlib.suppress(OSError):  # it has ended at once: `address` says why
+            self._process.stdin.write(pack(self._given(store)))
+            self._process.stdin.flush()  # and left open: its end tells the broker that we are gone
 
     def _given(self, store: Path) -> dict[str, Any]:
         config = self.config
@@ -104,13 +106,16 @@ class Engine:
     @property
     def address(self) -> Address:
         """Where the broker listens; waits for it the first time. Raises `SettingsError`."""
-        if self._port is None:
+        if self._port is None and self._failure is None:
             assert self._process.stdout is not None  # noqa: S101 - it is a pipe
             line = self._process.stdout.readline()
             self._process.stdout.close()
-            if not line:
-                raise SettingsError(f"the process for model calls did not start: {self._said()}")
-            self._port = int(line)
+            if line:
+                self._port = int(line)
+            else:
+                self._failure = f"the process for model calls did not start: {self._said()}"
+        if self._port is None:
+            raise SettingsError(self._failure)
         return Address(self._port, self._token)
 
     @property
@@ -131,7 +136,8 @@ class Engine:
             totals = self._keeper.finish()
             self._keeper.close()
         if self._process.stdin is not None:
-            self._process.stdin.close()
+            with contextlib.suppress(OSError):  # what it ended without reading
+                self._process.stdin.close()
         return totals
 
     def reap(self) -> None:
