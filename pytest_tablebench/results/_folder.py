@@ -25,29 +25,47 @@ def check_writable(path: Path, *, fresh: bool = True) -> list[Path]:
     probe = path / f".write-test-{os.getpid()}"
     try:
         if fresh and ((path / RECORDS).exists() or (path / RUN).exists()):
-            raise SettingsError(
-                f"--bench-results: {path} already holds a run; choose another folder (nothing in "
-                f"it was touched)"
-            )
+            raise _taken(path)
         made = [folder for folder in (path, *path.parents) if not folder.exists()]
         path.mkdir(parents=True, exist_ok=True)
         probe.write_bytes(b"")
         probe.unlink()
     except OSError as error:
-        raise SettingsError(
-            f"--bench-results: cannot write into {path} ({error.strerror or error}); choose "
-            f"another folder"
-        ) from None
+        raise _unwritable(path, error) from None
     return made
 
 
+def _taken(path: Path) -> SettingsError:
+    return SettingsError(
+        f"--bench-results: {path} already holds a run; choose another folder (nothing in it was "
+        f"touched)"
+    )
+
+
+def _unwritable(path: Path, error: OSError) -> SettingsError:
+    return SettingsError(
+        f"--bench-results: cannot write into {path} ({error.strerror or error}); choose another "
+        f"folder"
+    )
+
+
 class RunFolder:
-    """The writing side: records are appended and flushed one by one, the rest replaced whole."""
+    """The writing side: records are appended and flushed one by one, the rest replaced whole.
+
+    Raises `SettingsError` where the folder holds a run already or cannot be written.
+    """
 
     def __init__(self, path: Path) -> None:
         check_writable(path)
         self.path = path
-        self._records: IO[bytes] | None = None
+        try:
+            # Exclusive, and first of all: who makes this file owns the folder, and a run that
+            # another process began here meanwhile stays whole.
+            self._records: IO[bytes] = (path / RECORDS).open("xb", buffering=0)
+        except FileExistsError:
+            raise _taken(path) from None
+        except OSError as error:
+            raise _unwritable(path, error) from None
 
     def write_run(self, data: Mapping[str, Any]) -> None:
         """Write `run.json`."""
@@ -59,16 +77,11 @@ class RunFolder:
 
     def append(self, line: str) -> None:
         """Append one record line, so that it survives this process from here on."""
-        if self._records is None:
-            # Exclusive: a run that another process began here meanwhile stays whole.
-            self._records = (self.path / RECORDS).open("xb", buffering=0)
         self._records.write(line.encode("ascii"))
 
     def close(self) -> None:
         """Close the record file."""
-        if self._records is not None:
-            self._records.close()
-            self._records = None
+        self._records.close()
 
     def _replace(self, name: str, data: Mapping[str, Any]) -> None:
         text = json.dumps({"schema": SCHEMA, **data}, indent=2, sort_keys=False) + "\n"
