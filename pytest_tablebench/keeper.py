@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench._secrets import without_secrets
-from pytest_tablebench.results import Cell, RunFolder, summarize
+from pytest_tablebench.results import Cell, RunFolder, check_writable, claim_folder, summarize
 from pytest_tablebench.results._texts import TEXTS, TextWriter
 from pytest_tablebench.settings import Settings, without_credentials
 
@@ -45,9 +45,15 @@ class _Kept:
     prompt_tokens: int | None = 0
     completion_tokens: int | None = 0
     cost_usd: float | None = 0.0
+    claimed: bool = False
 
     def __post_init__(self) -> None:
-        self.texts = TextWriter(self.path / TEXTS)
+        self.move(self.path)
+
+    def move(self, path: Path) -> None:
+        """Take another folder, before anything is written."""
+        self.path = path
+        self.texts = TextWriter(path / TEXTS)
 
     def add(self, payload: Payload) -> None:
         """Count what a case has cost."""
@@ -96,8 +102,25 @@ class RunKeeper:
         """Number of cases recorded."""
         return sum(self.counts.values())
 
+    def claim(self) -> None:
+        """Make the run folders, each once. Raises `SettingsError` when one cannot be written.
+
+        A name by time and model may be that of a run which began in the same second: such a
+        folder is made for this run alone, under the next name that is free.
+        """
+        for kept in self.kept.values():
+            if kept.claimed:
+                continue
+            if self.settings.results is None:
+                path, made = claim_folder(kept.path)
+                self.made += made
+                kept.move(path)
+            self.made += check_writable(kept.path)
+            kept.claimed = True
+
     def open(self) -> None:
-        """Create the run folders. Raises `SettingsError` when one cannot be written."""
+        """Begin to keep the run. Raises `SettingsError` when a folder cannot be written."""
+        self.claim()
         for kept in self.kept.values():
             if kept.folder is None:
                 kept.folder = RunFolder(kept.path)
@@ -190,11 +213,13 @@ class RunKeeper:
             kept.folder.write_run(data)
             kept.folder.close()
             kept.texts.close()
-        for folder in self.made:
-            # Made by the check before the run, and never used: leave no empty folder behind.
+        return summaries
+
+    def remove_unused(self) -> None:
+        """Leave no folder behind that was made before the run and stayed empty."""
+        for folder in sorted(self.made, key=lambda made: len(made.parts), reverse=True):
             with contextlib.suppress(OSError):
                 folder.rmdir()
-        return summaries
 
     def _run_data(self, kept: _Kept, *, status: str, exit_code: int | None) -> dict[str, Any]:
         settings = self.settings

@@ -45,20 +45,17 @@ Role = Literal["alone", "controller", "worker"]
 
 
 def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
-    """Return the run folder of each model: the one asked for, or a new one by time and model."""
+    """Return the run folder of each model: the one asked for, or a name by time and model.
+
+    Nothing is made, and such a name may be taken: `RunKeeper.claim` finds one that is free.
+    """
     names = case_ids(settings.models, 40, digest=False)
     if settings.results is not None:
         if len(settings.models) == 1:
             return {settings.models[0]: settings.results}
         return {model: settings.results / name for model, name in names.items()}
-    paths: dict[str, Path] = {}
-    for model, name in names.items():
-        stem = f"{now:%Y%m%d-%H%M%S}-{name}"
-        path, number = base / "tablebench-results" / stem, 2
-        while path.exists():
-            path, number = path.with_name(f"{stem}-{number}"), number + 1
-        paths[model] = path
-    return paths
+    folder, time = base / "tablebench-results", f"{now:%Y%m%d-%H%M%S}"
+    return {model: folder / f"{time}-{name}" for model, name in names.items()}
 
 
 def case_payload(run: CaseRun, outcome: Outcome, error: BaseException | None) -> Payload:
@@ -98,7 +95,7 @@ class Session:
     def __init__(self, settings: Settings, role: Role, paths: Mapping[str, Path]) -> None:
         self.settings = settings
         self.role = role
-        self.paths = dict(paths)
+        self._paths = dict(paths)
         self.runner: Runner | None = None
         self.keeper = RunKeeper(settings, paths) if role != "worker" else None
         self.planned: dict[str, int] = {}
@@ -178,6 +175,13 @@ class Session:
         runner.talks.window = max(4, 2 * self.settings.connections // workers)
 
     @property
+    def paths(self) -> dict[str, Path]:
+        """The run folder of each model."""
+        if self.keeper is None:
+            return self._paths
+        return {model: kept.path for model, kept in self.keeper.kept.items()}
+
+    @property
     def writes_allure(self) -> bool:
         """Whether we write Allure results of our cases, where there is a place for them.
 
@@ -223,19 +227,24 @@ class Session:
                 self.keeper.learn_totals(totals)
 
     def reap(self) -> None:
-        """Wait for the processes that were told to end while reports were written."""
+        """Wait for the processes that were told to end while reports were written; tidy up."""
+        if self.keeper is not None:
+            self.keeper.remove_unused()
         if self._ended is not None:
             self._ended.reap()
             self._ended = None
 
     def preflight(self) -> None:
-        """Check that the run folders and the store can be written. Raises `SettingsError`."""
+        """Make the run folders, and check the store. Raises `SettingsError`."""
         if self.runner is not None and (self.settings.store or self.settings.readonly_stores):
             self.runner.models.store()  # what is wrong with a folder, it says itself
+        if self.keeper is not None:
+            self.keeper.claim()
+            return
         for path in self.paths.values():
-            made = check_writable(path, fresh=self.role != "worker")
-            if self.keeper is not None:
-                self.keeper.made += made
+            # A folder by time and model is made by the controller, perhaps under another name.
+            named = self.settings.results is not None
+            check_writable(path if named else path.parent, fresh=False)
 
     def check_baseline(self) -> None:
         """Raise `SettingsError` when the baseline differs in more than the model.

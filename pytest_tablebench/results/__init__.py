@@ -1,7 +1,13 @@
 """Results: records, the run folder, aggregates."""
 
 from pytest_tablebench.results._aggregate import spread, summarize
-from pytest_tablebench.results._folder import RunFolder, check_writable, read_records, read_run
+from pytest_tablebench.results._folder import (
+    RunFolder,
+    check_writable,
+    claim_folder,
+    read_records,
+    read_run,
+)
 from pytest_tablebench.results._intervals import interval
 from pytest_tablebench.results._record import SCHEMA, Cell, Outcome, Record, Scored
 from pytest_tablebench.results._repeats import fold_repeats, pass_at_k, pass_hat_k
@@ -16,6 +22,7 @@ __all__ = [
     "Scored",
     "analyse",
     "check_writable",
+    "claim_folder",
     "fold_repeats",
     "interval",
     "pass_at_k",

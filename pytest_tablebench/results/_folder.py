@@ -11,7 +11,7 @@ from typing import IO, Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._record import SCHEMA, Record, check_schema
 
-__all__ = ["RunFolder", "check_writable", "read_records", "read_run"]
+__all__ = ["RunFolder", "check_writable", "claim_folder", "read_records", "read_run"]
 
 RUN, RECORDS, SUMMARY = "run.json", "records.jsonl", "summary.json"
 
@@ -33,6 +33,24 @@ def check_writable(path: Path, *, fresh: bool = True) -> list[Path]:
     except OSError as error:
         raise _unwritable(path, error) from None
     return made
+
+
+def claim_folder(path: Path) -> tuple[Path, list[Path]]:
+    """Make a folder that no other run has: of this name, or with a number behind it.
+
+    Returns it, and all folders it had to make, innermost first. Raises `SettingsError`.
+    """
+    name, number = path.name, 2
+    while True:
+        try:
+            made = [folder for folder in (path, *path.parents) if not folder.exists()]
+            path.mkdir(parents=True)
+        except OSError as error:
+            if not (isinstance(error, FileExistsError) and path.exists()):
+                raise _unwritable(path, error) from None
+            path, number = path.with_name(f"{name}-{number}"), number + 1
+        else:
+            return path, made
 
 
 def _taken(path: Path) -> SettingsError:

@@ -164,23 +164,6 @@ def test_no_other_file_is_left_in_the_folder(bench):
     assert names == {"run.json", "records.jsonl", "summary.json", "texts.jsonl.gz"}
 
 
-def test_the_default_folder_is_named_by_time_and_model(bench):
-    result = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-limit=1")
-    [folder] = (bench.path / "tablebench-results").iterdir()
-    assert re.fullmatch(r"\d{8}-\d{6}-echo-any", folder.name)
-    result.stdout.fnmatch_lines([f"run folder: tablebench-results/{folder.name}"])
-
-
-def test_two_runs_in_one_second_do_not_share_a_folder(bench):
-    for _ in range(3):
-        bench.pytester.runpytest_inprocess(
-            "--model=echo/any", "--bench-limit=1", "--bench-serializer=html"
-        )
-    folders = list((bench.path / "tablebench-results").iterdir())
-    assert len(folders) == 3
-    assert all(len(read_lines(folder / "records.jsonl")) == 5 for folder in folders)
-
-
 # The same run, made in two ways
 
 
@@ -322,24 +305,7 @@ def test_a_default_folder_that_cannot_be_written_asks_nothing(bench, workers):
     assert bench.calls("ask") == []
 
 
-# Folders that were not needed
-
-
-@pytest.mark.parametrize("given", [[], ["--bench-results=deep/er/run"]])
-def test_a_run_without_our_items_leaves_no_folder(bench, given):
-    bench.suite("def test_foreign():\n    pass\n")
-    before = sorted(path.name for path in bench.path.iterdir())
-    result = bench.pytester.runpytest_inprocess("-p", "no:cacheprovider", "--bench-limit=1", *given)
-    result.assert_outcomes(passed=1)
-    now = {path.name for path in bench.path.iterdir()} - {"__pycache__", ".pytest_cache"}
-    assert sorted(now) == before
-
-
-def test_a_folder_of_the_user_stays_where_it_was_not_needed(bench):
-    bench.suite("def test_foreign():\n    pass\n")
-    (bench.path / "mine").mkdir()
-    bench.run("--bench-limit=1", results="mine").assert_outcomes(passed=1)
-    assert (bench.path / "mine").is_dir()
+# A run without records
 
 
 def test_skipped_cases_leave_a_run_that_says_so(bench):

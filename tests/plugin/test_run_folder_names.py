@@ -1,0 +1,107 @@
+"""Which folder a run is kept in: a name of its own, and none where nothing is kept."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pytest_tablebench.results import read_run
+from tests.support.toy_bench import CONFTEST, read_lines
+
+# The folder by time and model
+
+
+def test_the_default_folder_is_named_by_time_and_model(bench):
+    result = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-limit=1")
+    [folder] = (bench.path / "tablebench-results").iterdir()
+    assert re.fullmatch(r"\d{8}-\d{6}-echo-any", folder.name)
+    result.stdout.fnmatch_lines([f"run folder: tablebench-results/{folder.name}"])
+
+
+def test_two_runs_in_one_second_do_not_share_a_folder(bench):
+    for _ in range(3):
+        bench.pytester.runpytest_inprocess(
+            "--model=echo/any", "--bench-limit=1", "--bench-serializer=html"
+        )
+    folders = list((bench.path / "tablebench-results").iterdir())
+    assert len(folders) == 3
+    assert all(len(read_lines(folder / "records.jsonl")) == 5 for folder in folders)
+
+
+AT_THE_SAME_TIME = """
+import pytest_tablebench.session as session
+
+choose = session.run_paths
+
+
+def run_paths(*arguments):
+    paths = choose(*arguments)
+    for path in paths.values():
+        path.mkdir(parents=True)  # another run, which began in the same second
+        (path / "run.json").write_text("another's")
+    return paths
+
+
+session.run_paths = run_paths
+
+
+def pytest_configure(config):
+    if hasattr(config, "workerinput"):
+        log("told", *config.workerinput["tablebench_paths"].values())
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("given", [True, False], ids=["options", "none"])
+def test_a_folder_that_another_run_has_just_made_is_left_to_it(bench, workers, given):
+    bench.data(toy=[["ada", "How old is Ada?", ["36"]]])
+    text = CONFTEST.replace('register("echo"', 'register("tablebench/lexical"')
+    bench.pytester.makeconftest(text + AT_THE_SAME_TIME)
+    bench.pytester.makeini("[pytest]\n")
+    options = ["--bench-serializer=html", "--bench-no-page"] if given else []
+    result = bench.pytester.runpytest_subprocess(*workers, *options)
+    assert result.ret == pytest.ExitCode.OK
+    first, ours = sorted((bench.path / "tablebench-results").iterdir())
+    assert ours.name == f"{first.name}-2"
+    assert [path.name for path in first.iterdir()] == ["run.json"]
+    assert (first / "run.json").read_text("utf-8") == "another's"
+    assert read_run(ours)["status"] == "complete"
+    assert len(read_lines(ours / "records.jsonl")) == (5 if given else 35)
+    result.stdout.fnmatch_lines([f"run folder: tablebench-results/{ours.name}"])
+    if given and workers:
+        assert bench.calls("told") == [[str(ours)]] * 2
+
+
+# Folders that were not needed
+
+
+@pytest.mark.parametrize("given", [[], ["--bench-results=deep/er/run"]])
+def test_a_run_without_our_items_leaves_no_folder(bench, given):
+    bench.suite("def test_foreign():\n    pass\n")
+    before = sorted(path.name for path in bench.path.iterdir())
+    result = bench.pytester.runpytest_inprocess("-p", "no:cacheprovider", "--bench-limit=1", *given)
+    result.assert_outcomes(passed=1)
+    now = {path.name for path in bench.path.iterdir()} - {"__pycache__", ".pytest_cache"}
+    assert sorted(now) == before
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--bench-plan", "--bench-serializer=htm"])
+def test_what_runs_nothing_makes_no_folder(bench, option):
+    bench.pytester.runpytest_inprocess("--model=echo/any", option)
+    assert not (bench.path / "tablebench-results").exists()
+
+
+def test_a_session_that_does_not_begin_leaves_no_folder(bench):
+    refuse = "def pytest_sessionstart():\n    raise pytest.UsageError('not today')\n"
+    bench.pytester.makeconftest(f"import pytest\n{CONFTEST}\n{refuse}")
+    result = bench.run("--model=echo/any", results="deep/er/run")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert not (bench.path / "deep").exists()
+
+
+def test_a_folder_of_the_user_stays_where_it_was_not_needed(bench):
+    bench.suite("def test_foreign():\n    pass\n")
+    (bench.path / "mine").mkdir()
+    bench.run("--bench-limit=1", results="mine").assert_outcomes(passed=1)
+    assert (bench.path / "mine").is_dir()
