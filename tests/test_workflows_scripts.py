@@ -120,6 +120,26 @@ def test_an_undecided_gate_is_the_callers_choice(
 
 
 @needs_bash
+@pytest.mark.parametrize("undecided", ["fail", "pass"])
+def test_a_gate_without_data_is_no_verdict(
+    github: GitHub, workspace: Path, tmp_path: Path, undecided: str
+) -> None:
+    # A dataset that was not run, and a fork's replay before anything was stored.
+    gate = "wikitq.performance >= 0.5"
+    held = "starter.performance >= 0.05"
+    given = LEXICAL | {"gates": f"{held}\n{gate}", "undecided": undecided}
+    elsewhere = run_action(github, tmp_path / "elsewhere", workspace, **given)
+    given |= {"model": "openai/test-model", "gates": held, "replay": "always"}
+    unanswered = run_action(github, tmp_path / "unanswered", workspace, **given)
+    for job, named in ((elsewhere, gate), (unanswered, held)):
+        assert job.exit_code == 1, job.log
+        assert job.outputs["verdict"] == "error"
+        assert job.outputs["pytest-exit-code"] == "11"
+        assert [named in text for text in messages(job, "error")] == [True]
+    assert held not in messages(elsewhere, "error")[0]
+
+
+@needs_bash
 def test_a_fork_replays_without_the_key(github: GitHub, workspace: Path, tmp_path: Path) -> None:
     inputs = LEXICAL | {
         "model": "openai/test-model",

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from artifacts import artifact_outputs, find
 from inputs import GateError, check, choice, lines, one_line, printable, say, write, write_outputs
@@ -133,6 +134,8 @@ def run(environ: Mapping[str, str]) -> int:
         keep_answers(folder)
     judged = gates_judged(folder / "run")
     state = STATES.get(code, "error") if judged else "error"
+    if state == "undecided" and unmeasured(judged):
+        state = "error"  # `undecided: pass` is for what was measured
     result = folder / "run"
     write_outputs(
         environ, {"verdict": state, "pytest-exit-code": str(code), "run-folder": str(result)}
@@ -140,10 +143,10 @@ def run(environ: Mapping[str, str]) -> int:
     return concluded(state, code, judged, choice(environ, "GATE_UNDECIDED", ("fail", "pass")))
 
 
-def concluded(state: str, code: int, judged: int, undecided: str) -> int:
+def concluded(state: str, code: int, judged: list[dict[str, Any]], undecided: str) -> int:
     """Say the verdict and return the exit code for it."""
     if state == "holds":
-        say("notice", f"every gate holds ({judged})")
+        say("notice", f"every gate holds ({len(judged)})")
         return HOLDS
     if state == "fails":
         say("error", "a gate fails: see the summary of this job, and report.html in its artifact")
@@ -156,6 +159,9 @@ def concluded(state: str, code: int, judged: int, undecided: str) -> int:
         say(
             "error", f"no gate was judged (pytest ended with {code}): give gates, and data for them"
         )
+    elif code == UNDECIDED and (found := unmeasured(judged)):
+        named = ", ".join(printable(gate) for gate in found)
+        say("error", f"a gate had no data: {named}; the summary of this job says why")
     else:
         say("error", f"no verdict: pytest ended with {code}; the log above says why")
     return BROKEN
@@ -240,14 +246,19 @@ def keep_answers(folder: Path) -> None:
                 shutil.copyfile(path, kept / path.name)
 
 
-def gates_judged(path: Path) -> int:
-    """Return how many gates a run folder has a verdict on."""
+def gates_judged(path: Path) -> list[dict[str, Any]]:
+    """Return the gates that a run folder has a verdict on, as its `run.json` holds them."""
     try:
         facts = json.loads((path / "run.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return 0
+        return []
     gates = facts.get("gates") if isinstance(facts, dict) else None
-    return len(gates) if isinstance(gates, list) else 0
+    return [gate for gate in gates if isinstance(gate, dict)] if isinstance(gates, list) else []
+
+
+def unmeasured(judged: list[dict[str, Any]]) -> list[str]:
+    """Return the gates that nothing was measured for, so that they have no value to judge."""
+    return [str(gate.get("gate")) for gate in judged if gate.get("estimate") is None]
 
 
 def call(environ: Mapping[str, str], arguments: list[str]) -> None:
