@@ -58,6 +58,7 @@ def summary_markdown(
     comparison: Comparison | None = None,
     snapshots: Mapping[str, str] | None = None,
     report_link: str | None = None,
+    elsewhere: bool = False,
 ) -> str:
     """Return the summary of one model's run as Markdown, within GitHub's limit.
 
@@ -68,6 +69,8 @@ def summary_markdown(
         comparison: with the baseline.
         snapshots: by case id, what became of a stored answer.
         report_link: where the whole report is: an http(s) address or a relative path.
+        elsewhere: the summary is shown away from the run folder, as on GitHub's page of a job,
+            where a relative path leads nowhere and becomes a hint.
     """
     blocks = [
         _head(run, summary, gates),
@@ -76,7 +79,7 @@ def summary_markdown(
         _reasons(summary),
         *_changes(comparison),
         *_snapshots(snapshots or {}),
-        _link(report_link),
+        _link(report_link, elsewhere=elsewhere),
     ]
     return _fitted((block for block in blocks if block), STEP_SUMMARY_LIMIT)
 
@@ -215,10 +218,13 @@ def _listing(title: str, cases: Sequence[str]) -> list[str]:
     return [*lines, "", "</details>"]
 
 
-def _link(address: str | None) -> list[str]:
+def _link(address: str | None, *, elsewhere: bool) -> list[str]:
     if not address:
         return []
     scheme, colon, rest = address.partition(":")
+    if elsewhere and not colon:
+        place = "the run folder (among this job's artifacts, if it keeps one)"
+        return [f"Full report: {code(address, 300)} in {place}"]
     if colon and (scheme.lower() not in {"http", "https"} or not rest.startswith("//")):
         return [f"Full report: {code(address, 300)}"]
     return [f"[Full report]({quote(address, safe='/:?&=%~+,;@-._', errors='replace')})"]
@@ -275,12 +281,18 @@ class Written:
     problem: str | None = None
 
 
-def write_summary(folder: Path, text: str, environ: Mapping[str, str] | None = None) -> Written:
+def write_summary(
+    folder: Path,
+    text: str,
+    environ: Mapping[str, str] | None = None,
+    *,
+    step_text: str | None = None,
+) -> Written:
     """Write `summary.md`, and append to the file `$GITHUB_STEP_SUMMARY` names, where it is set.
 
-    A step summary that would pass GitHub's limit gets a line that says where the text is instead.
-    Raises `SettingsError` when `summary.md` cannot be written; a step summary that cannot is a
-    `problem`, not an error.
+    `step_text` is what goes there, if not the same text. A step summary that would pass GitHub's
+    limit gets a line that says where the text is instead. Raises `SettingsError` when `summary.md`
+    cannot be written; a step summary that cannot is a `problem`, not an error.
     """
     file = folder / "summary.md"
     try:
@@ -293,6 +305,7 @@ def write_summary(folder: Path, text: str, environ: Mapping[str, str] | None = N
     if not named:
         return Written(file)
     target = Path(named)
+    text = text if step_text is None else step_text
     try:
         taken = target.stat().st_size if target.exists() else 0
         if taken + len(text.encode("utf-8")) + 2 > STEP_SUMMARY_LIMIT:

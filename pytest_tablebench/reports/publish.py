@@ -99,15 +99,20 @@ def _write_summary(
 ) -> list[str]:
     from pytest_tablebench.reports.github import summary_markdown, write_summary
 
-    text = summary_markdown(
-        read_run(folder),
-        summary,
-        gates,
-        comparison=comparison,
-        snapshots=kinds,
-        report_link="report.html" if page else None,
+    run = read_run(folder)
+    beside, on_github = (
+        summary_markdown(
+            run,
+            summary,
+            gates,
+            comparison=comparison,
+            snapshots=kinds,
+            report_link="report.html" if page else None,
+            elsewhere=elsewhere,
+        )
+        for elsewhere in (False, True)
     )
-    written = write_summary(folder, text)
+    written = write_summary(folder, beside, step_text=on_github)
     return [written.problem] if written.problem else []
 
 

@@ -140,6 +140,17 @@ def test_the_summary_goes_to_github_where_it_is_there(bench, monkeypatch, gates)
     assert shown.count("Table benchmark") == 1
 
 
+def test_the_page_is_linked_beside_it_and_named_on_github(bench, monkeypatch):
+    step = bench.path / "step.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
+    assert bench.run_apart(bench.model(outcomes()), PAGE, GATE).ret == 0
+    assert "[Full report](report.html)" in summary(bench)
+    # A relative link on the page of a job would lead nowhere.
+    shown = unescape(step.read_text(encoding="utf-8"))
+    assert "](" not in shown
+    assert "report.html" in shown
+
+
 def test_a_step_summary_that_cannot_be_written_is_said(bench, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(bench.path))  # a folder
     result = bench.run(bench.model(outcomes()), GATE)

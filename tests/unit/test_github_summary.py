@@ -203,6 +203,15 @@ def test_the_report_is_linked(given: str, shown: str) -> None:
     assert f"[Full report]{shown}" in summary_markdown(RUN, SUMMARY, report_link=given)
 
 
+def test_away_from_the_run_folder_the_report_is_named_not_linked() -> None:
+    text = summary_markdown(RUN, SUMMARY, report_link="report.html", elsewhere=True)
+    assert "](" not in text
+    assert "report.html" in html.unescape(text)
+    address = "https://ci.example/run/1"
+    text = summary_markdown(RUN, SUMMARY, report_link=address, elsewhere=True)
+    assert f"[Full report]({address})" in text
+
+
 @pytest.mark.parametrize(
     "address", ["javascript:alert(1)", "data:text/html,x", "JavaScript://%0aalert(1)"]
 )
