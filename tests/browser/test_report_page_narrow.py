@@ -1,0 +1,130 @@
+"""The page on a phone, made of words that end nowhere: nothing runs out of its card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.reports.html import write_page
+from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key
+from pytest_tablebench.results.compare import compare_runs
+from pytest_tablebench.results.gates import judge_gates
+from tests.support.browser import Watched
+from tests.support.page_runs import record, write_run
+
+PHONE = {"width": 390, "height": 844}
+LONG = "Donaudampfschifffahrtsgesellschaft" * 8
+"""As wide as four phones."""
+
+OUTSIDE = """() => {
+  const out = [];
+  const check = (box, frame, what) => {
+    const of = frame.getBoundingClientRect();
+    if (box.width && (box.right > of.right + 1 || box.left < of.left - 1)) out.push(what);
+  };
+  const root = document.querySelector(ROOT);
+  if (root.scrollWidth > root.clientWidth) out.push(`${ROOT} scrolls to the side`);
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const owner = node.parentElement;
+    if (!node.data.trim()) continue;
+    // Tables and figures scroll inside frames of their own, rows of the list are cut.
+    if (owner.closest("script, style, select, .skip, .scroll, .shown, .plot, .row")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const frame = owner.closest(".card, .bar, .tiles li, .verdict, dialog, main, header");
+    const what = `${owner.tagName}.${owner.className} in ${frame.tagName}.${frame.className}`;
+    for (const box of range.getClientRects()) check(box, frame, `text of ${what}`);
+    check(owner.getBoundingClientRect(), frame, what);
+  }
+  return [...new Set(out)];
+}"""
+
+
+def outside(page: Any, root: str) -> list[str]:
+    """What stands wholly or partly outside of its card."""
+    found: list[str] = page.evaluate(OUTSIDE.replace("ROOT", repr(root)))
+    return found
+
+
+@pytest.fixture
+def phone(browser: Any) -> Iterator[Watched]:
+    context = browser.new_context(viewport=PHONE)
+    yield Watched(context.new_page())
+    context.close()
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    """Three cases, one of each outcome, with a long word wherever there is a text."""
+    folders = {}
+    for name, turned in (("old", ("wrong", "right", "no_answer")), ("new", None)):
+        records = [
+            record(
+                model=LONG,
+                benchmark=LONG,
+                dataset=LONG,
+                example_id=f"{number}{LONG}",
+                serializer=LONG,
+                perturbation=LONG,
+                strategy=LONG,
+                modality=LONG,
+                outcome=(turned or ("right", "wrong", "no_answer"))[number],
+                metric=LONG,
+                parts={LONG: 0.5},
+                flags=(LONG,),
+                raw=f"{name}{LONG}",
+                prediction=f"{name}{LONG}",
+                references=(LONG, LONG),
+                reason=LONG,
+                prompt_digest=f"{number}",
+            )
+            for number in range(3)
+        ]
+        folder = write_run(tmp_path / name, records, texts=False, run={"params": {LONG: LONG}})
+        folders[name] = folder
+        texts = TextWriter(folder / TEXTS)
+        for found in records:
+            key = example_key(found.dataset, found.example_id, found.perturbation)
+            texts.example(key, LONG, [{"title": LONG, "header": [LONG, "b"], "rows": [[LONG, 1]]}])
+            texts.prompt(str(found.prompt_digest), LONG)
+        texts.close()
+    out = tmp_path / "report.html"
+    write_page(
+        folders["new"],
+        out,
+        gates=judge_gates(records, [f"{LONG}.performance >= 0.9"]),
+        baseline=folders["old"],
+        comparison=compare_runs(folders["old"], folders["new"]),
+    )
+    return out
+
+
+def test_nothing_of_a_case_runs_out_of_its_card(phone: Watched, report: Path) -> None:
+    page = phone.page
+    phone.open(report)
+    page.focus("#list")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    for left in (2, 1, 0):
+        page.click("#case-body summary")
+        page.wait_for_selector("details .said")
+        assert page.inner_text("#case-body .big").startswith("Donau")
+        assert outside(page, "dialog") == []
+        if left:
+            title = page.inner_text("#case-title")
+            page.click("#after")
+            page.wait_for_function(
+                "t => document.querySelector('#case-title').innerText !== t", arg=title
+            )
+
+
+def test_nothing_of_the_page_runs_out_of_its_card(phone: Watched, report: Path) -> None:
+    phone.open(report)
+    for details in phone.page.locator("main details").all():
+        details.evaluate("node => node.open = true")
+    assert outside(phone.page, "body") == []
+    assert phone.page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
