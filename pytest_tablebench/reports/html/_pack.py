@@ -1,8 +1,9 @@
 """The cases of a run as compressed blocks inside the page.
 
 The index holds what filters, search and rows need and is unpacked when the page opens; blocks
-of details, tables and prompts are unpacked when a case in them is opened. A block is JSON in
-ASCII, deflated, in base64, so no text in it can end the element that holds it.
+of details, tables and prompts are unpacked when a case in them is opened. The search knows the
+beginnings of texts only: to unpack all details would take seconds in a large run. A block is JSON
+in ASCII, deflated, in base64, so no text in it can end the element that holds it.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@
   const OUTCOMES = ["right", "wrong", "no_answer"];
   const MARKS = ["✓", "✕", "–"];
   const WORDS = ["right", "wrong", "no answer"];
+  const SEARCHED = " The search looks at ids, configurations, reasons and the beginnings of questions, references and answers as they were read; whole texts are in the run folder.";
   const byId = (id) => document.getElementById(id);
   const list = byId("list"), spacer = byId("spacer"), dialog = byId("case"), body = byId("case-body");
   const search = byId("search"), shown = byId("shown");
@@ -133,7 +134,9 @@
       drawn.get(place).classList.toggle("active", place === active);
       drawn.get(place).setAttribute("aria-selected", String(place === active));
     }
-    if (!visible.length && !spacer.firstChild) spacer.append(make("p", "nothing", "No case matches."));
+    if (!visible.length && !spacer.firstChild) {
+      spacer.append(make("p", "nothing", "No case matches." + (search.value.trim() ? SEARCHED : "")));
+    }
     if (active >= 0) list.setAttribute("aria-activedescendant", "row-" + active);
     else list.removeAttribute("aria-activedescendant");
   };
