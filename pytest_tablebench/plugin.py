@@ -29,6 +29,9 @@ MARKER = "tablebench"
 _SETTINGS = pytest.StashKey[Settings]()
 _SESSION = pytest.StashKey["Session"]()
 _RUN = pytest.StashKey["CaseRun"]()
+_INI_VALUE: Any = str | int | float | bool if pytest.version_tuple >= (9, 2) else "string"
+"""Numbers and true or false may stand in pytest's typed table, `[tool.pytest]`; everywhere else
+all is text. What a value may be is ours to say. Before 9.2 pytest knows no such type: text only."""
 _SKIPPED = object()
 """Stands for the cases of a dataset that the options leave out."""
 
@@ -45,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add every option and its ini key."""
     for option in OPTIONS:
         _add_option(parser, option.flag, option, option.help)
-        kind: Any = "linelist" if option.repeat else "string"
+        kind: Any = "linelist" if option.repeat else "string" if option.path else _INI_VALUE
         parser.addini(option.key, option.help, type=kind, default=None)
 
 

@@ -173,6 +173,42 @@ def test_a_home_folder_is_meant_by_its_sign(bench, monkeypatch):
     assert bench.facts()["data"] == str(home / "tables")
 
 
+@pytest.mark.parametrize("section", ["tool.pytest", "tool.pytest.ini_options"])
+def test_numbers_and_switches_of_pyproject(bench, section):
+    bench.data(toy=[ADA])
+    typed = section == "tool.pytest"
+    values = {"limit": "1", "timeout": "9.5", "seed": "7", "gate_point": "true"}
+    lines = [f"bench_{k} = {v if typed else repr(v)}" for k, v in values.items()]
+    lines += ['bench_compat = "reference"', 'bench_gate = ["toy.performance >= 0.5"]']
+    bench.pytester.makepyprojecttoml("\n".join([f"[{section}]", *lines]))
+    # One right answer: only the estimate alone decides anything.
+    result = bench.run("--model=echo/any")
+    assert result.ret == 0
+    facts = bench.facts()
+    assert [facts[k] for k in ("limit", "timeout_s", "seed", "compat")] == [1, 9.5, 7, "reference"]
+    assert [gate["state"] for gate in facts["gates"]] == ["holds"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("bench_limit = 0", "--bench-limit takes a whole number from 1, not '0'"),
+        ("bench_limit = 1.5", "--bench-limit takes a whole number from 1, not '1.5'"),
+        ("bench_limit = true", "--bench-limit takes a whole number from 1, not 'True'"),
+        ("bench_timeout = -1", "--bench-timeout takes seconds above 0, not '-1'"),
+        ("bench_gate_point = 2", "bench_gate_point is true or false, not '2'"),
+        ("bench_demos = 3", "--bench-demos: unknown mode '3'"),
+        ("bench_data = 5", "'bench_data' expects a string"),  # pytest's own words
+    ],
+)
+def test_a_bad_value_of_a_typed_table_is_refused_in_one_line(bench, line, said):
+    bench.pytester.makepyprojecttoml(f"[tool.pytest]\n{line}\n")
+    result = bench.pytester.runpytest_inprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [shown] = [line for line in result.errlines if line]
+    assert said in shown
+
+
 def test_an_empty_ini_value_is_the_default(bench):
     bench.pytester.makeini("[pytest]\nbench_limit =\nbench_timeout =\nbench_dataset =\n")
     bench.run("--model=echo/any").assert_outcomes(passed=1, failed=2)
