@@ -4,6 +4,8 @@ import math
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_tablebench.results.gates import assumed_sd, plan_gates, power, smallest_drop
 from tests.support.gate_worlds import as_records, cases_of
@@ -43,6 +45,42 @@ def test_without_history_the_spread_is_assumed_and_marked():
     assert "assumed" in found.text
     one = plan("d.performance >= baseline", cases_of(200, 1))
     assert one.smallest_drop == pytest.approx(smallest_drop(200, assumed_sd(1)))
+
+
+@pytest.mark.parametrize(
+    ("gate", "examples", "drop", "room"),
+    [
+        # (t_.975 + t_.80) * s_d / sqrt(n) with s_d of one run, sqrt(.25 * (.5 + .5 / 35)) = .3586:
+        # n = 5, (2.7764 + .9410) * .3586 / sqrt(5); n = 2, (12.7062 + 1.3764) * .3586 / sqrt(2).
+        ("d.performance >= 0.3", 5, "59.6", "30.0"),
+        ("d.pass_rate <= 0.8", 5, "59.6", "20.0"),
+        ("d.performance >= 0.9", 2, "357.1", "90.0"),
+        # Of two runs, sqrt(2 * .25 * (.5 * .5 + .5 / 35)) = .3635, and differences go down to -1.
+        ("d.performance >= baseline - 0.05", 2, "362.0", "95.0"),
+        ("d.performance <= baseline + 0.05", 2, "362.0", "95.0"),
+    ],
+)
+def test_a_drop_that_cannot_be_is_not_promised(gate, examples, drop, room):
+    found = plan(gate, cases_of(examples))
+    assert found.smallest_drop is None
+    assert "sees a" not in found.text
+    assert f"{drop} points" in found.text
+    assert f"no more than {room} lie" in found.text
+    assert "--bench-limit" in found.text
+
+
+@given(
+    bound=st.floats(0, 1),
+    sign=st.sampled_from([">=", "<="]),
+    against=st.sampled_from(["", "baseline - ", "baseline + "]),
+    examples=st.integers(2, 60),
+)
+def test_a_promised_drop_leads_to_a_value_that_can_be(bound, sign, against, examples):
+    found = plan(f"d.performance {sign} {against}{bound:.4f}", cases_of(examples, 1))
+    if found.smallest_drop is not None:
+        start = -float(f"{bound:.4f}") if against == "baseline - " else float(f"{bound:.4f}")
+        reached = start + (found.smallest_drop if sign == "<=" else -found.smallest_drop)
+        assert (-1 if against else 0) <= reached <= 1
 
 
 def test_two_runs_tell_the_spread():

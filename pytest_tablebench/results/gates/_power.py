@@ -23,8 +23,9 @@ class PlannedGate:
     """What one gate can see with the planned cases.
 
     `smallest_drop` is the drop below the bound (the rise above it for `<=`) that makes the
-    gate fail with 80 %, as a share of 1; None where intervals do not decide or nothing can be
-    told. `assumed` tells that the spread of differences is assumed, not taken from two runs.
+    gate fail with 80 %, as a share of 1; None where intervals do not decide, where nothing can
+    be told, and where so large a drop is not possible. `assumed` tells that the spread of
+    differences is assumed, not taken from two runs.
     """
 
     gate: str
@@ -152,11 +153,23 @@ def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> Pla
     place = "the bound"
     if gate.baseline:
         place = "the baseline" if abs(gate.bound) < 1e-9 else "the margin"
-    text = (
-        f"sees a {way} of {100 * drop:.1f} points beyond {place} in 80 % of runs "
-        f"({total} examples{mark})"
-    )
+    basis = f"({total} examples{mark})"
+    room = _room(gate)
+    if drop > room:
+        text = (
+            f"cannot be expected to fail: only a {way} of {100 * drop:.1f} points would be seen in "
+            f"80 % of runs, and no more than {100 * room:.1f} lie beyond {place} {basis}; it needs "
+            f"more examples (--bench-limit)"
+        )
+        return result(None, s_d, found is None, text)
+    text = f"sees a {way} of {100 * drop:.1f} points beyond {place} in 80 % of runs {basis}"
     return result(drop, s_d, found is None, text)
+
+
+def _room(gate: Gate) -> float:
+    """Return how far beyond its bound a gate's value can be: from 0 to 1, differences from -1."""
+    lowest = -1.0 if gate.baseline else 0.0
+    return max(0.0, gate.bound - lowest if gate.at_least else 1.0 - gate.bound)
 
 
 def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[int], list[int]]:
