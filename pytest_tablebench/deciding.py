@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, TableBenchError
 from pytest_tablebench.results import read_records, read_run
 from pytest_tablebench.results.compare import Comparison, check_alike, compare_runs
+from pytest_tablebench.results.compare._latest import latest_run
 from pytest_tablebench.results.gates import (
     GateResult,
     PlannedGate,
@@ -136,9 +137,21 @@ class Decider:
         arranged = order(cases, rule, self.settings.seed)  # type: ignore[arg-type]
         return {case.case_id: place for place, case in enumerate(arranged)}
 
-    def planned(self, cases: Sequence[Case]) -> list[PlannedGate]:
-        """Return the smallest drop each gate can see with the cases of one model."""
-        return plan_gates(self._gates, cases, benchmarks=self._benchmarks(cases))
+    def planned(self, cases: Sequence[Case], places: Iterable[Path] = ()) -> list[PlannedGate]:
+        """Return the smallest drop each gate can see with the cases of one model.
+
+        The baseline tells how much values spread, and with an earlier run of the model, beside it
+        or in one of `places`, how much their differences do.
+        """
+        benchmarks, baseline = self._benchmarks(cases), self.settings.baseline
+        if baseline is None:
+            return plan_gates(self._gates, cases, benchmarks=benchmarks)
+        latest = latest_run(cases[0].model, baseline, [baseline.parent, *places])
+        runs = [read_records(path) for path in (latest, baseline) if path is not None]
+        try:
+            return plan_gates(self._gates, cases, runs, benchmarks=benchmarks)
+        except TableBenchError:  # records that cannot be read tell nothing
+            return plan_gates(self._gates, cases, benchmarks=benchmarks)
 
     def follow(self, model: str, cases: Sequence[Case]) -> None:
         """Prepare to follow a model's run, where it may stop early."""

@@ -90,7 +90,12 @@ OPTIONS = (
         path=True,
     ),
     Option("--bench-replay", "", "answer from the stores only, ask no model", switch=True),
-    Option("--bench-plan", "", "say what a run would ask and cost, and make no call", switch=True),
+    Option(
+        "--bench-plan",
+        "",
+        "say what a run would ask and cost and what its gates could see, and make no call",
+        switch=True,
+    ),
     Option(
         "--bench-max-cost",
         "USD",

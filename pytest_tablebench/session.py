@@ -311,7 +311,8 @@ class Session:
         by_model: dict[str, list[Case]] = {}
         for case in self._chosen:
             by_model.setdefault(case.model, []).append(case)
-        return {model: self.decider.planned(cases) for model, cases in by_model.items()}
+        places = {path.parent for path in self.paths.values()}
+        return {model: self.decider.planned(cases, places) for model, cases in by_model.items()}
 
     def facts(self) -> dict[str, Any] | None:
         """Return what the keeper has not been told yet; None when nothing is new."""

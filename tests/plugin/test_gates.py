@@ -358,50 +358,6 @@ def test_a_repeated_run_is_judged_again(bench, capsys):
     assert re.search(r"toy.performance >= 0.9 +fails +0.5000 .* 30 ", shown)
 
 
-# The plan
-
-
-def test_the_plan_says_what_each_gate_can_see(bench):
-    before(bench)
-    asked = len(bench.asked())
-    gates = options([GATE, "toy.performance >= baseline - 0.05", "all.no_answer <= 0.01"])
-    result = bench.run(bench.model(outcomes()), "--bench-plan", "--bench-baseline=before", *gates)
-    # (t_.975 + t_.80) with 29 degrees of freedom is 2.0452 + 0.8542; a right or wrong answer
-    # has the standard deviation .5, the difference of two models sqrt(2 * .25 * .75) = .6124:
-    # 2.8994 * .5 / sqrt(30) = .265 and 2.8994 * .6124 / sqrt(30) = .324.
-    assert result.ret == 0
-    place = result.outlines.index("tablebench plan: gates")
-    assert [re.split(r" {2,}", line) for line in result.outlines[place + 1 : place + 4]] == [
-        [
-            "",
-            GATE,
-            "sees a drop of 26.5 points beyond the bound in 80 % of runs (30 examples; spread "
-            "assumed)",
-        ],
-        [
-            "",
-            "toy.performance >= baseline - 0.05",
-            "sees a drop of 32.4 points beyond the margin in 80 % of runs (30 examples; spread "
-            "assumed)",
-        ],
-        ["", "all.no_answer <= 0.01", "a count, judged as it is"],
-    ]
-    assert len(bench.asked()) == asked
-
-
-def test_the_plan_counts_the_selected_cases_of_one_model(bench):
-    models = bench.model(outcomes(), "one"), bench.model(outcomes(), "two")
-    arguments = ("--bench-plan", "--bench-limit=20", "--bench-repeats=3", f"--bench-gate={GATE}")
-    result = bench.run(*models, *arguments)
-    assert result.outlines.count("tablebench plan: gates") == 1
-    assert "(20 examples; spread assumed)" in result.stdout.str()
-
-
-def test_a_run_without_a_plan_says_nothing_of_it(bench):
-    result = bench.run(bench.model(outcomes()), f"--bench-gate={GATE}")
-    assert "sees a drop" not in result.stdout.str()
-
-
 # In code
 
 

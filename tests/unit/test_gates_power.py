@@ -33,7 +33,7 @@ def test_assumed_spreads_of_the_specification():
 
 
 def plan(gate, planned, *history, **options):
-    (found,) = plan_gates([gate], planned, history or None, **options)
+    (found,) = plan_gates([gate], planned, history, **options)
     return found
 
 
@@ -106,6 +106,32 @@ def test_two_runs_tell_the_spread():
     assert elsewhere.assumed
 
 
+def test_one_run_tells_the_spread_of_its_values():
+    import numpy as np
+
+    scores = np.array([[0.2, 0.4], [0.4, 0.8], [0.6, 0.6], [0.8, 1.0]])
+    # Example means .3 .6 .6 .9: variance .06. Robustness .8 .6 1 .8: variance .08 / 3.
+    for measure, s_d in (("performance", 0.06**0.5), ("robustness", (0.08 / 3) ** 0.5)):
+        found = plan(f"d.{measure} >= 0.5", cases_of(100, 2), as_records(scores))
+        assert found.s_d == pytest.approx(s_d)
+        assert found.smallest_drop == pytest.approx(smallest_drop(100, s_d))
+        assert "spread of the latest run" in found.text
+    # It says nothing of differences.
+    assert plan("d.performance >= baseline", cases_of(100, 2), as_records(scores)).assumed
+    robust = plan("d.robustness >= baseline", cases_of(100, 2), as_records(scores))
+    assert robust.smallest_drop is None
+
+
+def test_runs_in_which_nothing_varies_tell_no_spread():
+    import numpy as np
+
+    same = as_records(np.full((5, 2), 1.0))
+    for gate in ("d.performance >= 0.5", "d.performance >= baseline"):
+        found = plan(gate, cases_of(100, 2), same, same)
+        assert found.assumed
+        assert found.smallest_drop == plan(gate, cases_of(100, 2)).smallest_drop
+
+
 def test_a_benchmark_adds_up_the_errors_of_its_datasets():
     planned = cases_of(100, dataset="d") + cases_of(100, dataset="e")
     both = plan("b.performance >= baseline", planned, benchmarks={"b": ["d", "e"]})
@@ -119,7 +145,8 @@ def test_a_benchmark_adds_up_the_errors_of_its_datasets():
     [
         ("all.no_answer <= 0.01", cases_of(20), "a count"),
         ("run.cost <= 5", cases_of(20), "a count"),
-        ("d.robustness >= baseline", cases_of(20), "after two runs"),
+        ("d.robustness >= 0.5", cases_of(20), "--bench-baseline"),
+        ("d.robustness >= baseline", cases_of(20), "a finished run of this model"),
         ("d.performance >= 0.5", cases_of(1), "fewer than two examples"),
         ("x.performance >= 0.5", cases_of(20), "no case of x was asked; known: d, all"),
     ],

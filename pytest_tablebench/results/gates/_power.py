@@ -87,7 +87,7 @@ def assumed_sd(
 def plan_gates(
     gates: Sequence[str | Gate],
     planned: Iterable[Any],
-    history: tuple[Iterable[Any], Iterable[Any]] | None = None,
+    history: Sequence[Iterable[Any]] = (),
     *,
     benchmarks: Mapping[str, Sequence[str]] | None = None,
     level: float = 0.95,
@@ -95,16 +95,16 @@ def plan_gates(
     """Return, for each gate, the smallest drop it can see with the planned cases.
 
     `planned` are cases with `dataset`, `example_id`, `serializer` and `perturbation`, of one
-    model. `history` holds the records of the two latest runs, which give the spread of the
-    differences between runs; without them, or where they lack the scope, it is assumed and
-    marked. Robustness has no assumed spread: it needs two runs.
+    model. `history` holds the records of the latest run, which give the spread of its values,
+    and of the one before it, for that of the differences between runs. Where they lack the scope
+    or do not differ at all, the spread is assumed and marked; that of robustness cannot be.
     """
     sides = read_side(_Planned(case) for case in planned)
     scopes = Scopes(sides, None, sides.benchmarks if benchmarks is None else benchmarks)
+    runs = [read_side(records) for records in history[:2]]
     known = None
-    if history is not None:
-        newer, older = (read_side(records) for records in history)
-        known = Scopes(newer, older, scopes.benchmarks)
+    if runs:
+        known = Scopes(runs[0], runs[1] if len(runs) > 1 else None, scopes.benchmarks)
     wanted = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
     return [_plan(gate, scopes, known, level) for gate in wanted]
 
@@ -136,7 +136,11 @@ def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> Pla
         return result(None, None, False, "undecided: fewer than two examples are planned")
     found = _spread(gate, known, names)
     if found is None and gate.measure == "robustness":
-        return result(None, None, False, "the spread of robustness is known after two runs")
+        run = "a run named with --bench-baseline"
+        if gate.baseline:
+            run = "a finished run of this model, beside the baseline or among the results,"
+        text = f"the spread of robustness is not known; {run} would tell it"
+        return result(None, None, False, text)
     spreads = found or [assumed_sd(count, paired=gate.baseline) for count in cells]
     # Of the mean over datasets: squared errors add up (section 4).
     shares = [sd**2 / size for sd, size in zip(spreads, sizes, strict=True)]
@@ -145,10 +149,9 @@ def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> Pla
     free = math.fsum(shares) ** 2 / math.fsum(share**2 / (size - 1) for share, size in weights)
     # With s_d such that s_d / sqrt(total) is that error.
     s_d = error * math.sqrt(total)
-    drop = smallest_drop(total, s_d, level=level, df=free) if error else None
-    if drop is None:
-        return result(None, 0.0, False, "the two runs do not differ at all")
-    mark = "; spread assumed" if found is None else "; spread of the two latest runs"
+    drop = smallest_drop(total, s_d, level=level, df=free)
+    latest = "the two latest runs" if gate.baseline else "the latest run"
+    mark = "; spread assumed" if found is None else f"; spread of {latest}"
     way = "drop" if gate.at_least else "rise"
     place = "the bound"
     if gate.baseline:
@@ -191,10 +194,11 @@ def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[int], list[int
 
 
 def _spread(gate: Gate, known: Scopes | None, names: Sequence[str]) -> list[float] | None:
-    """Return the standard deviation inside each dataset as two runs show it; None if they cannot.
+    """Return the standard deviation inside each dataset as earlier runs show it, if they do.
 
-    For a gate against a baseline that of their paired differences, else of the newer run. A
-    dataset the runs say nothing of gets the mean variance of the others.
+    For a gate against a baseline that of two runs' paired differences, else of the newer run. A
+    dataset the runs say nothing of gets the mean variance of the others. None, too, where nothing
+    varies: that says more of the few examples than of the next run.
     """
     if known is None:
         return None
@@ -204,7 +208,7 @@ def _spread(gate: Gate, known: Scopes | None, names: Sequence[str]) -> list[floa
         part = None if sample.problem else moments(sample.values)
         found.append(None if part is None else part.variance * part.n)
     told = [variance for variance in found if variance is not None]
-    if not told:
+    if not any(told):
         return None
     rest = math.fsum(told) / len(told)
     return [math.sqrt(rest if variance is None else variance) for variance in found]
