@@ -71,7 +71,8 @@ def _s(count: int) -> str:
 def data_lines(datasets: Mapping[str, Any]) -> list[str]:
     """Return the lines people must read about the data: notes and unusable rows."""
     lines = []
-    for name, facts in datasets.items():
+    for raw, facts in datasets.items():
+        name = printable(raw, 60)
         lines += [f"{name}: {printable(note)}" for note in facts["notes"]]
         problems = facts["problems"]
         if problems:
@@ -84,7 +85,10 @@ def data_lines(datasets: Mapping[str, Any]) -> list[str]:
 
 def missing_lines(missing: Mapping[str, str]) -> list[str]:
     """Return one line for each dataset that is not there, with the command that fetches it."""
-    return [f"{name}: skipped, {printable(reason, 500)}" for name, reason in missing.items()]
+    return [
+        f"{printable(name, 60)}: skipped, {printable(reason, 500)}"
+        for name, reason in missing.items()
+    ]
 
 
 def beside_lines(beside: Mapping[str, str]) -> list[str]:
@@ -162,17 +166,19 @@ def summary_lines(summary: Mapping[str, Any]) -> list[str]:
     details: list[str] = []
     for name, benchmark in summary["benchmarks"].items():
         datasets = benchmark["datasets"]
+        shown = {dataset: printable(dataset, 60) for dataset in datasets}
         for dataset, scope in datasets.items():
-            rows.append(_row(dataset, scope))
-            details += _best_and_worst(dataset, scope)
+            rows.append(_row(shown[dataset], scope))
+            details += _best_and_worst(shown[dataset], scope)
         if list(datasets) != [name]:
-            rows.append(_row(f"{name} (all)", benchmark))
+            whole = f"{printable(name, 60)} (all)"
+            rows.append(_row(whole, benchmark))
             if len(datasets) > 1:
-                details += _repeat_lines(f"{name} (all)", benchmark)
-            unknown = [key for key, scope in datasets.items() if scope["performance"] is None]
+                details += _repeat_lines(whole, benchmark)
+            unknown = [shown[key] for key in datasets if datasets[key]["performance"] is None]
             if unknown:
                 details.append(
-                    f"{name} (all): no mean over datasets, because there is none for "
+                    f"{whole}: no mean over datasets, because there is none for "
                     f"{', '.join(unknown)}"
                 )
     widths = [max(len(row[i]) for row in (COLUMNS, *rows)) for i in range(len(COLUMNS))]
@@ -207,7 +213,7 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
     for axis, label in (("serializers", "serializer"), ("perturbations", "perturbation")):
         found = spread(scope[axis])
         if found:
-            (best, high), (worst, low) = found
+            (best, high), (worst, low) = ((printable(name, 60), value) for name, value in found)
             if high == low:
                 lines.append(f"{dataset}: every {label} scores the same ({high:.3f})")
             else:

@@ -1,0 +1,38 @@
+"""Names that a run folder brings along, on a terminal: shown, never taken as commands."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench.reports.terminal import data_lines, missing_lines, summary_lines
+from pytest_tablebench.results import Cell, summarize
+
+NAMES = st.text(st.characters(), min_size=1, max_size=90)
+
+
+@given(benchmark=NAMES, datasets=st.lists(NAMES, min_size=2, max_size=2, unique=True), axis=NAMES)
+def test_no_name_of_a_run_reaches_the_terminal_raw(
+    benchmark: str, datasets: list[str], axis: str
+) -> None:
+    # An example with two answers, one without any, and one without an answer in the other dataset.
+    answers = [(datasets[0], "e1", axis, 1.0), (datasets[0], "e1", f"{axis}2", 0.0)]
+    answers += [(datasets[0], "e2", axis, None), (datasets[1], "e1", axis, None)]
+    cells = [
+        Cell(
+            benchmark=benchmark,
+            dataset=dataset,
+            example_id=example,
+            serializer=name,
+            perturbation=name,
+            score=score,
+            passed=None if score is None else score == 1.0,
+            reason=axis if score is None else None,
+        )
+        for dataset, example, name, score in answers
+    ]
+    lines = summary_lines(summarize(cells))
+    lines += data_lines({datasets[0]: {"notes": [axis], "problems": [axis]}})
+    lines += missing_lines({datasets[0]: axis})
+    for line in lines:
+        assert line.isprintable()
