@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="folder of the report. Default: RUN/report, tablebench-report for several runs",
     )
     report.add_argument("--no-plots", action="store_true", help="tables only, no figures")
-    report.set_defaults(run=lambda given: _report(given.runs, given.out, not given.no_plots))
+    report.set_defaults(lines=lambda given: _report(given.runs, given.out, not given.no_plots))
 
     pulling = commands.add_parser("pull", help="download datasets, or what is missing of them")
     pulling.add_argument("names", nargs="+", metavar="NAME", help="dataset, as `list` shows it")
@@ -66,6 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("\n".join(lines))
         else:
             given.run(given)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output, such as `head`, has enough of it. What is still to be written
+        # goes nowhere, or Python would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except TableBenchError as error:
         print(f"tablebench: {printable(str(error))}", file=sys.stderr)
         return 2
@@ -109,22 +115,22 @@ def _list(data: Path | None) -> None:
     print("built-in models\n  tablebench/lexical tablebench/scripted:FILE")
 
 
-def _report(paths: Sequence[Path], out: Path | None, plots: bool) -> None:
+def _report(paths: Sequence[Path], out: Path | None, plots: bool) -> tuple[list[str], int]:
     from pytest_tablebench.reports.paper import load_runs, report_lines, write_report
     from pytest_tablebench.reports.terminal import summary_lines
     from pytest_tablebench.results import summarize
 
     runs = load_runs(paths)
+    lines = []
     for run in runs:
-        print(f"{printable(run.model)}  ({printable(str(run.path))})")
+        lines.append(f"{printable(run.model)}  ({printable(str(run.path))})")
         if run.planned is None or len(run.rows) < run.planned:
-            print(f"cut off: {len(run.rows)} of {run.planned or '?'} cases are recorded")
-        for line in summary_lines(summarize(run.rows)):
-            print(line)
+            lines.append(f"cut off: {len(run.rows)} of {run.planned or '?'} cases are recorded")
+        lines += summary_lines(summarize(run.rows))
     report = write_report(runs, out, plots=plots)
-    for line in report_lines(report):
-        print(line)
-    print(f"page: {printable(str(_page([run.path for run in runs], report.folder)))}")
+    lines += report_lines(report)
+    lines.append(f"page: {printable(str(_page([run.path for run in runs], report.folder)))}")
+    return lines, 0
 
 
 def _page(runs: Sequence[Path], folder: Path) -> Path:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -109,6 +112,36 @@ def test_every_file_of_a_report_is_listed(bench, capsys):
     for name in listed["files"]:
         if name.endswith((".md", ".png")) and name != "README.md":
             assert f"({name})" in index
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["report", "run", "--no-plots", "--out", "made"], 0),
+        (["compare", "run", "run"], 0),
+        (["rejudge", "run", "--bench-gate", "toy.pass_rate >= 1", "--bench-gate-point"], 10),
+        (["list"], 0),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_reader_that_has_enough_is_no_error(bench, arguments, code):
+    bench.run("--model=echo/any")
+    reading, writing = os.pipe()
+    os.close(reading)  # as `| head` does, only sooner
+    program = "import sys; from pytest_tablebench.cli import main; sys.exit(main())"
+    with os.fdopen(writing, "wb") as pipe:
+        ended = subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            cwd=bench.path,
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            timeout=100,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr) == (code, b"")
+    if arguments[0] == "report":
+        assert (bench.path / "made" / "README.md").exists()
+        assert (bench.path / "run" / "report.html").exists()
 
 
 def test_report_of_two_models(two, capsys):
