@@ -12,7 +12,9 @@ __all__ = ["redact", "secret_name", "without_secrets"]
 
 HIDDEN = "***"
 _SECRET_NAME = re.compile(
-    r"(api|private|access)_?key|secret|passw|authorization|header|credential|^key$|(?<!per_)token$",
+    # A price is "per token".
+    r"(api|private|access)_?key|secret|passw|authorization|header|credential|^key$|"
+    r"(?<!per_)token$",
     re.IGNORECASE,
 )
 _SECRET_VARIABLE = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)

@@ -118,9 +118,8 @@ class SnapshotHooks:
     def _entry_name(self, test: str, payload: dict[str, Any]) -> str:
         """Return the test and the case, without the model, which the file's name holds."""
         case_id, again = str(payload["case_id"]), ""
-        repeat = payload["cell"][8] if len(payload["cell"]) > 8 else 1
-        if repeat > 1:
-            again = f"/r{repeat}"
+        if payload["repeat"] > 1:
+            again = f"/r{payload['repeat']}"
             case_id = case_id.removesuffix(again)
         ending = self._endings.get(payload["model"])
         if ending is not None:
@@ -260,8 +259,8 @@ def _answer(payload: dict[str, Any]) -> Entry | None:
     outcome = payload["outcome"]
     if outcome not in {"right", "wrong"}:
         return None
-    text = json.loads(payload["record"])["raw"]
-    return None if text is None else Entry(outcome, payload["cell"][5], text)
+    record = json.loads(payload["record"])
+    return None if record["raw"] is None else Entry(outcome, record["score"], record["raw"])
 
 
 def _write_change(terminal: Any, change: dict[str, Any]) -> None:

@@ -20,11 +20,11 @@ from pytest_tablebench.settings import Settings, without_credentials
 __all__ = ["Payload", "RunKeeper"]
 
 Payload = dict[str, Any]
-"""`record`: the line for records.jsonl; `cell`: its small part; `case_id`, `model`, `outcome`,
-`calls` and `from_store`; `tokens`: [prompt, completion, cost] with None for unknown; `prompt` and
-now and then `example`: what `TextWriter` takes; `facts`: now and then, what the process knows of
-data and plan. Built-in types only; what holds texts from outside is ASCII JSON, because xdist sends
-neither lone surrogates nor other types."""
+"""`record`: the line for records.jsonl; `cell`: its small part; `case_id`, `model`, `repeat`,
+`outcome`, `calls` and `from_store`; `tokens`: [prompt, completion, cost] with None for unknown;
+`prompt` and now and then `example`: what `TextWriter` takes; `facts`: now and then, what the
+process knows of data and plan. Built-in types only; what holds texts from outside is ASCII JSON,
+because xdist sends neither lone surrogates nor other types."""
 
 
 @dataclass

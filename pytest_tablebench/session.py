@@ -67,6 +67,7 @@ def case_payload(run: CaseRun, outcome: Outcome, error: BaseException | None) ->
         "record": record.to_line(),
         "case_id": record.case_id,
         "model": record.model,
+        "repeat": record.repeat,
         "outcome": outcome,
         "cell": json.dumps(
             [

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tablebench.errors import StoreError
-from pytest_tablebench.models import Reply
+from pytest_tablebench.models import Reply, Resolution
 from pytest_tablebench.models.store import Store
 from tests.support.stores import ask, filled, segments, text_of
 
@@ -179,6 +179,25 @@ def test_the_last_resolution_wins_and_upper_layers_first(tmp_path):
         found["price"] = 9
         assert store.get_resolution("m") == {"key": "m", "price": 2}
         assert store.get_resolution("n") == {"key": "n", "price": 4}
+
+
+def test_what_litellm_knows_of_a_model_comes_back_whole(tmp_path):
+    known = Resolution(
+        params={"max_tokens": 512},
+        sent={"max_completion_tokens": 512},
+        dropped={"temperature": "it is not supported"},
+        provider="openai",
+        input_cost_per_token=1.1e-06,
+        output_cost_per_token=4.4e-06,
+        max_input_tokens=200_000,
+        tokenizer="o200k_base",
+        litellm_version="1.100.0",
+    )
+    assert None not in vars(known).values()
+    with Store.open(tmp_path) as store:
+        store.put_resolution({"key": "k", "facts": known.to_json()})
+    with Store.open(tmp_path) as store:
+        assert Resolution.from_json(store.get_resolution("k")["facts"]) == known
 
 
 @settings(max_examples=20)
