@@ -143,7 +143,6 @@ class KeepingHooks:
             if report.skipped and report.nodeid.endswith("[no-data]"):
                 self._note_missing(report)
             return
-        report.tablebench_outcome = payload["outcome"]  # type: ignore[attr-defined]
         keeper = self._keeper
         if keeper is None:
             return
@@ -151,6 +150,10 @@ class KeepingHooks:
             keeper.receive(payload)
         except (OSError, TableBenchError) as error:
             self._stop(f"{OUR_STOP}stopped: the run cannot be kept: {error}")
+            return
+        if not payload["recorded"]:
+            # Of another test over the same case: its calls count, and what it finds beside them.
+            self._others_failed += report.failed
             return
         self._show(keeper)
         self._decide(payload)

@@ -81,9 +81,9 @@ def annotate(
         if state.unusable is not None:
             report.tablebench_unusable = state.unusable  # type: ignore[attr-defined]
         return
-    if item.stash.get(REPEATED, False):
-        return
+    report.tablebench_outcome = outcome  # type: ignore[attr-defined]
     payload = state.payload(run, outcome, error)
+    payload["recorded"] = not item.stash.get(REPEATED, False)
     report.tablebench = payload  # type: ignore[attr-defined]
     if getattr(item.config.option, "xmlpath", None):
         from pytest_tablebench.reports.junit import junit_properties

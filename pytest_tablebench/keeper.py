@@ -20,11 +20,11 @@ from pytest_tablebench.settings import Settings, without_credentials
 __all__ = ["Payload", "RunKeeper"]
 
 Payload = dict[str, Any]
-"""`record`: the line for records.jsonl; `cell`: its small part; `case_id`, `model`, `repeat`,
-`outcome`, `calls` and `from_store`; `tokens`: [prompt, completion, cost] with None for unknown;
-`prompt` and now and then `example`: what `TextWriter` takes; `facts`: now and then, what the
-process knows of data and plan. Built-in types only; what holds texts from outside is ASCII JSON,
-because xdist sends neither lone surrogates nor other types."""
+"""`record`: the line for records.jsonl, `recorded`: whether it belongs there; `cell`: its small
+part; `case_id`, `model`, `repeat`, `outcome`, `calls` and `from_store`; `tokens`: [prompt,
+completion, cost] with None for unknown; `prompt` and now and then `example`: what `TextWriter`
+takes; `facts`: now and then, what the process knows of data and plan. Built-in types only; what
+holds texts from outside is ASCII JSON: xdist sends neither lone surrogates nor other types."""
 
 
 @dataclass
@@ -148,6 +148,15 @@ class RunKeeper:
             self.learn(json.loads(payload["facts"]))
         self.open()
         kept = self.kept[payload["model"]]
+        kept.add(payload)
+        if "prompt" in payload:
+            kept.texts.prompt(*json.loads(payload["prompt"]))
+        if "example" in payload:
+            kept.texts.example(*json.loads(payload["example"]))
+        if payload["recorded"]:
+            self._record(kept, payload)
+
+    def _record(self, kept: _Kept, payload: Payload) -> None:
         if kept.folder is not None:
             kept.folder.append(payload["record"])
         # A case that runs again (a rerun) counts once, as it ended last: that is also how the
@@ -157,11 +166,6 @@ class RunKeeper:
         self.counts[cell.outcome] += 1
         if again is not None:
             self.counts[again.outcome] -= 1
-        kept.add(payload)
-        if "prompt" in payload:
-            kept.texts.prompt(*json.loads(payload["prompt"]))
-        if "example" in payload:
-            kept.texts.example(*json.loads(payload["example"]))
 
     def learn_plans(self, plans: Iterable[Mapping[str, Any]]) -> None:
         """Take over what the models are going to be asked."""

@@ -380,6 +380,6 @@ def test_a_case_that_two_tests_run_counts_once(bench):
     bench.run("--model=echo/any", "--bench-limit=1")
     assert len(bench.records()) == 1
     run = bench.facts()
-    assert (run["cases_planned"], run["cases_recorded"]) == (1, 1)
+    assert (run["cases_planned"], run["cases_recorded"], run["calls_paid"]) == (1, 1, 2)
     assert run["status"] == "complete"
     assert bench.summary()["benchmarks"]["toys"]["n_cases"] == 1
