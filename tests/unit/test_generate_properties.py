@@ -138,13 +138,14 @@ def test_plans_of_another_table_are_answered_alike_or_refused(table, other):
 def test_the_tables_drawn_here_do_give_questions():
     counts = []
 
-    @settings(max_examples=60, deadline=None, database=None, derandomize=True)
+    # What is drawn differs with the modules that are loaded: about a third gives questions.
+    @settings(max_examples=200, deadline=None, database=None, derandomize=True)
     @given(table=tables())
     def collect(table):
         counts.append(len(generate_questions(table, per_table=8)))
 
     collect()
-    assert sum(count > 0 for count in counts) > 20
+    assert sum(count > 0 for count in counts) > 40
 
 
 def test_recomputing_is_not_blind_to_empty_rows():
