@@ -30,6 +30,8 @@ class Ending:
         self._early: list[Record] = []
         """Records that came before it was known which cases will run."""
         self._enough = False
+        self._ended: dict[str, str | None] = {}
+        """Why each model's run ended before its cases did; None where it did not."""
         self.verdicts: dict[str, Verdict] = {}
         self.problems: list[str] = []
         self.exit_code: int | None = None
@@ -107,11 +109,16 @@ class Ending:
 
     def _judge(self, summaries: Mapping[str, Any], ended: str | None) -> None:
         decider, keeper = self._state.decider, self._state.keeper
-        if decider is None or keeper is None:
+        if keeper is None:
             return
         for model in summaries:
             kept = keeper.kept[model]
             cut = None if keeper.complete(model) else ended
+            if cut is None and any(cell.reason == "budget" for cell in kept.cells.values()):
+                cut = "the budget was spent"
+            self._ended[model] = cut
+            if decider is None:
+                continue
             try:
                 self.verdicts[model] = decider.judge(model, kept.path, kept.cells.values(), cut)
             except TableBenchError as error:
@@ -132,13 +139,12 @@ class Ending:
         keeper = self._state.keeper
         if keeper is None:
             return
-        facts = {
-            model: {
-                "gates": [dataclasses.asdict(result) for result in verdict.gates],
-                "cases_saved": verdict.saved,
-            }
-            for model, verdict in self.verdicts.items()
+        facts: dict[str, dict[str, Any]] = {
+            model: {"ended": ended} for model, ended in self._ended.items()
         }
+        for model, verdict in self.verdicts.items():
+            gates = [dataclasses.asdict(result) for result in verdict.gates]
+            facts[model] |= {"gates": gates, "cases_saved": verdict.saved}
         try:
             keeper.conclude(exit_code, facts)
         except OSError as error:

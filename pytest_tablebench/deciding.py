@@ -204,8 +204,6 @@ class Decider:
         is no sample of the whole then, and decides nothing but what a rule decided before.
         """
         settings = self.settings
-        if ended is None and any(cell.reason == "budget" for cell in cells):
-            ended = "the budget was spent"
         comparison = None
         if settings.baseline is not None:
             comparison = compare_runs(settings.baseline, folder, allow_unlike=settings.allow_unlike)

@@ -133,7 +133,7 @@ def _decide(
 ) -> list[GateResult]:
     from pytest_tablebench.results import read_records
     from pytest_tablebench.results.compare import check_alike
-    from pytest_tablebench.results.gates import cut_short, judge_gates
+    from pytest_tablebench.results.gates import cut_short, judge_gates, stored_results
     from pytest_tablebench.results.rejudge import rejudge
 
     if not gates:
@@ -169,9 +169,20 @@ def _decide(
         run=judged.run,
         baseline_run=baseline.run if baseline else None,
     )
-    if judged.ended is not None:
-        results = [cut_short(result, judged.ended) for result in results]
-    return results
+    if judged.ended is None:
+        return results
+    # A sample whose size its own values chose has no ordinary interval: what the run decided by
+    # the rule that stopped it stands, where answers are judged as they were then.
+    kept = {}
+    if judged.run.get("cases_saved") and not (given.bench_compat or given.bench_threshold):
+        kept = {result.gate: result for result in stored_results(judged.run.get("gates"))}
+        if not _same_place(given.bench_baseline, judged.run.get("baseline")):
+            kept = {text: result for text, result in kept.items() if "baseline" not in text}
+    return [kept.get(result.gate) or cut_short(result, judged.ended) for result in results]
+
+
+def _same_place(one: Path | None, other: object) -> bool:
+    return one is not None and isinstance(other, str) and one.resolve() == Path(other).resolve()
 
 
 def _change_lines(judged: Rejudged) -> list[str]:

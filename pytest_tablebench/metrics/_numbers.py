@@ -11,13 +11,14 @@ _VALUE = (
     r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)?(?P<fraction>\.[0-9]+)?"
 )
 _NUMBER = re.compile(rf"(?P<sign>[-+\u2212]?){_VALUE}")
-# A hyphen behind a letter or digit is no sign (`2004-05`), and no number begins inside a name
-# (`B2`, `F-16`). Letters behind a number are its unit or part of its name (`100m`, `3rd`).
+# A hyphen or dash is a sign where a number can begin: not in `2004-05`, `5%-10%` or `F-16`, and in
+# such a name no number begins at all. Letters behind a number are its unit or part of its name.
 _IN_TEXT = re.compile(
-    r"(?:(?<![^\W_])(?P<sign>[-\u2212]))?(?:[$€£¥₹]\s?)?"
-    rf"(?<![^\W_])(?<![^\W\d_]-){_VALUE}"
-    r"(?P<percent>\s*%)?(?P<letters>[^\W_]*)"
+    r"(?:(?<![^\s(\[{\"'“‘=:$€£¥₹])(?P<sign>[-\u2212\u2010\u2011\u2013]))?"
+    rf"(?:[$€£¥₹]\s?)?(?<![^\W_])(?<![^\W\d_][-\u2010\u2011]){_VALUE}"
+    r"(?P<percent>\s*\\?%)?(?P<letters>[^\W_]*)"
 )
+_MINUS = frozenset("-\u2212\u2010\u2011\u2013")
 
 
 def canonical_number(text: str) -> str | None:
@@ -34,7 +35,7 @@ def _canonical(match: re.Match[str]) -> str:
     # By the digits themselves, so that a number of any length keeps its value.
     whole = (match["digits"] or "").replace(",", "").lstrip("0") or "0"
     fraction = (match["fraction"] or "").rstrip("0").rstrip(".")
-    is_negative = match["sign"] in {"-", "\u2212"} and (whole, fraction) != ("0", "")
+    is_negative = match["sign"] in _MINUS and (whole, fraction) != ("0", "")
     return f"{'-' if is_negative else ''}{whole}{fraction}"
 
 

@@ -94,14 +94,23 @@ def strip_answer_marker(value: Any) -> str:
         before = text
         if markers := _MARKERS.match(text):
             text = text[markers.end() :]
-        if len(text) > 1 and text.endswith(".") and not text.endswith(".."):
-            text = text[:-1].rstrip()
+        text = _without_full_stop(text)
         for opening, closing in _QUOTES.items():
             if len(text) > len(opening + closing) and text.startswith(opening):
                 inner = text[len(opening) : -len(closing)]
                 if text.endswith(closing) and opening not in inner and closing not in inner:
                     text = inner.strip()
     return text
+
+
+def _without_full_stop(text: str) -> str:
+    """Take off a full stop, and one before it (`42 . .`); an ellipsis stays."""
+    end = len(text)
+    while end > 1 and text[end - 1] == "." != text[end - 2]:
+        end -= 1
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]
 
 
 POSTPROCESSORS: dict[str, Postprocessor] = {

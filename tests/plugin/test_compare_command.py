@@ -162,17 +162,47 @@ def test_gates_of_the_run_count_where_none_is_given(two, bench, capsys):
 def test_a_run_that_was_cut_off_stays_undecided(two, bench, capsys):
     path = bench.path / "b/run.json"
     facts = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps(facts | {"cases_planned": 13}), encoding="utf-8")
-    gate = ("--bench-gate", "toy.no_answer <= 0.9")
-    code, out, _ = command(capsys, "rejudge", "b", *gate)
-    assert code == 11
-    assert "note: the run was cut off: 12 of 13 cases are recorded" in out
-    assert "the run ended before all planned cases were asked" in out
-    # One that ended because its gates were decided has asked enough.
-    path.write_text(json.dumps(facts | {"cases_planned": 13, "cases_saved": 1}), encoding="utf-8")
-    code, out, _ = command(capsys, "rejudge", "b", *gate)
+    assert facts["ended"] is None
+    for ended in ({"ended": "interrupted"}, {"status": "running"}):
+        path.write_text(json.dumps(facts | {"cases_planned": 13} | ended), encoding="utf-8")
+        code, out, _ = command(capsys, "rejudge", "b", "--bench-gate", "toy.no_answer <= 0.9")
+        assert code == 11
+        assert "note: the run was cut off: 12 of 13 cases are recorded" in out
+        assert "the run ended before all planned cases were asked" in out
+
+
+def test_a_run_with_skipped_cases_is_whole(two, bench, capsys):
+    path = bench.path / "b/run.json"
+    facts = json.loads(path.read_text("utf-8")) | {"cases_planned": 13, "status": "incomplete"}
+    path.write_text(json.dumps(facts), encoding="utf-8")
+    code, out, _ = command(capsys, "rejudge", "b", "--bench-gate", "toy.no_answer <= 0.9")
     assert code == 0
-    assert "note: the run ended when its own gates were decided: 12 of 13" in out
+    assert "note: 12 of 13 cases are recorded" in out
+
+
+def test_a_spent_budget_decides_nothing_later_either(bench, capsys):
+    script = bench.script({"match": "How old is Cy?", "error": "budget"}, {"default": "36"})
+    gate = ("--bench-gate", "toy.no_answer <= 0.9")
+    assert bench.run(f"--model={script}", *FORMATS, *gate, results="a").ret == 11
+    assert read_run(bench.path / "a")["ended"] == "the budget was spent"
+    assert command(capsys, "rejudge", "a")[0] == 11
+
+
+def test_what_a_stopping_rule_decided_stands_and_nothing_else(bench, capsys):
+    rows = [[f"e{number:03}", f"Question {number}?", ["36"]] for number in range(100)]
+    bench.data(toy=rows)
+    own, other = "toy.performance >= 0.5", "toy.performance >= 0.4"
+    arguments = ("--bench-stop-when-decided=point", f"--bench-gate={own}")
+    assert bench.run("--model=echo/any", *FORMATS, *arguments, results="a").ret == 0
+    assert read_run(bench.path / "a")["cases_saved"] > 0
+    code, out, _ = command(capsys, "rejudge", "a")
+    assert code == 0
+    assert "betting without replacement" in out
+    code, out, _ = command(capsys, "rejudge", "a", "--bench-gate", own, "--bench-gate", other)
+    assert code == 11
+    assert "its own gates were decided" in out
+    # Judged by another threshold, the answers may decide otherwise.
+    assert command(capsys, "rejudge", "a", "--bench-threshold", "toy=0.5")[0] == 11
 
 
 def test_a_new_run_folder_holds_verdict_and_texts(two, bench, capsys):

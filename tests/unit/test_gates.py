@@ -299,6 +299,8 @@ def test_float_noise_decides_nothing():
 
 
 TWO = rows([0.5] * 3) + rows([1.0], dataset="e")
+# Two of three configurations for each example, not the same ones.
+SAMPLED = [cell(n, 0.5, cell=f"{(n + k) % 3}/p") for n in range(6) for k in (0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -309,6 +311,7 @@ TWO = rows([0.5] * 3) + rows([1.0], dataset="e")
         ("all.performance >= 0", TWO, None, "fewer than two usable examples in e"),
         ("dd.performance >= 0", rows([0.5] * 3), None, "did you mean 'd'"),
         ("d[nope].performance >= 0", rows([0.5] * 3), None, "no case of this scope"),
+        ("d.robustness >= 0", SAMPLED, None, "robustness needs all configurations"),
         ("d.performance >= baseline", TWO, rows([1.0], dataset="e"), "the baseline has no case"),
     ],
 )

@@ -319,6 +319,8 @@ HOSTILE = {
     "bold": "*" * MEGABYTE + "answer",
     "commas-then-text": "1" + "," * MEGABYTE + "a1",
     "dollars": "$" * (MEGABYTE - 1) + "5",
+    "stops-apart": "a" + " ." * (MEGABYTE // 2),
+    "stops-and-quotes": '"a" .' * (MEGABYTE // 5),
     "surrogate": "\ud800" * 1000,
 }
 

@@ -77,8 +77,19 @@ def test_passed_is_reaching_the_threshold(tmp_path_factory, scores, limit):
 
 
 def test_a_run_cut_off_is_judged_and_said_so(tmp_path):
-    found = rejudge(write_run(tmp_path / "a", SCORED, cases_planned=20))
-    assert found.notes == ("the run was cut off: 8 of 20 cases are recorded",)
+    found = rejudge(write_run(tmp_path / "a", SCORED, cases_planned=20, ended="interrupted"))
+    assert found.notes == ("the run was cut off: 8 of 20 cases are recorded; interrupted",)
+    assert found.ended == "interrupted"
+    killed = rejudge(write_run(tmp_path / "b", SCORED, cases_planned=20, status="running"))
+    assert (killed.notes, killed.ended) == (
+        ("the run was cut off: 8 of 20 cases are recorded",),
+        "it was killed",
+    )
+
+
+def test_cases_that_were_skipped_are_no_end_of_the_run(tmp_path):
+    found = rejudge(write_run(tmp_path / "a", SCORED, cases_planned=20, status="incomplete"))
+    assert (found.notes, found.ended) == (("8 of 20 cases are recorded",), None)
 
 
 def test_the_origin_is_named(tmp_path):

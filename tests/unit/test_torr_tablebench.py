@@ -127,6 +127,14 @@ def test_a_number_equals_itself_however_written(value: Any, percent: bool) -> No
         ("U-20 (-20)", "U-20 (-20)", 1.0),
         ("U-20 (20)", "U-20 (-20)", 1 / 2),
         ("_1.50_ km", "1.5 km", 1.0),
+        ("3.5\\% growth", "3.5% growth", 1.0),
+        ("3.5\\% growth", "3.5 growth", 1 / 2),
+        ("\u20118.5 million", "-8.5 million", 1.0),
+        ("\u20138.5 million", "8.5 million", 1 / 2),
+        # Between two numbers a hyphen is none either, whatever stands between.
+        ("5% - 10% growth", "5%-10% growth", 1.0),
+        ("20\u00b0-30\u00b0", "20\u00b0\u201330\u00b0", 1.0),
+        ("5\u20ac-10\u20ac", "5\u20ac\u201310\u20ac", 1.0),
     ],
 )
 def test_numbers_beside_text_are_words_of_their_own(reply: str, gold: str, expected: float) -> None:

@@ -257,8 +257,14 @@ def gates_judged(path: Path) -> list[dict[str, Any]]:
 
 
 def unmeasured(judged: list[dict[str, Any]]) -> list[str]:
-    """Return the gates that nothing was measured for, so that they have no value to judge."""
-    return [str(gate.get("gate")) for gate in judged if gate.get("estimate") is None]
+    """Return the gates on scores that nothing was measured for: no case, or none answered."""
+    return [
+        str(gate.get("gate"))
+        for gate in judged
+        if gate.get("estimate") is None
+        and not str(gate.get("gate")).startswith("run.")
+        and (not gate.get("n_left_out") or gate.get("no_answer") == 1)
+    ]
 
 
 def call(environ: Mapping[str, str], arguments: list[str]) -> None:

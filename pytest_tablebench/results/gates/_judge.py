@@ -197,7 +197,8 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
         notes.append(margin_note(gate))
     if result.n_left_out:
         total = result.n_examples + result.n_left_out
-        notes.append(f"{result.n_left_out} of {total} examples are left out for missing answers.")
+        why = "" if gate.measure == "robustness" else " for missing answers"
+        notes.append(f"{result.n_left_out} of {total} examples are left out{why}.")
     if result.n_not_asked:
         notes.append(f"{result.n_not_asked} examples of the baseline were not asked.")
     if result.n_not_asked_baseline:

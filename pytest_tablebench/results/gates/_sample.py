@@ -172,6 +172,7 @@ class _Part:
     unanswered_old: int
     cells: int
     same_grid: bool
+    sampled: bool
     lowest: Floats | None
     highest: Floats | None
 
@@ -222,6 +223,8 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
         asked_old=times_old,
         unanswered_old=lost_old,
         cells=cells,
+        # Most examples were not asked everything that some were.
+        sampled=2 * int(asked[some][:, asked.any(axis=0)].all(axis=1).sum()) < int(some.sum()),
         same_grid=before is None or bool((asked.any(axis=0) == asked_old.any(axis=0)).all()),
         lowest=lowest,
         highest=highest,
@@ -305,6 +308,8 @@ def _problem(gate: Gate, names: Sequence[str], parts: Sequence[_Part]) -> str | 
         if not all(part.same_grid for part in parts):
             return "the two runs asked different configurations, and robustness needs the same"
         if _total(parts, "left_out") > INCOMPLETE * (used + _total(parts, "left_out")):
+            if any(part.sampled for part in parts):
+                return "robustness needs all configurations of an example, and only some were asked"
             return "more than 20 % of the examples have an incomplete grid"
     few = [name for name, part in zip(names, parts, strict=True) if len(part.values) < 2]
     if few and len(names) == 1:

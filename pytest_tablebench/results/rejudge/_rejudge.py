@@ -38,8 +38,8 @@ class Rejudged:
 
     `run` is the content of its run.json, naming the origin; `scored` counts the answers scored
     again, `rescored` those whose score changed, `better` and `worse` the verdicts that flipped.
-    `ended` says that the run ended before its cases did, so that gates can decide nothing; None
-    for a whole run, and for one that ended when its own gates were decided.
+    `ended` says why the run ended before its cases did, so that gates can decide nothing but what
+    the run itself decided; None for a whole run.
     """
 
     origin: Path
@@ -152,12 +152,19 @@ def _run_data(
 def _cut_off(run: Mapping[str, Any], recorded: int) -> tuple[str | None, list[str]]:
     """Return why gates can decide nothing, if so, and what is to be said of missing cases."""
     planned = run.get("cases_planned")
-    if isinstance(planned, int) and recorded >= planned:
-        return None, []
     of = f"{recorded} of {planned if isinstance(planned, int) else '?'} cases are recorded"
-    if isinstance(planned, int) and run.get("cases_saved") == planned - recorded:
-        return None, [f"the run ended when its own gates were decided: {of}"]
-    return of, [f"the run was cut off: {of}"]
+    if run.get("cases_saved"):
+        return "its own gates were decided", [
+            f"the run ended when its own gates were decided: {of}"
+        ]
+    ended = run.get("ended")
+    if isinstance(ended, str):
+        return ended, [f"the run was cut off: {of}; {ended}"]
+    if run.get("status") == "running":
+        return "it was killed", [f"the run was cut off: {of}"]
+    if isinstance(planned, int) and recorded < planned:
+        return None, [of]
+    return None, []
 
 
 def _differ(old: float | None, new: float | None) -> bool:
