@@ -152,11 +152,13 @@ class KeepingHooks:
             self._stop(f"{OUR_STOP}stopped: the run cannot be kept: {error}")
             return
         if not payload["recorded"]:
-            # Of another test over the same case: its calls count, and what it finds beside them.
-            self._others_failed += report.failed
+            # Of another test over the same case: its calls count, and what it finds beside them;
+            # not that there is no answer, which the first one says.
+            self._others_failed += report.failed and not payload["unanswered"]
             return
         self._show(keeper)
-        self._decide(payload)
+        if str(report.outcome) != "rerun":  # another attempt follows, and counts instead
+            self._decide(payload)
         if self._state is not None:
             self._state.prepare()
 
@@ -236,7 +238,7 @@ class KeepingHooks:
         """Leave out the letters of our cases where the live line counts them."""
         if not hasattr(report, "tablebench_outcome") or not self._compact:
             return None
-        if hasattr(report, "wasxfail"):
+        if hasattr(report, "wasxfail") or not (report.passed or report.failed):
             return None
         if report.passed:
             return "passed", "", "PASSED"

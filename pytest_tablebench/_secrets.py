@@ -12,11 +12,12 @@ __all__ = ["redact", "secret_name", "without_secrets"]
 
 HIDDEN = "***"
 _SECRET_NAME = re.compile(
-    # A price is "per token".
-    r"(api|private|access)_?key|secret|passw|authorization|header|credential|^key$|"
-    r"(?<!per_)token$",
+    # A price is "per token", and tokens that begin or end a text are no secrets.
+    r"(api|private|access)[-_]?key|secret|passw|authorization|header|credential|^key$|"
+    r"(?<!per_)(?<!bos_)(?<!eos_)(?<!pad_)(?<!unk_)(?<!stop_)token$",
     re.IGNORECASE,
 )
+_HEADERS = re.compile(r"headers$", re.IGNORECASE)
 _SECRET_VARIABLE = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
 _SECRET_TEXT = (
     (re.compile(r"://[^/\s@]*@"), f"://{HIDDEN}@"),
@@ -38,7 +39,7 @@ _SHORTEST = 6
 
 def secret_name(name: str, value: object) -> str | None:
     """Return the first name that a key or token goes by: the value's own, or one inside it."""
-    if _SECRET_NAME.search(name):
+    if _is_secret(name, value):
         return name
     inside: Iterable[tuple[str, object]] = ()
     if isinstance(value, Mapping):
@@ -46,6 +47,13 @@ def secret_name(name: str, value: object) -> str | None:
     elif isinstance(value, list | tuple):
         inside = [("", content) for content in value]
     return next(filter(None, (secret_name(*one) for one in inside)), None)
+
+
+def _is_secret(name: str, value: object) -> bool:
+    # A mapping is looked into instead: in a JSON schema it describes a field of that name.
+    if isinstance(value, Mapping):
+        return _HEADERS.search(name) is not None
+    return _SECRET_NAME.search(name) is not None
 
 
 def without_secrets(value: object) -> Any:
@@ -78,7 +86,7 @@ def _scrub(value: object, variables: frozenset[str]) -> Any:
     if isinstance(value, Mapping):
         return {
             _text(str(name), variables): HIDDEN
-            if _SECRET_NAME.search(str(name))
+            if _is_secret(str(name), content)
             else _scrub(content, variables)
             for name, content in value.items()
         }

@@ -21,10 +21,11 @@ __all__ = ["Payload", "RunKeeper"]
 
 Payload = dict[str, Any]
 """`record`: the line for records.jsonl, `recorded`: whether it belongs there; `cell`: its small
-part; `case_id`, `model`, `repeat`, `outcome`, `calls` and `from_store`; `tokens`: [prompt,
-completion, cost] with None for unknown; `prompt` and now and then `example`: what `TextWriter`
-takes; `facts`: now and then, what the process knows of data and plan. Built-in types only; what
-holds texts from outside is ASCII JSON: xdist sends neither lone surrogates nor other types."""
+part; `case_id`, `model`, `repeat`, `outcome`, `unanswered` (by the model, not for a broken test);
+`calls` and `from_store`; `tokens`: [prompt, completion, cost] with None for unknown; `prompt` and
+now and then `example`: what `TextWriter` takes; `facts`: now and then, what the process knows of
+data and plan. Built-in types only; what holds texts from outside is ASCII JSON: xdist sends neither
+lone surrogates nor other types."""
 
 
 @dataclass
@@ -46,6 +47,8 @@ class _Kept:
     completion_tokens: int | None = 0
     cost_usd: float | None = 0.0
     claimed: bool = False
+    aside: dict[str, Payload] = field(default_factory=dict)
+    """What further tests found of cases that have no record yet."""
 
     def __post_init__(self) -> None:
         self.move(self.path)
@@ -155,8 +158,11 @@ class RunKeeper:
             kept.texts.example(*json.loads(payload["example"]))
         if payload["recorded"]:
             self._record(kept, payload)
+        elif payload["case_id"] not in kept.cells:
+            kept.aside.setdefault(payload["case_id"], payload)
 
     def _record(self, kept: _Kept, payload: Payload) -> None:
+        kept.aside.pop(payload["case_id"], None)
         if kept.folder is not None:
             kept.folder.append(payload["record"])
         # A case that runs again (a rerun) counts once, as it ended last: that is also how the
@@ -211,6 +217,8 @@ class RunKeeper:
         for model, kept in self.kept.items():
             if kept.folder is None:
                 continue
+            for payload in list(kept.aside.values()):
+                self._record(kept, payload)  # the test that should have made it was skipped
             summaries[model] = summarize(kept.cells.values())
             kept.folder.write_summary(summaries[model])
             data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)

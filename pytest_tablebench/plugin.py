@@ -304,8 +304,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         _allure_hooks.install(config, benchmark_of=benchmark_of, take_over=state.writes_allure)
     try:
         if not state.settings.plan:
-            _open(state)
+            _check(state)
         _tell_plans(state)
+        if not state.settings.plan and state.keeper is not None:
+            state.keeper.open()  # last: a run that is refused leaves nothing behind
         if state.role == "worker":
             # After the first one has told what it knows: the controller waits for that.
             state.check_baseline()
@@ -317,8 +319,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         raise pytest.UsageError(str(error)) from None
 
 
-def _open(state: Session) -> None:
-    """Open the run folder, or see that it can be written."""
+def _check(state: Session) -> None:
+    """See that the run can be kept, and compared with its baseline."""
     if state.keeper is None:
         state.preflight()
         return
@@ -326,7 +328,6 @@ def _open(state: Session) -> None:
     if facts is not None:
         state.keeper.learn(facts)
     state.check_baseline()
-    state.keeper.open()
 
 
 def _tell_plans(state: Session) -> None:

@@ -69,6 +69,7 @@ def case_payload(run: CaseRun, outcome: Outcome, error: BaseException | None) ->
         "model": record.model,
         "repeat": record.repeat,
         "outcome": outcome,
+        "unanswered": outcome == "no_answer" and reason != "test_error",
         "cell": json.dumps(
             [
                 record.benchmark,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.support.toy_bench import ADA, BO, SUITE
@@ -72,6 +74,8 @@ BAD = [
     ("param", "azure_ad_token=secret-value", ["azure_ad_token", "never taken"]),
     ("param", "aws_session_token=secret-value", ["aws_session_token", "never taken"]),
     ("param", 'extra_body={"a": [{"api_key": "secret-value"}]}', ["extra_body: api_key"]),
+    ("param", 'extra_body={"x-api-key": "secret-value"}', ["extra_body: x-api-key"]),
+    ("param", "private-key=secret-value", ["private-key", "never taken"]),
     ("param", "extra_headers={}", ["extra_headers"]),
     ("param", "model=x", ["model"]),
     ("param", "messages=[]", ["messages"]),
@@ -277,6 +281,9 @@ def test_data_folder_is_where_datasets_are_opened(bench):
     assert bench.facts()["data"] == str(bench.path / "tables")
 
 
+SCHEMA = {"type": "object", "properties": {"header": {"type": "string"}, "key": {"type": "string"}}}
+
+
 def test_params_are_read_as_json_or_text_and_added_to_the_defaults(bench):
     bench.run(
         "--model=echo/any",
@@ -285,8 +292,12 @@ def test_params_are_read_as_json_or_text_and_added_to_the_defaults(bench):
         "--bench-param=stop=[1]",
         "--bench-param=note=a=b",
         "--bench-param=max_tokens=99",
+        # A field of that name, and no key.
+        f"--bench-param=response_format={json.dumps(SCHEMA)}",
+        "--bench-param=eos_token=</s>",
     )
     expected = {"temperature": 0.5, "max_tokens": 99, "stop": [1], "note": "a=b"}
+    expected |= {"response_format": SCHEMA, "eos_token": "</s>"}
     assert bench.facts()["params"] == expected
 
 

@@ -93,6 +93,29 @@ def test_what_a_second_test_finds_turns_the_run_red_beside_its_gates(bench):
     assert [found["state"] for found in bench.facts()["gates"]] == ["holds"]
 
 
+def test_a_missing_answer_is_told_once(bench):
+    bench.suite(SUITE + plain("assert 1").replace("test_toy", "test_other"))
+    gate = "--bench-gate=toy.no_answer <= 1"
+    assert bench.run("--model=echo/refuses", gate).ret == 0
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("how", ["marker", "inside"])
+def test_a_second_test_makes_the_records_of_one_that_is_skipped(bench, how, workers):
+    suite = SUITE.replace("test_toy", "test_first")
+    if how == "marker":
+        suite = suite.replace("@pytest", "@pytest.mark.skip(reason='later')\n@pytest", 1)
+    else:
+        suite = suite.replace("assert_exact_match(case", "pytest.skip('later'); (case")
+    bench.suite(suite + plain("assert 1"))
+    gate = "--bench-gate=toy.no_answer <= 0"
+    spread = ["-n", str(workers)] if workers else []
+    result = bench.run_apart("--model=echo/any", gate, *spread)
+    assert result.ret == 0
+    assert outcomes(bench) == {"ada": "right", "bo": "right", "cy": "right"}
+    assert bench.facts()["status"] == "complete"
+
+
 # Tests in users' own words
 
 

@@ -280,6 +280,18 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_first_call(bench)
     assert bench.calls("ask") == []
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_run_that_is_refused_leaves_no_folder(bench, workers):
+    spread = ["-n", str(workers)] if workers else []
+    # Nobody listens there, and nobody is asked: the price of such a model is unknown.
+    model = ("--model=openai/no-such-model", "--bench-api-base=http://127.0.0.1:9/v1")
+    for _ in range(2):
+        result = bench.run_apart(*model, "--bench-max-cost=1", *spread)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert "is unknown, so a budget cannot be kept" in result.stdout.str() + result.stderr.str()
+    assert not (bench.path / "run").exists()
+
+
 def test_a_folder_that_cannot_be_written_is_refused_with_workers_too(bench):
     (bench.path / "file").write_text("here")
     result = bench.run_apart("-n2", "--model=echo/any", results="file/run")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from pytest_tablebench.asking import endpoint
@@ -9,9 +11,9 @@ from pytest_tablebench.asking import endpoint
 
 @pytest.fixture(autouse=True)
 def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI", "ANTHROPIC", "OLLAMA", "AZURE"):
-        for end in ("API_BASE", "BASE_URL"):
-            monkeypatch.delenv(f"{name}_{end}", raising=False)
+    for name in list(os.environ):
+        if name.endswith(("_API_BASE", "_BASE_URL", "_ENDPOINT")):
+            monkeypatch.delenv(name)
 
 
 @pytest.mark.parametrize(

@@ -224,6 +224,12 @@ class StoppingRule(ABC):
         for gate in self.gates:
             if gate.baseline and baseline is None and not gate.counted:
                 raise SettingsError(f"gate {gate.text!r} compares with a baseline; name one")
+        self._nowhere = {
+            place
+            for place, gate in enumerate(self.gates)
+            if not gate.counted and not self.datasets(gate)
+        }
+        """Gates that no planned case belongs to: asking cannot decide them."""
 
     @property
     def planned(self) -> int:
@@ -237,8 +243,9 @@ class StoppingRule(ABC):
 
     @property
     def all_decided(self) -> bool:
-        """Whether there is nothing left to ask for: every gate judged by an interval is decided."""
-        needed = [place for place, gate in enumerate(self.gates) if not gate.counted]
+        """Whether there is nothing left to ask for: every gate that cases decide is decided."""
+        counted = {place for place, gate in enumerate(self.gates) if gate.counted}
+        needed = set(range(len(self.gates))) - counted - self._nowhere
         return bool(needed) and all(place in self._results for place in needed)
 
     def feed(self, record: Any) -> None:
@@ -270,7 +277,7 @@ class StoppingRule(ABC):
                 results.append(self._results[place])
             else:
                 result = self.final(place, known)
-                if not finished:
+                if not finished and place not in self._nowhere:
                     reason = "the run ended before all planned cases were asked, and undecided"
                     result = replace(result, state="undecided", reason=reason)
                 results.append(result)
@@ -281,8 +288,9 @@ class StoppingRule(ABC):
         if self.asked >= self.planned or not self.all_decided:
             return f"All gates needed the {self.planned} planned cases."
         saved = self.planned - self.asked
+        which = "All gates with planned cases" if self._nowhere else "All gates"
         return (
-            f"All gates were decided after {self.asked} of {self.planned} planned cases: {saved} "
+            f"{which} were decided after {self.asked} of {self.planned} planned cases: {saved} "
             f"({100 * saved / self.planned:.1f} %) were not asked, which is not the same as "
             f"no answer."
         )
