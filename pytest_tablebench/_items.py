@@ -51,17 +51,16 @@ def repeated(items: Sequence[pytest.Item]) -> dict[str, str]:
     Returns their tests, each with the test that has the case first: it makes the records, in
     whatever order the items run.
     """
-    first: dict[str, str] = {}
+    first: dict[str, pytest.Item] = {}
     found: dict[str, str] = {}
     for item in items:
         case = _case(item)
-        if case is None:
+        if case is None or (owner := first.setdefault(case.case_id, item)) is item:
             continue
-        test = item.nodeid.partition("[")[0]
-        item.stash[REPEATED] = case.case_id in first
-        owner = first.setdefault(case.case_id, test)
-        if owner != test:
-            found[test] = owner
+        item.stash[REPEATED] = True
+        test, earlier = (one.nodeid.partition("[")[0] for one in (item, owner))
+        if test != earlier:
+            found[test] = earlier
     return found
 
 

@@ -159,7 +159,7 @@ def _litellm_version() -> str | None:
         return None
 
 
-ALSO = {"huggingface": "HF", "bedrock": "AWS", "sagemaker": "AWS", "meta": "LLAMA"}
+_ALSO = {"huggingface": "HF", "bedrock": "AWS", "sagemaker": "AWS", "meta": "LLAMA"}
 """Providers that have addresses in variables of another name, by the first word of theirs."""
 
 
@@ -180,7 +180,7 @@ def endpoint(model: str, api_base: str | None, provider: str | None = None) -> s
         return without_credentials(api_base)
     name = provider or (model.partition("/")[0] if "/" in model else "openai")
     word = re.split(r"[-_]", name.removeprefix("text-completion-"))[0].lower()
-    names = tuple({word.upper(), ALSO.get(word, word.upper())})
+    names = tuple({word.upper(), _ALSO.get(word, word.upper())})
     found = {
         without_credentials(value)
         for variable, value in os.environ.items()

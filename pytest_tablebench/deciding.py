@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError, TableBenchError
 from pytest_tablebench.results import read_records, read_run
-from pytest_tablebench.results.compare import Comparison, check_alike, compare_runs
-from pytest_tablebench.results.compare._latest import latest_run
+from pytest_tablebench.results.compare import Comparison, check_alike, compare_runs, latest_run
 from pytest_tablebench.results.gates import (
     GateResult,
     PlannedGate,

@@ -372,11 +372,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 @pytest.fixture
 def case(request: pytest.FixtureRequest) -> CaseRun:
     """One case of the benchmark: its ids, the question as asked, and its score once judged."""
+    from pytest_tablebench._items import POSITION
+
     if not hasattr(request, "param"):
         pytest.fail(f"mark the test with @pytest.mark.{MARKER}('dataset')", pytrace=False)
     marker = request.node.get_closest_marker(MARKER)
-    from pytest_tablebench._items import POSITION
-
     run = _runner(request.config).start(
         request.param, marker.kwargs.get("threshold"), request.node.stash.get(POSITION, None)
     )

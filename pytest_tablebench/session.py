@@ -29,6 +29,7 @@ from pytest_tablebench.models.engine import Address, Engine, EngineConfig, LaneC
 from pytest_tablebench.names import printable
 from pytest_tablebench.plan import ModelPlan, plan_model
 from pytest_tablebench.results import Outcome, check_writable
+from pytest_tablebench.results._record import cell_values
 from pytest_tablebench.results._texts import example_key
 from pytest_tablebench.runner import CaseRun, Runner, no_answer_reason
 from pytest_tablebench.settings import Settings
@@ -70,19 +71,7 @@ def case_payload(run: CaseRun, outcome: Outcome, error: BaseException | None) ->
         "repeat": record.repeat,
         "outcome": outcome,
         "unanswered": outcome == "no_answer" and reason != "test_error",
-        "cell": json.dumps(
-            [
-                record.benchmark,
-                record.dataset,
-                record.example_id,
-                record.serializer,
-                record.perturbation,
-                record.score,
-                record.passed,
-                record.reason,
-                record.repeat,
-            ]
-        ),
+        "cell": json.dumps(cell_values(record)),
         "calls": answer.calls if answer else 0,
         "from_store": bool(answer and answer.from_store),
         "tokens": [answer.prompt_tokens, answer.completion_tokens, answer.cost_usd]

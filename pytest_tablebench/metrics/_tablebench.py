@@ -44,18 +44,21 @@ def tablebench(
     answer = str(prediction)
     wanted = [str(reference) for reference in references]
     shown = _plain(answer)
-    overlap = rouge(shown, [_plain(text) for text in wanted], compat=compat)
-    values = [0.0]
-    numeric = 0.0
-    for text in wanted:
-        plain, numbers = _plain(text), _numbers(text)
+    plain = [_plain(text) for text in wanted]
+    overlap = rouge(shown, plain, compat=compat)
+    values, texts, numeric = [0.0], [], 0.0
+    for text, words in zip(wanted, plain, strict=True):
+        numbers = _numbers(text)
         if numbers is not None:
             numeric = 1.0
             values.append(float(_same_numbers(answer, numbers)))
-        elif _WORD.search(plain):
-            values.append(rouge(shown, [plain], variants=("rougeL",)).value)
+        elif _WORD.search(words):
+            texts.append(words)
         else:
             values.append(float(_folded(answer) == _folded(text) != ""))
+    if texts:
+        found = overlap if texts == plain else rouge(shown, texts, compat=compat)
+        values.append(found.value)
     return Score(max(values), {"numeric": numeric, **overlap.parts})
 
 

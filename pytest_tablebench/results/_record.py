@@ -119,6 +119,14 @@ class Cell:
         return "right" if self.passed else "wrong"
 
 
+_CELL_FIELDS = tuple(item.name for item in fields(Cell))
+
+
+def cell_values(record: Record) -> list[Any]:
+    """Return what `Cell` takes of a record, in its order."""
+    return [getattr(record, name) for name in _CELL_FIELDS]
+
+
 def check_schema(data: Mapping[str, Any], file: str) -> None:
     """Raise `SettingsError` for a file a later version wrote."""
     schema = data.get("schema", SCHEMA)

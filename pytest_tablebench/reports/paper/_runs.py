@@ -11,13 +11,14 @@ from typing import Any
 
 from pytest_tablebench.names import printable
 from pytest_tablebench.results import read_records, read_run
+from pytest_tablebench.results._record import cell_values
 
 __all__ = ["Row", "RunData", "differences", "load_runs", "run_remarks", "told_apart"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record without its texts: what aggregates and analyses look at."""
+    """A `Cell` and whose it is: what aggregates and analyses look at."""
 
     case_id: str
     model: str
@@ -71,22 +72,7 @@ def _run_folders(path: Path) -> list[Path]:
 def _load(path: Path) -> RunData:
     run = read_run(path)
     model = str(run.get("model"))
-    rows = tuple(
-        Row(
-            record.case_id,
-            model,
-            record.benchmark,
-            record.dataset,
-            record.example_id,
-            record.serializer,
-            record.perturbation,
-            record.score,
-            record.passed,
-            record.reason,
-            record.repeat,
-        )
-        for record in read_records(path)
-    )
+    rows = tuple(Row(record.case_id, model, *cell_values(record)) for record in read_records(path))
     return RunData(path, model, run, rows)
 
 

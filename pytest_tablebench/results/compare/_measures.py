@@ -90,7 +90,7 @@ class PairedDataset:
         after = {key for example in self.examples for key in example.after}
         return frozenset(before & after)
 
-    @property
+    @cached_property
     def shared(self) -> PairedDataset:
         """The dataset without what only one side asked: that is nobody's missing answer."""
         both = [example for example in self.examples if example.before and example.after]
