@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from pytest_tablebench.compat import Compat
 from pytest_tablebench.datasets._base import (
@@ -29,17 +31,60 @@ INSTRUCTION = (
 )
 
 
-def table_question(example_id: str, table: Table, question: str, answers: Sequence[str]) -> Example:
-    """Return a question about a table; all of several answers are expected, in any order."""
+def table_question(
+    example_id: str,
+    table: Table,
+    question: str,
+    answers: Sequence[str],
+    *,
+    ordered: bool = False,
+    aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Example:
+    """Return a question about a table; all of several answers are expected.
+
+    Arguments:
+        example_id: unique inside the dataset.
+        table: what the question is about.
+        question: as the model is asked it.
+        answers: the items of the answer.
+        ordered: whether the items have to come in this order; else any order is right.
+        aliases: other texts that are as right as an answer, by that answer:
+            `{"United Kingdom": ["UK", "Great Britain"]}`.
+
+    Raises `DataError` for answers that are no list, and for aliases that belong to no answer or
+    to two.
+    """
     if isinstance(answers, str) or not answers:
         raise DataError(f"question {example_id!r}: answers must be a list with at least one text")
+    context: dict[str, Any] = {"ordered": True} if ordered else {}
+    if aliases:
+        context["aliases"] = _checked_aliases(example_id, answers, aliases)
     return Example(
         id=example_id,
         inputs={"question": question, "table": table},
         question=question,
         references=tuple(answers),
         target=", ".join(answers),
+        context=context,
     )
+
+
+def _checked_aliases(
+    example_id: str, answers: Sequence[str], aliases: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[str, ...]]:
+    owner = {answer: answer for answer in answers}
+    for answer, others in aliases.items():
+        if answer not in answers:
+            raise DataError(f"question {example_id!r}: aliases for {answer!r}, which is no answer")
+        if isinstance(others, str):
+            raise DataError(f"question {example_id!r}: the aliases of {answer!r} must be a list")
+        for other in others:
+            if owner.setdefault(other, answer) != answer:
+                raise DataError(
+                    f"question {example_id!r}: {other!r} stands for {owner[other]!r} and for "
+                    f"{answer!r}"
+                )
+    return {answer: tuple(others) for answer, others in aliases.items()}
 
 
 def memory_source(
@@ -65,7 +110,7 @@ def memory_source(
 
 
 class TableQuestions:
-    """A dataset of short questions over tables, scored by exact match.
+    """A dataset of short questions over tables, scored by exact match or another metric.
 
     Arguments:
         name: how options, markers and reports call it.
@@ -74,10 +119,11 @@ class TableQuestions:
         demonstrations: worked examples for the prompt; `shots` of them are shown.
         instruction: the prompt's first lines.
         threshold: score from which an answer counts as right.
+        metric: registered metric that scores replies; `ordered` and `aliases` of a question
+            reach it as keyword arguments.
     """
 
     benchmark = "own"
-    metric = "exact_match"
     limit: int | None = None
     get = ""
 
@@ -90,8 +136,10 @@ class TableQuestions:
         shots: int = 0,
         instruction: str = INSTRUCTION,
         threshold: float = 1.0,
+        metric: str = "exact_match",
     ) -> None:
         self.name = self.folder = name
+        self.metric = metric
         self.shots = shots
         self.threshold = threshold
         self._examples = examples

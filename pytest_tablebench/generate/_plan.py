@@ -96,7 +96,7 @@ class Question:
         id: unique within one table's questions: table, kind, running number.
         kind: one of `KINDS`.
         text: the question in words.
-        answers: the answer's items, in order where the question asks for an order.
+        answers: the answer's items; a question with several asks for them in this order.
         table_id: the table it is about.
         plan: what the answer can be computed from again, on any reordering of the table.
     """
@@ -107,3 +107,8 @@ class Question:
     answers: tuple[str, ...]
     table_id: str
     plan: Plan
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the answer's items have an order: all lists do, as their wording says."""
+        return len(self.answers) > 1

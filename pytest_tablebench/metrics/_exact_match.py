@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.compat import Compat
@@ -25,25 +26,53 @@ def exact_match(
     references: Sequence[Processed],
     *,
     compat: Compat = "fixed",  # noqa: ARG001 - there is no reference implementation
+    ordered: bool = False,
+    aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
     **_: Any,
 ) -> Score:
-    """1 when the reply holds exactly the expected items, in any order, else 0.
+    """1 when the reply holds exactly the expected items, else 0.
 
     Case, white space, Unicode form and the way a number is written (`1,234.0` for `1234`) do
     not matter; units, signs and percent signs do. Several references are all expected.
     The reply is split at comma and space; `partial` gives the share of items found,
     F1 over the two multisets of items.
+
+    Arguments:
+        prediction: the processed reply.
+        references: the expected items.
+        compat: without effect.
+        ordered: whether the items have to come in the references' order.
+        aliases: other texts that stand for a reference, by that reference.
     """
-    given = _items([prediction])
     wanted = _items(references)
+    given = _with_references(_items([prediction]), aliases)
     remaining = list(wanted)
     for item in given:
         if item in remaining:
             remaining.remove(item)
     hit = len(wanted) - len(remaining)
     partial = 2 * hit / (len(given) + len(wanted)) if hit else 0.0
-    value = float(bool(wanted) and not remaining and len(given) == len(wanted))
+    same = given == wanted if ordered else not remaining and len(given) == len(wanted)
+    value = float(bool(wanted) and same)
     return Score(value, {"exact_match": value, "partial": partial})
+
+
+def _with_references(given: list[str], aliases: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the reply's items with each alias replaced by what it stands for, longest first."""
+    pairs = [(_items([a]), _items([text])) for text, others in aliases.items() for a in others]
+    pairs = sorted((pair for pair in pairs if pair[0]), key=lambda pair: -len(pair[0]))
+    found: list[str] = []
+    place = 0
+    while place < len(given):
+        for alias, reference in pairs:
+            if given[place : place + len(alias)] == alias:
+                found += reference
+                place += len(alias)
+                break
+        else:
+            found.append(given[place])
+            place += 1
+    return found
 
 
 def _items(values: Sequence[Processed]) -> list[str]:

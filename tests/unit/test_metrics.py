@@ -237,6 +237,51 @@ def test_order_does_not_matter(items: list[str], random: Any) -> None:
     assert parts("wikitq", ", ".join(turned), *items)["unsorted_list_exact_match"] == 1
 
 
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("B-23, B-17", 1),
+        ("b-23,  B-17", 1),
+        ("B-17, B-23", 0),
+        ("B-23", 0),
+        ("B-23, B-17, B-17", 0),
+    ],
+)
+def test_an_ordered_answer_counts_in_its_order_alone(reply: str, value: float) -> None:
+    result = score_answer("starter", reply, ["B-23", "B-17"], ordered=True)
+    assert result.value == value
+    # The share of items found knows no order.
+    assert score_answer("starter", reply, ["B-23", "B-17"]).parts["partial"] == pytest.approx(
+        result.parts["partial"]
+    )
+
+
+@given(st.lists(WORDS, min_size=2, max_size=6, unique_by=str.casefold), st.randoms())
+def test_an_ordered_answer_is_right_in_one_order_only(items: list[str], random: Any) -> None:
+    turned = list(items)
+    random.shuffle(turned)
+    assert score("exact_match", ", ".join(turned), items, ordered=True).value == (turned == items)
+
+
+@pytest.mark.parametrize(
+    ("reply", "ordered", "value"),
+    [
+        ("uk, France", False, 1),
+        ("France, Great Britain", False, 1),
+        ("France, Great Britain", True, 0),
+        ("London, England, France", True, 1),
+        ("UK, United Kingdom, France", False, 0),
+        ("England, France", False, 0),
+    ],
+)
+def test_an_alias_stands_for_its_answer(reply: str, ordered: bool, value: float) -> None:
+    aliases = {"United Kingdom": ["UK", "Great Britain", "London, England"]}
+    result = score(
+        "exact_match", reply, ["United Kingdom", "France"], ordered=ordered, aliases=aliases
+    )
+    assert result.value == value
+
+
 @given(ITEMS, ITEMS)
 def test_case_does_not_matter(given_items: list[str], wanted: list[str]) -> None:
     reply = ", ".join(given_items)

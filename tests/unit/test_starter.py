@@ -259,7 +259,22 @@ def test_every_example_loads(source):
         assert example.inputs["table"].name == record["table"]
         assert example.references == tuple(record["answers"])
         assert example.target == ", ".join(record["answers"])
+        assert example.context == ({"ordered": True} if record["ordered"] else {})
     assert source.problems == ()
+
+
+def test_a_list_is_ordered_where_the_question_names_the_order():
+    order = "in this order|from the (lowest|highest|earliest)|from (lowest|earliest)|starting with"
+    for record in QUESTIONS:
+        assert record["ordered"] == (len(record["answers"]) > 1)
+        assert not record["ordered"] or re.search(order, record["question"])
+    # 17 rows in the order of the question; 35 lists sorted by a column.
+    assert Counter(record["kind"] for record in TESTS if record["ordered"]) == {
+        "row": 17,
+        "topk": 14,
+        "filter": 14,
+        "filter2": 7,
+    }
 
 
 def test_demonstrations_are_no_examples(source):

@@ -64,6 +64,7 @@ def _line(split: str, question: Question) -> str:
         "table": question.table_id,
         "question": question.text,
         "answers": list(question.answers),
+        "ordered": question.ordered,
     }
     return json.dumps(record, ensure_ascii=False)
 

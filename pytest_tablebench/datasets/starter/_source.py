@@ -32,7 +32,11 @@ def open_starter() -> RowSource[Example]:
     for record in questions:
         split[record["split"]].append(
             table_question(
-                record["id"], by_id[record["table"]], record["question"], record["answers"]
+                record["id"],
+                by_id[record["table"]],
+                record["question"],
+                record["answers"],
+                ordered=record["ordered"],
             )
         )
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
