@@ -250,6 +250,8 @@ class Talks:
                 )
         if line.provider is None:
             return None
+        if store is not None and (found := store.look_again(key)) is not None:
+            return found  # another process of this run, or another run, was faster
         reply = ask(line.provider, request, retries=self._retries)
         if store is not None and self._keep:
             store.put(request, reply)

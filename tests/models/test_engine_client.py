@@ -191,6 +191,27 @@ def test_what_was_answered_in_this_run_is_not_called_again(site: Site) -> None:
     assert come(late) == {wanted.key(): Reply("36")}
 
 
+def test_what_another_run_has_paid_for_meanwhile_is_not_called(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site(connections=1)
+    client, caller = site.client(), site.caller()
+    first, second, third = (request(text) for text in ("1", "2", "3"))
+    for wanted in (first, second, third):
+        client.ask(wanted.key(), wanted, lane=0)
+    head, _ = caller.take()
+    with Store.open(site.store) as store:  # another run over the same store
+        store.put(second, Reply("two", cost_usd=0.5))
+    caller.send({"n": head["n"], "reply": reply_fields(Reply("one", cost_usd=0.5))})
+    assert caller.answer("three") == third
+    outcomes = come(client, 3)
+    assert outcomes[second.key()] == Reply("two", cost_usd=0.5, from_store=True)
+    totals = site.client("keeper").finish()
+    assert totals is not None
+    paid = totals["models"]["openai/m"]
+    assert (paid["calls_paid"], paid["attempts"], paid["cost_usd"]) == (2, 2, 1.0)
+
+
 def test_what_failed_in_this_run_is_called_again_only_where_that_is_meant(site: Site) -> None:
     first, caller = site.client(), site.caller()
     error = ModelError("too long", reason="context_window")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -102,6 +104,22 @@ def test_refresh_takes_in_what_others_wrote(tmp_path):
             assert text_of(reader, ask(text)) == text
         assert len(reader) == 3
         assert reader.warnings == []
+
+
+def test_a_look_again_finds_what_others_wrote_and_takes_little_time(tmp_path, monkeypatch):
+    seconds = itertools.count()  # every look takes one second
+    clock = SimpleNamespace(perf_counter=lambda: next(seconds))
+    monkeypatch.setattr("pytest_tablebench.models.store._store.time", clock)
+    store, other = Store.open(tmp_path), Store.open(tmp_path)
+    other.put(ask("a"), Reply("first"))
+    assert store.look_again(ask("a").key()).text == "first"
+    other.put(ask("b"), Reply("second"))
+    looks = 0
+    while store.look_again(ask("b").key()) is None:
+        looks += 1
+    assert looks == 18  # one second of looking, then none for nineteen
+    store.close()
+    other.close()
 
 
 def test_an_unfinished_line_is_waited_for(tmp_path):

@@ -8,6 +8,7 @@ from pytest_tablebench.cases import Case
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import Reply, Request
+from pytest_tablebench.models.store import Store
 from pytest_tablebench.strategies import Direct
 from pytest_tablebench.talks import Line, Talks
 
@@ -108,3 +109,23 @@ def test_only_a_rerun_is_meant_to_be_tried_again():
     said(talks, 6)
     said(talks, 0)  # the window goes back over an item that has run
     assert [again for number, again in engine.asked if number == 1] == [False, True, False]
+
+
+def test_a_provider_is_not_asked_for_what_another_run_has_paid_for_meanwhile(tmp_path):
+    asked: list[str] = []
+
+    class Counting:
+        def complete(self, request: Request) -> Reply:
+            asked.append(request.text)
+            return Reply("paid here")
+
+    talks = talks_with(Engine(), window=1)
+    store, other = Store.open(tmp_path), Store.open(tmp_path)
+    talks._open_store, talks._keep = (lambda: store), True
+    talks._line = lambda model: Line(model, {}, provider=Counting())
+    assert said(talks, 0) == "paid here"
+    other.put(talks.first_request(CASES[1], "1"), Reply("paid there"))
+    assert said(talks, 1) == "paid there"
+    assert asked == ["0"]
+    store.close()
+    other.close()

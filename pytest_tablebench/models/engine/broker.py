@@ -76,6 +76,7 @@ class Broker:
             loop.call_later,
             self._start,
             self._deliver,
+            self._look,
         )
 
     # Callers.
@@ -267,6 +268,11 @@ class Broker:
         self.start_callers()
         urgent = head.get("step", 0) > 0
         self.dispatcher.submit(Job(key, head["lane"], body, asker=link, urgent=urgent))
+
+    def _look(self, job: Job) -> dict[str, Any] | None:
+        """Return the answer that another run has paid for since this one began."""
+        reply = self._store.look_again(job.key)
+        return None if reply is None else reply_fields(reply)
 
     def _find(self, key: str) -> dict[str, Any] | None:
         """Return the reply to a request answered earlier in this run, which is no store hit."""
