@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
 from functools import partial
+from pathlib import Path
 
 __all__ = [
     "OUR_STOP",
@@ -13,6 +15,7 @@ __all__ = [
     "StoreError",
     "TableBenchError",
     "TableError",
+    "described",
 ]
 
 
@@ -78,3 +81,10 @@ class ModelError(TableBenchError):
             retry_after=self.retry_after,
         )
         return rebuild, (str(self),)
+
+
+def described(error: BaseException) -> str:
+    """Return in one line what went wrong in a part that is not ours, with file and line."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"

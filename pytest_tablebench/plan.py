@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import ceil, fsum
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import ModelError, SettingsError, TableBenchError
+from pytest_tablebench.errors import ModelError, SettingsError
 
 if TYPE_CHECKING:
     from pytest_tablebench.cases import Case
@@ -130,7 +130,8 @@ def _look(runner: Runner, cases: Sequence[Case]) -> _Looked:
             request = runner.talks.first_request(case, prompt)
         except (ModelError, SettingsError):
             raise
-        except TableBenchError:
+        except Exception:
+            # Bad data, or a part of the user's own that fails: the case itself will say where.
             looked.unusable += 1
             continue
         key = request.key()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from pytest_tablebench import hookspecs
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, TableBenchError, described
+from pytest_tablebench.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset
@@ -74,13 +75,23 @@ class Registry:
                 known.setdefault(name, value)
 
     def provider(self, model: str, settings: Settings) -> Provider | LiteLLMModel:
-        """Return the provider of a model, the longest matching prefix first."""
+        """Return the provider of a model, the longest matching prefix first.
+
+        Raises `SettingsError`, also where the function that makes it fails.
+        """
         prefixes = [
             prefix
             for prefix in self.providers
             if not prefix or model == prefix or model.startswith(prefix + "/")
         ]
-        return self.providers[max(prefixes, key=len)](model, settings)
+        try:
+            return self.providers[max(prefixes, key=len)](model, settings)
+        except TableBenchError:
+            raise
+        except Exception as error:
+            raise SettingsError(
+                f"--bench-model: {printable(f'{model}: {described(error)}', 400)}"
+            ) from None
 
 
 def _add(names: dict[str, Any], kind: str, name: str, value: Any) -> None:

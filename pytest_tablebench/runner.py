@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.asking import Models
 from pytest_tablebench.cases import Case, cross
-from pytest_tablebench.errors import DataError, DataMissing, ModelError, SettingsError, TableError
+from pytest_tablebench.errors import (
+    DataError,
+    DataMissing,
+    ModelError,
+    SettingsError,
+    TableError,
+    described,
+)
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.names import printable, unknown_name
 from pytest_tablebench.perturbations import GRID, apply_perturbation, parse_perturbation
@@ -217,10 +223,14 @@ class Runner:
             raise SettingsError(unknown_name("perturbation", name, self.registry.perturbations))
         # A table that shows at once whether the arguments are known.
         probe = Table(("a", "b"), (("1", "2"), ("3", "4")))
-        with contextlib.suppress(TableError):  # this small table may lack what they name
+        try:
             apply_perturbation(
                 self.registry.perturbations[name], probe, name, seed=0, arguments=arguments
             )
+        except (SettingsError, TypeError):
+            raise
+        except Exception:  # noqa: S110 - this small table may lack what they name
+            pass
 
     def source(self, dataset: str) -> Source:
         """Open a dataset's files, once. Raises `DataMissing` or `DataError`."""
@@ -259,18 +269,11 @@ class Runner:
 
     def count_problems(self) -> int:
         """Return the number of unusable rows found so far."""
-        return sum(len(source.problems) for source in self._sources.values())
+        return sum(_count_problems(source) for source in self._sources.values())
 
     def dataset_facts(self) -> dict[str, Any]:
         """Return, for each opened dataset, its files' digests, notes and unusable rows."""
-        return {
-            name: {
-                "files": dict(source.facts.files),
-                "notes": list(source.facts.notes),
-                "problems": [str(problem) for problem in source.problems],
-            }
-            for name, source in sorted(self._sources.items())
-        }
+        return {name: _facts_of(source) for name, source in sorted(self._sources.items())}
 
     def start(
         self, case: Case, threshold: float | None = None, position: int | None = None
@@ -286,3 +289,22 @@ class Runner:
     def close(self) -> None:
         """End what is open: connections, files."""
         self.models.close()
+
+
+def _count_problems(source: Source) -> int:
+    try:
+        return len(source.problems)
+    except Exception:  # a dataset of the user's own; its facts say what went wrong
+        return 1
+
+
+def _facts_of(source: Source) -> dict[str, Any]:
+    """Return what a run records of its data; a dataset that cannot tell has that as a problem."""
+    try:
+        return {
+            "files": dict(source.facts.files),
+            "notes": list(source.facts.notes),
+            "problems": [str(problem) for problem in source.problems],
+        }
+    except Exception as error:
+        return {"files": {}, "notes": [], "problems": [f"no facts: {described(error)}"]}

@@ -1,0 +1,88 @@
+"""Parts of a user's own that fail in ways nobody foresaw: they cost their cases, and no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.toy_bench import ADA, BO, CONFTEST, Bench
+
+BROKEN = {
+    "serializer": (
+        """
+def broken(table):
+    return {}["format"]
+
+def pytest_tablebench_register_serializer(register):
+    register("own", broken)
+""",
+        ["--bench-serializer=own,csv", "--bench-perturbation=none"],
+        'return {}["format"]',
+    ),
+    "perturbation": (
+        """
+def broken(table, *, seed):
+    return {}["change"]
+
+def pytest_tablebench_register_perturbation(register):
+    register("own", broken)
+""",
+        ["--bench-serializer=csv", "--bench-perturbation=own,none"],
+        'return {}["change"]',
+    ),
+    "dataset": (
+        """
+def broken(self, example_id):
+    return make(*self.rows[{}["example"]] if example_id == "bo" else self.rows[example_id])
+
+Source.example = broken
+""",
+        ["--bench-serializer=csv", "--bench-perturbation=none"],
+        'self.rows[{}["example"]]',
+    ),
+}
+
+
+@pytest.mark.parametrize("part", BROKEN)
+def test_a_part_that_fails_costs_its_cases_and_says_where(bench: Bench, part: str) -> None:
+    """A model of litellm's, replayed, so that the plan is made and nobody is asked."""
+    source, options, line = BROKEN[part]
+    bench.data(toy=[ADA, BO] if part == "dataset" else [ADA])
+    bench.pytester.makeconftest(CONFTEST + source)
+    (bench.path / "answers").mkdir()
+    result = bench.run(
+        "--model=openai/test-model", "--bench-store=answers", "--bench-replay", *options
+    )
+    output = result.stdout.str()
+    assert "INTERNALERROR" not in output
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert sorted(record["reason"] for record in bench.records()) == ["not_stored", "test_error"]
+    assert line in output
+    assert any(
+        text.startswith("conftest.py:") and text.endswith("KeyError")
+        for text in output.splitlines()
+    )
+
+
+@pytest.mark.parametrize("name", ["facts", "problems"])
+def test_a_dataset_whose_facts_fail_says_so_in_the_run(bench: Bench, name: str) -> None:
+    broken = f"\nSource.{name} = property(lambda self: {{}}['{name}'])\n"
+    bench.pytester.makeconftest(CONFTEST + broken)
+    result = bench.run("--model=echo/any", "--bench-limit=1")
+    assert "INTERNALERROR" not in result.stdout.str()
+    result.assert_outcomes(passed=1)
+    [problem] = bench.facts()["datasets"]["toy"]["problems"]
+    assert f"KeyError: '{name}'" in problem
+
+
+def test_a_provider_that_cannot_be_made_is_refused_in_one_line(bench: Bench) -> None:
+    source = """
+def pytest_tablebench_register_provider(register):
+    register("own", lambda model, settings: {}["key"])
+"""
+    bench.pytester.makeconftest(
+        CONFTEST.replace("def pytest_tablebench_register_provider", "def other") + source
+    )
+    result = bench.run("--model=own/any")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert "--bench-model: own/any: KeyError: 'key'" in line
