@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.results import Cell, interval, summarize
+from pytest_tablebench.results._intervals import level_bounds, moments
 from tests.conformance import vectors
 
 TOLERANCE = 1e-7
@@ -34,6 +35,16 @@ def test_all_examples_equal(count, share):
 def test_few_right_answers_are_judged_as_whole_examples():
     # One right of 20: Clopper-Pearson for 1 of 20 is 0.00127 to 0.24873 (any table of it).
     assert interval([[1.0] + [0.0] * 19]) == pytest.approx((0.00127, 0.24873), abs=1e-5)
+
+
+def test_rounding_takes_no_interval_across_the_limit_of_few():
+    """The rule for few is for fewer than 5; as mean times size, 5 of 77 are 4.999999999999999."""
+    sizes = [
+        size
+        for size in range(11, 300)
+        if level_bounds(moments([[1.0] * 5 + [0.0] * (size - 5)]))[2] != "effective Clopper-Pearson"
+    ]
+    assert sizes == []
 
 
 def test_float_noise_is_no_variance():

@@ -266,6 +266,29 @@ def test_unequal_datasets_weigh_the_same_in_the_planned_verdict():
         assert rule.asked < rule.planned
 
 
+@pytest.mark.parametrize("name", ["passes", "anytime", "point"])
+@pytest.mark.parametrize(
+    ("gate", "score"), [("d.pass_rate >= 1", 1.0), ("d.performance <= 0", 0.0)]
+)
+def test_rounding_fails_no_run_that_keeps_its_bound(name, gate, score):
+    """100 x 35 is the default of the larger benchmark; in many shapes the weights do not add up."""
+    shapes = [(examples, 7) for examples in range(4, 40)] + [(12, 35), (100, 35)]
+    states = {
+        shape: run(name, [gate], as_records(np.full(shape, score))).results()[0].state
+        for shape in shapes
+    }
+    assert [shape for shape, state in states.items() if state == "fails"] == []
+    if name == "point":
+        assert set(states.values()) == {"holds"}
+
+
+def test_float_noise_decides_nothing_early():
+    """A mean within 1e-9 of its bound keeps it at the end, so betting must not fail it before."""
+    for name in ("anytime", "point"):
+        rule = run(name, ["d.performance >= 1"], as_records(np.full((200, 2), 1 - 5e-10)))
+        assert rule.decided.get("d.performance >= 1") != "fails", name
+
+
 def test_a_run_cut_off_is_undecided():
     new, old = both(40, seed=1)
     rule = make_rule("passes", ["d.performance >= baseline"], new, baseline=old)

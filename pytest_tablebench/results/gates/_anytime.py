@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one
-from pytest_tablebench.results.gates._result import GateResult, State, holm
+from pytest_tablebench.results.gates._result import GateResult, State, holm, kept_from
 from pytest_tablebench.results.gates._sample import Sample, Scopes, about, collect
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._wealth import Wealth, betting_interval
@@ -57,7 +57,8 @@ class AnytimeRule(StoppingRule):
         self._streams: dict[int, _Stream] = {}
         for place, gate in enumerate(self.gates):
             if not gate.counted:
-                bound = (gate.bound + 1) / 2 if gate.baseline else gate.bound
+                bound = kept_from(gate.bound, at_least=gate.at_least)
+                bound = (bound + 1) / 2 if gate.baseline else bound
                 names = self.datasets(gate)
                 self._streams[place] = _Stream(
                     Wealth(bound, alpha=None), {name: [] for name in names}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one, point_result
-from pytest_tablebench.results.gates._result import GateResult, State
+from pytest_tablebench.results.gates._result import GateResult, State, kept_from
 from pytest_tablebench.results.gates._sample import Scopes, about
 from pytest_tablebench.results.gates._sides import Key
 from pytest_tablebench.results.gates._stopping import StoppingRule
@@ -138,7 +138,7 @@ class PointRule(StoppingRule):
             cells = row[reached], column[reached]
             rows[position[reached]] = weight[cells] / largest * values[name][cells]
         rows = rows[~np.isnan(rows)]
-        bound = gate.bound / (largest * total)
+        bound = kept_from(gate.bound, at_least=gate.at_least) / (largest * total)
         if gate.baseline:
             rows, bound = (rows + 1) / 2, (bound + 1) / 2
         found = decided_among(rows, bound, total, self.alpha) if len(rows) else None

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-__all__ = ["GateResult", "State", "decide", "exit_code", "holm", "stored_results", "verdict_line"]
+__all__ = [
+    "GateResult",
+    "State",
+    "decide",
+    "exit_code",
+    "holm",
+    "kept_from",
+    "stored_results",
+    "verdict_line",
+]
 
 State = Literal["holds", "fails", "undecided"]
 
@@ -77,11 +86,21 @@ def stored_results(entries: Any) -> list[GateResult]:
 
 def decide(low: float, high: float, bound: float, *, at_least: bool) -> State:
     """Return what an interval says of a bound; an interval without width is never undecided."""
+    kept = kept_from(bound, at_least=at_least)
     if not at_least:
-        low, high, bound = -high, -low, -bound
-    if low >= bound - TOLERANCE:
+        low, high, kept = -high, -low, -kept
+    if low >= kept:
         return "holds"
-    return "fails" if high < bound - TOLERANCE else "undecided"
+    return "fails" if high < kept else "undecided"
+
+
+def kept_from(bound: float, *, at_least: bool) -> float:
+    """Return the value from which on (down to which) a bound counts as kept.
+
+    Whatever foretells a verdict must begin here too, or rounding alone could fail a run early
+    that keeps its bound in the end.
+    """
+    return bound - TOLERANCE if at_least else bound + TOLERANCE
 
 
 def holm(tails: Sequence[float], alpha: float = 0.025, size: int | None = None) -> list[bool]:
