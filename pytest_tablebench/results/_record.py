@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 from pytest_tablebench.errors import SettingsError
 
-__all__ = ["SCHEMA", "Cell", "Outcome", "Record", "Scored", "check_schema"]
+__all__ = ["SCHEMA", "Cell", "Outcome", "Record", "Scored", "case_key", "check_schema"]
 
 SCHEMA = 1
 """Version of every file in a run folder; raised when a reader would misread the old form."""
@@ -74,6 +74,16 @@ class Record:
         except TypeError as error:
             raise ValueError(str(error)) from None
         return record
+
+
+def case_key(record: Record) -> str:
+    """Return the case id without the model that a run of several has in it.
+
+    It is the same for every model's run, so that cases of two runs find each other by it.
+    """
+    # The parts are slugs and have no slash in them; only the dataset's name may.
+    parts = str(record.case_id).split("/")[: str(record.dataset).count("/") + 4]
+    return "/".join([*parts, f"r{record.repeat}"] if record.repeat > 1 else parts)
 
 
 class Scored(Protocol):

@@ -180,6 +180,38 @@ def test_an_address_leads_to_a_case(watched: Watched, report: Path) -> None:
     assert watched.page.inner_text("#case-title") == "wikitq/wi-1/html/none"
 
 
+def test_links_lead_to_the_repeat_and_model_they_name(watched: Watched, tmp_path: Path) -> None:
+    """Ids hold slugs: none follows from the names that the index has."""
+
+    def run(model: str, *outcomes: str) -> Path:
+        cases = [
+            record(
+                case_id=f"finqa/page-1-12ab34cd/csv/none/{model}" + ("/r2" if number > 1 else ""),
+                dataset="finqa",
+                example_id="ETR/2016/page 1",
+                model=model,
+                outcome=outcome,
+                repeat=number,
+            )
+            for number, outcome in enumerate(outcomes, start=1)
+        ]
+        return write_run(tmp_path / model, cases)
+
+    old, new = run("old", "right", "right"), run("new", "right", "wrong")
+    out, page = tmp_path / "report.html", watched.page
+    write_page(new, out, baseline=old, comparison=compare_runs(old, new))
+    watched.open(out)
+    page.click(".ids button")
+    page.wait_for_selector("dialog[open]")
+    assert page.inner_text("#case-title") == "finqa/page-1-12ab34cd/csv/none/new/r2"
+    assert "In the baseline: right" in page.inner_text("#case-body")
+    address = page.evaluate("location.hash")
+    page.click("#close")
+    watched.open(out, address)
+    page.wait_for_selector("dialog[open]")
+    assert page.inner_text("#case-title") == "finqa/page-1-12ab34cd/csv/none/new/r2"
+
+
 def test_a_cell_of_a_heat_map_leads_to_its_cases(watched: Watched, report: Path) -> None:
     page = watched.page
     watched.open(report)

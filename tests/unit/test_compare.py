@@ -276,10 +276,10 @@ def test_repeats_are_paired_with_each_other(tmp_path):
     def run(name, *scores):
         tails = ("", "/r2", "/r3")
         cases = [
-            record(example, *configuration, score, tail=tail)
+            replace(record(example, *configuration, score, tail=tail), repeat=repeat)
             for example in ("e1", "e2")
             for configuration in GRID[:2]
-            for score, tail in zip(scores, tails, strict=True)
+            for repeat, (score, tail) in enumerate(zip(scores, tails, strict=True), start=1)
         ]
         return write_run(tmp_path / name, cases)
 

@@ -15,6 +15,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.names import slug
 from pytest_tablebench.reports.html import _pack as packing
 from pytest_tablebench.reports.html import write_leaderboard, write_page
 from pytest_tablebench.reports.html._page import word_diff
@@ -280,6 +281,49 @@ def test_flips_stand_beside_the_answers_of_the_baseline(tmp_path: Path) -> None:
     ]
     cases = [button["data-case"] for button in soup.select(".ids button")]
     assert cases == ["wikitq/b/csv/none", "wikitq/a/csv/none"]
+
+
+def test_flips_of_slugs_models_and_repeats_stand_at_their_own_case(tmp_path: Path) -> None:
+    """Ids hold slugs, the model where a run has several, and the repeat: one key finds them all."""
+    example, change = "ETR/2016/page_23.pdf-2", "insert_empty_rows[share=0.5]"
+    slugs = f"finqa/{slug(example, 34)}/csv/{slug(change, 24)}"
+
+    def repeats(tail: str, *outcomes: str) -> list[Record]:
+        return [
+            record(
+                case_id=f"{slugs}{tail}" + (f"/r{n}" if n > 1 else ""),
+                dataset="finqa",
+                example_id=example,
+                perturbation=change,
+                outcome=outcome,
+                repeat=n,
+                raw=f"{tail} {n}",
+            )
+            for n, outcome in enumerate(outcomes, start=1)
+        ]
+
+    old = write_run(tmp_path / "old", repeats("/r2", "right", "right", "wrong"))
+    new = write_run(tmp_path / "new", repeats("/gpt-4o", "right", "wrong", "right"))
+    write_page(
+        new,
+        tmp_path / "p.html",
+        baseline=old,
+        comparison=compare_runs(old, new),
+        snapshots=[Change(f"{slugs}/gpt-4o/r3", True, "a", "b")],
+    )
+    soup = BeautifulSoup((tmp_path / "p.html").read_text(encoding="utf-8"), "html.parser")
+    columns = block(soup, "index")["columns"]
+    ids = [f"{slugs}/gpt-4o", f"{slugs}/gpt-4o/r2", f"{slugs}/gpt-4o/r3"]
+    marks = [0, packing.WORSE, packing.BETTER | packing.TURNED]
+    assert [flag & ~packing.MIXED for flag in columns["f"]] == marks
+    before = [detail[11] for detail in block(soup, "d0")]
+    assert before == [None, ["right", "/r2 2", 5], ["wrong", "/r2 3", 5]]
+    # Every link leads to an id that the index has; what is shown has no model in it.
+    links = [button["data-case"] for button in soup.select(".ids button, .changes button")]
+    assert links == [ids[1], ids[2], ids[2]]
+    assert soup.select(".ids button")[0].text == f"{slugs}/r2"
+    assert columns["k"] == ids
+    assert columns["n"] == [1, 2, 3]
 
 
 def test_changed_answers_are_listed_flipped_ones_first(tmp_path: Path) -> None:

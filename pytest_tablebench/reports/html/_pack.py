@@ -34,7 +34,7 @@ _OUTCOMES = ("right", "wrong", "no_answer")
 
 @dataclass(frozen=True)
 class CaseMarks:
-    """Facts about cases from outside the run, by case id without a model.
+    """Facts about cases from outside the run, by case id.
 
     `before` holds a flipped case's outcome and reply in the baseline.
     """
@@ -86,12 +86,6 @@ def pack(
     )
 
 
-def case_key(record: Record) -> str:
-    """Return the case id without a model."""
-    parts = (record.dataset, record.example_id, record.serializer, record.perturbation)
-    return "/".join(parts)
-
-
 def _deflated(value: Any, level: int = 6) -> str:
     data = json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
     return base64.b64encode(zlib.compress(data, level)).decode("ascii")
@@ -111,7 +105,7 @@ def _index(
     listed: list[list[Any]] = []
     reasons: dict[str, int] = {}
     columns: dict[str, list[Any]] = {name: [] for name in ("e", "s", "p", "o", "v", "r", "f")}
-    columns |= {"a": [], "t": [], "q": []}
+    columns |= {"a": [], "t": [], "q": [], "n": [], "k": []}
     mixed = _mixed(records)
     for record in records:
         key = (record.dataset, record.example_id)
@@ -131,10 +125,13 @@ def _index(
         columns["o"].append(_OUTCOMES.index(_outcome(record)))
         columns["v"].append(_finite(record.score, 4))
         columns["r"].append(reason)
-        columns["f"].append(marks.flags.get(case_key(record), 0) | (MIXED if key in mixed else 0))
+        columns["f"].append(marks.flags.get(record.case_id, 0) | (MIXED if key in mixed else 0))
         columns["a"].append(_text(record.prediction)[:120])
         columns["t"].append(places.tables.get(example, -1))
         columns["q"].append(places.prompts.get(record.prompt_digest or "", -1))
+        columns["n"].append(record.repeat)
+        # What links go by: ids hold slugs, so they do not follow from the names.
+        columns["k"].append(record.case_id)
     return {
         "count": len(records),
         "names": [list(names[axis]) for axis in ("dataset", "serializer", "perturbation")],
@@ -193,7 +190,7 @@ def _detail(record: Record, marks: CaseMarks, limit: int) -> list[Any]:
     parts = {str(name)[:80]: _finite(value, 6) for name, value in list(record.parts.items())[:40]}
     cost, latency = _finite(record.cost_usd, 8), _finite(record.latency_s, 4)
     facts = [record.strategy, record.modality, record.model, record.metric, list(record.flags)]
-    outcome, reply = marks.before.get(case_key(record), (None, ""))
+    outcome, reply = marks.before.get(record.case_id, (None, ""))
     return [
         record.case_id,
         None if raw is None else raw[:limit],

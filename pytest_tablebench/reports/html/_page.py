@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,12 +17,12 @@ from pytest_tablebench.reports.html._pack import (
     TURNED,
     WORSE,
     CaseMarks,
-    case_key,
     pack,
 )
 from pytest_tablebench.reports.html._plots import histogram_plot
 from pytest_tablebench.reports.html._render import compiled, money, save_page
 from pytest_tablebench.results import Record, read_records, read_run, summarize
+from pytest_tablebench.results._record import case_key
 from pytest_tablebench.results._texts import TEXTS, read_texts
 
 if TYPE_CHECKING:
@@ -82,10 +83,11 @@ def write_page(
     run = read_run(run_folder)
     records = list(read_records(run_folder))
     summary = summary if summary is not None else summarize(records)
+    own = {case_key(record): record.case_id for record in records} if comparison else {}
     packed = pack(
         records,
         read_texts(run_folder / TEXTS),
-        CaseMarks(_flags(records, comparison, snapshots), _before(comparison, baseline)),
+        CaseMarks(_flags(own, comparison, snapshots), _before(own, comparison, baseline)),
         {"folder": run_folder.name, "texts": (run_folder / TEXTS).exists()},
     )
     axes = {
@@ -109,6 +111,7 @@ def write_page(
         "outcomes": _facts.outcomes(records),
         "costs": _facts.cost_rows(records),
         "comparison": comparison,
+        "own": own,
         "listed": _LISTED,
         "changes": None if snapshots is None else _changes(snapshots),
         "notes": [*_data_notes(run), *packed.notes],
@@ -119,31 +122,30 @@ def write_page(
 
 
 def _flags(
-    records: Sequence[Record],
+    own: Mapping[str, str],
     comparison: Comparison | None,
     snapshots: Sequence[ChangeLike] | None,
 ) -> dict[str, int]:
-    flags: dict[str, int] = {}
+    """Return the marks of cases by their id; `own` has this run's ids by those of a comparison."""
+    flags: dict[str, int] = defaultdict(int)
     if comparison is not None:
         for ids, flag in ((comparison.better, BETTER), (comparison.worse, WORSE)):
-            for case_id in ids:
-                flags[case_id] = flags.get(case_id, 0) | flag
-    if snapshots:
-        # Snapshots go by whole case ids, which may end in the model.
-        keys = {record.case_id: case_key(record) for record in records}
-        for change in snapshots:
-            key = keys.get(change.case_id, change.case_id)
-            flags[key] = flags.get(key, 0) | (TURNED if change.flipped else CHANGED)
+            for key in own.keys() & ids:
+                flags[own[key]] |= flag
+    for change in snapshots or ():
+        flags[change.case_id] |= TURNED if change.flipped else CHANGED
     return flags
 
 
-def _before(comparison: Comparison | None, baseline: Path | None) -> dict[str, tuple[str, str]]:
+def _before(
+    own: Mapping[str, str], comparison: Comparison | None, baseline: Path | None
+) -> dict[str, tuple[str, str]]:
     """Return outcome and reply in the baseline of each flipped case."""
     if comparison is None or baseline is None:
         return {}
-    flipped = {*comparison.better, *comparison.worse}
+    flipped = {*comparison.better, *comparison.worse} & own.keys()
     return {
-        key: (record.outcome, record.raw or "")
+        own[key]: (record.outcome, record.raw or "")
         for record in read_records(baseline)
         if (key := case_key(record)) in flipped
     }

@@ -84,11 +84,11 @@ def _ids(side: Side, keys: set[Key]) -> tuple[str, ...]:
 
 
 def _flips(old: Side, new: Side, common: set[Key]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the ids of the cases that got better and that got worse."""
+    """Return the ids of the cases that got better and that got worse, as the new run has them."""
     pairs = [(old.cases[key], new.cases[key]) for key in sorted(common)]
     return (
-        tuple(one.case_id for one, two in pairs if one.passed is False and two.passed is True),
-        tuple(one.case_id for one, two in pairs if one.passed is True and two.passed is False),
+        tuple(two.case_id for one, two in pairs if one.passed is False and two.passed is True),
+        tuple(two.case_id for one, two in pairs if one.passed is True and two.passed is False),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.names import printable
 from pytest_tablebench.results._folder import read_records, read_run
-from pytest_tablebench.results._record import Record
+from pytest_tablebench.results._record import Record, case_key
 from pytest_tablebench.results.compare._types import RunSide, SettingDifference
 
 __all__ = ["Answered", "Key", "Side", "check_alike", "load_side", "setting_differences"]
@@ -21,14 +20,12 @@ __all__ = ["Answered", "Key", "Side", "check_alike", "load_side", "setting_diffe
 Key = tuple[str, str, str, str, int]
 """Dataset, example, serializer, perturbation, repeat: what makes a case the same in both runs."""
 
-_REPEAT = re.compile(r"r[1-9][0-9]{0,5}", re.ASCII)
-"""How the id of a case ends that is asked for the second time, the third, and so on."""
-
 
 @dataclass(frozen=True, slots=True)
 class Answered:
     """A record without its texts. `text` is a digest of the raw reply, None without one.
 
+    `case_id` is without the model.
     Several repeats in one have their mean score, the share of them that passed, and all digests.
     """
 
@@ -56,9 +53,8 @@ def load_side(path: Path) -> Side:
     run = read_run(path)
     cases = {}
     for record in read_records(path):
-        case_id, repeat = _plain_id(str(record.case_id))
-        key = record.dataset, record.example_id, record.serializer, record.perturbation, repeat
-        cases[key] = _answered(record, case_id, path)
+        place = record.dataset, record.example_id, record.serializer, record.perturbation
+        cases[*place, record.repeat] = _answered(record, path)
     planned = run.get("cases_planned")
     versions = run.get("versions")
     about = RunSide(
@@ -80,17 +76,7 @@ def _text_or_none(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _plain_id(case_id: str) -> tuple[str, int]:
-    """Return a case id without the model that runs of several have in it, and the repeat."""
-    parts = case_id.split("/")
-    repeat = 1
-    if len(parts) > 4 and _REPEAT.fullmatch(parts[-1]):
-        repeat = int(parts[-1][1:])
-    tail = [f"r{repeat}"] if repeat > 1 else []
-    return "/".join(parts[:4] + tail), repeat
-
-
-def _answered(record: Record, case_id: str, path: Path) -> Answered:
+def _answered(record: Record, path: Path) -> Answered:
     score = record.score
     if score is not None and not (isinstance(score, int | float) and 0 <= score <= 1):
         raise SettingsError(
@@ -102,7 +88,7 @@ def _answered(record: Record, case_id: str, path: Path) -> Answered:
     if score is not None and isinstance(raw, str):
         text = hashlib.blake2b(raw.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     passed = None if score is None else bool(record.passed)
-    return Answered(case_id, str(record.benchmark), score, passed, text)
+    return Answered(case_key(record), str(record.benchmark), score, passed, text)
 
 
 # What was not done alike

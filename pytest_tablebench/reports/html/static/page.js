@@ -98,7 +98,7 @@
       examples: data.examples.map(([d, id, question, references]) =>
         [datasets[d] + "/" + id, question, references].join("\n").toLowerCase()),
       cases: columns.a.map((answer, i) =>
-        (serializers[columns.s[i]] + "/" + perturbations[columns.p[i]] + "\n" + answer +
+        (columns.k[i] + "\n" + serializers[columns.s[i]] + "/" + perturbations[columns.p[i]] + "\n" + answer +
           (columns.r[i] >= 0 ? "\n" + data.reasons[columns.r[i]] : "")).toLowerCase()),
     };
   };
@@ -155,7 +155,8 @@
     dot.setAttribute("aria-label", WORDS[outcome]);
     const name = make("div", "id");
     name.append(write(make("b"), data.names[0][d] + " / " + id, true), " ");
-    const how = data.names[1][columns.s[i]] + " · " + data.names[2][columns.p[i]];
+    const again = columns.n[i] > 1 ? " · r" + columns.n[i] : "";
+    const how = data.names[1][columns.s[i]] + " · " + data.names[2][columns.p[i]] + again;
     name.append(write(make("span"), how, true));
     const text = make("div", "text");
     text.append(write(make("bdi"), question.slice(0, 200), true));
@@ -323,22 +324,9 @@
     move(place);
     open(visible[place]);
   };
-  const find = (id) => {
-    if (ids === null) {
-      ids = new Map();
-      for (let i = 0; i < data.count; i++) {
-        const [d, example] = data.examples[columns.e[i]];
-        ids.set([data.names[0][d], example, data.names[1][columns.s[i]], data.names[2][columns.p[i]]].join("/"), i);
-      }
-    }
-    // A case id may end in the model.
-    for (let key = id; key; key = key.slice(0, Math.max(0, key.lastIndexOf("/")))) {
-      if (ids.has(key)) return ids.get(key);
-    }
-    return undefined;
-  };
   const show = (id) => {
-    const i = find(id);
+    if (ids === null) ids = new Map(columns.k.map((key, i) => [key, i]));
+    const i = ids.get(id);
     if (i === undefined) return;
     if (!visible.includes(i)) clear();
     move(visible.indexOf(i));
