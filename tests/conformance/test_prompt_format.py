@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.datasets import PromptParts
 from pytest_tablebench.strategies import Demonstration, assemble
 
-from . import vectors
-
 # Everything the soft newline of the published code swallows, and things it does not.
 SWALLOWED = st.text(alphabet="\n\\N()ab :.", max_size=12)
-
-
-@pytest.mark.parametrize(
-    "record", vectors.params("prompt_format.json", lambda record: record["source"])
-)
-def test_prompt_is_the_published_one(record: dict[str, Any]) -> None:
-    parts = PromptParts(record["instruction"], record["source"], record["target_prefix"])
-    demonstrations = [Demonstration(demo["source"], demo["target"]) for demo in record["demos"]]
-    assert assemble(parts, demonstrations, compat="reference") == record["expected"]
 
 
 @given(

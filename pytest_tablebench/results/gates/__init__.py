@@ -2,8 +2,6 @@
 
 from pytest_tablebench.results._intervals import clopper_pearson
 from pytest_tablebench.results.gates._anytime import AnytimeRule
-from pytest_tablebench.results.gates._bootstrap import BootstrapIntervals, bootstrap_intervals
-from pytest_tablebench.results.gates._flips import Flips, SignTest, flips
 from pytest_tablebench.results.gates._grammar import MEASURES, Gate, check_gates, parse_gate
 from pytest_tablebench.results.gates._judge import cut_short, judge_gates
 from pytest_tablebench.results.gates._paired import (
@@ -11,7 +9,6 @@ from pytest_tablebench.results.gates._paired import (
     mcnemar,
     paired_difference,
     sign_flip,
-    sign_test,
 )
 from pytest_tablebench.results.gates._passes import PassesRule
 from pytest_tablebench.results.gates._point import PointRule
@@ -38,8 +35,6 @@ __all__ = [
     "MEASURES",
     "RULES",
     "AnytimeRule",
-    "BootstrapIntervals",
-    "Flips",
     "Gate",
     "GateResult",
     "PairedInterval",
@@ -47,17 +42,14 @@ __all__ = [
     "PlannedGate",
     "PointRule",
     "RuleName",
-    "SignTest",
     "State",
     "StoppingRule",
     "Wealth",
     "assumed_sd",
-    "bootstrap_intervals",
     "check_gates",
     "clopper_pearson",
     "cut_short",
     "exit_code",
-    "flips",
     "holm",
     "judge_gates",
     "make_rule",
@@ -68,7 +60,6 @@ __all__ = [
     "plan_gates",
     "power",
     "sign_flip",
-    "sign_test",
     "smallest_drop",
     "stored_results",
     "verdict_line",

@@ -9,7 +9,7 @@ from typing import cast
 
 from pytest_tablebench.results._intervals import moments, paired_bounds
 
-__all__ = ["PairedInterval", "mcnemar", "paired_difference", "sign_flip", "sign_test"]
+__all__ = ["PairedInterval", "mcnemar", "paired_difference", "sign_flip"]
 
 TIE = 1e-9
 """Sums closer than this are equal, or equal sums would be lost to float noise."""
@@ -45,13 +45,6 @@ def mcnemar(better: int, worse: int) -> float:
     from scipy.special import bdtr
 
     return min(1.0, 2 * float(bdtr(min(better, worse), total, 0.5)))
-
-
-def sign_test(differences: Sequence[float]) -> float:
-    """Return the exact sign test over example differences, ties left out (section 7)."""
-    better = sum(value > TIE for value in differences)
-    worse = sum(value < -TIE for value in differences)
-    return mcnemar(better, worse)
 
 
 def sign_flip(differences: Sequence[float], *, resamples: int = 9999, seed: int = 0) -> float:

@@ -1,0 +1,44 @@
+"""Replays golden records: `python -m tests.conformance FILE...`.
+
+Prints `kind: equal of total` and the ids of the records that differ, with `-v` what differs, and
+exits 1 where any does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from . import statistics, torr  # noqa: F401 - they register their replays
+from .replay import REPLAYS, read, replay
+
+
+def main() -> int:
+    """Replay the files named on the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("-v", "--verbose", action="store_true", help="say what differs")
+    options = parser.parse_args()
+    different = False
+    for path in options.files:
+        print(path)
+        totals: dict[str, int] = {}
+        wrong: dict[str, list[str]] = {}
+        for kind, name, record in read(path):
+            totals[kind] = totals.get(kind, 0) + 1
+            found = replay(kind, record) if kind in REPLAYS else ["no replay of this kind yet"]
+            if found:
+                note = "".join(f"\n      {line}" for line in found[:5]) if options.verbose else ""
+                wrong.setdefault(kind, []).append(name + note)
+        for kind, total in totals.items():
+            bad = wrong.get(kind, [])
+            print(f"  {kind}: {total - len(bad)} of {total}")
+            for name in bad:
+                print(f"    {name}")
+        different = different or bool(wrong)
+    return int(different)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
