@@ -11,6 +11,7 @@ import pytest
 
 from pytest_tablebench.cases import Case
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
+from pytest_tablebench.names import printable
 from pytest_tablebench.results import Record
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Ending:
         self._enough = False
         self._ended: dict[str, str | None] = {}
         """Why each model's run ended before its cases did; None where it did not."""
+        self._given_up: dict[str, str] = {}
+        """Why a model was asked no more while others were."""
         self.verdicts: dict[str, Verdict] = {}
         self.problems: list[str] = []
         self.exit_code: int | None = None
@@ -55,6 +58,10 @@ class Ending:
             return None
         self._enough = True
         return f"{OUR_STOP}stopped: every gate is decided"
+
+    def give_up_model(self, model: str, why: str) -> None:
+        """Take note that one model is asked no more, while others are."""
+        self._given_up.setdefault(model, why)
 
     def _follow(self) -> bool:
         """Begin as soon as it is known which cases will run."""
@@ -113,7 +120,7 @@ class Ending:
             return
         for model in summaries:
             kept = keeper.kept[model]
-            cut = None if keeper.complete(model) else ended
+            cut = None if keeper.complete(model) else self._given_up.get(model, ended)
             if cut is None and any(cell.reason == "budget" for cell in kept.cells.values()):
                 cut = "the budget was spent"
             self._ended[model] = cut
@@ -179,12 +186,13 @@ class Ending:
     def lines(self, model: str) -> list[str]:
         """Return the verdict on a model for the terminal."""
         verdict = self.verdicts.get(model)
+        given_up = self._given_up.get(model)
+        lines = [printable(given_up, 800)] if given_up is not None else []
         if verdict is None:
-            return []
+            return lines
         from pytest_tablebench.reports.compare_text import comparison_lines
         from pytest_tablebench.reports.gate_text import gate_lines
 
-        lines = []
         if verdict.comparison is not None:
             lines += ["", *comparison_lines(verdict.comparison, flips=5)]
         if verdict.gates:

@@ -136,6 +136,9 @@ class KeepingHooks:
         if unusable is not None:
             # What a worker found before its first call: here it can end the session.
             raise pytest.UsageError(unusable)
+        given_up = report.__dict__.pop("tablebench_given_up", None)
+        if given_up is not None and self._state is not None:
+            self._end(self._state).give_up_model(*given_up)
         payload = report.__dict__.pop("tablebench", None)
         if payload is None:
             self._others_failed += report.failed

@@ -10,7 +10,13 @@ from pytest_tablebench._escaping import escape_traceback, escaped
 from pytest_tablebench._items import REPEATED
 from pytest_tablebench.assertions import WrongAnswer
 from pytest_tablebench.cases import Case
-from pytest_tablebench.errors import OUR_STOP, TableBenchError
+from pytest_tablebench.errors import (
+    MODEL_STOPPED,
+    OUR_STOP,
+    STOPPED,
+    ModelError,
+    TableBenchError,
+)
 from pytest_tablebench.runner import CaseRun, Runner, no_answer_text
 
 if TYPE_CHECKING:
@@ -73,11 +79,14 @@ def annotate(
     stopped = state.require_runner().talks.stopped
     if stopped is not None and not item.session.shouldstop:
         item.session.shouldstop = f"{OUR_STOP}{stopped}"
-    if getattr(error, "reason", None) == "stopped":
+    if isinstance(error, ModelError) and error.reason in {STOPPED, MODEL_STOPPED}:
         # It was never asked: that is no outcome of the model's.
         report.outcome = "skipped"
         path, line, _ = item.location
-        report.longrepr = (path, line or 0, "Skipped: not asked, because the run was stopped")
+        what = "run was stopped" if error.reason == STOPPED else "model was given up"
+        report.longrepr = (path, line or 0, f"Skipped: not asked, because the {what}")
+        if error.reason == MODEL_STOPPED and stopped is None:  # else the session says why
+            report.tablebench_given_up = run.case.model, str(error)  # type: ignore[attr-defined]
         if state.unusable is not None:
             report.tablebench_unusable = state.unusable  # type: ignore[attr-defined]
         return

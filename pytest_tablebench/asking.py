@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import ModelError
+from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.models import LiteLLMModel, Resolution
 from pytest_tablebench.models.engine import Client
 from pytest_tablebench.names import without_credentials
@@ -70,9 +70,7 @@ class Models:
         """Return the connection to the engine, made on first use."""
         if self._client is None:
             if self.address is None:
-                raise ModelError(
-                    "no model can be asked here: the run has no engine", reason="engine"
-                )
+                raise ModelError("no model can be asked here: the run has no engine", reason=ENGINE)
             self._client = Client(self.address(), "runner")
         return self._client
 

@@ -7,7 +7,10 @@ from functools import partial
 from pathlib import Path
 
 __all__ = [
+    "ENGINE",
+    "MODEL_STOPPED",
     "OUR_STOP",
+    "STOPPED",
     "DataError",
     "DataMissing",
     "ModelError",
@@ -21,6 +24,15 @@ __all__ = [
 
 OUR_STOP = "tablebench "
 """How the reason begins where we end a session early: then the gates set the exit code."""
+
+STOPPED = "stopped"
+"""Reason of a `ModelError` for what is asked of nobody any more: it concerns the whole run."""
+
+MODEL_STOPPED = "model_stopped"
+"""Reason of a `ModelError` for what is not asked of one model any more; others go on."""
+
+ENGINE = "engine"
+"""Reason of a `ModelError` for what went wrong in our own processes that make the calls."""
 
 
 class TableBenchError(Exception):
@@ -52,8 +64,9 @@ class ModelError(TableBenchError):
 
     `reason` is one of the short kinds counted in reports (`rate_limit`, `timeout`, ...).
     `retryable` tells the retry loop whether asking again can help. `whole_run` marks what no
-    other case can survive either (a wrong key, an unknown model, nobody listening): after
-    three of these in a row the run stops instead of failing every case for the same reason.
+    other case of the model can survive either (a wrong key, an unknown model, nobody
+    listening): after three of these in a row the model is asked no more, instead of failing every
+    case for the same reason. The run stops with its last model.
     `retry_after` is the server's own wish in seconds, where it gave one.
     """
 

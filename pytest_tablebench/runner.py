@@ -192,6 +192,7 @@ class Runner:
             line=self.models.line,
             store=self.models.store,
             client=self.models.client,
+            models=settings.models,
             retries=settings.retries,
             keep=settings.stored,
             replay=settings.replay,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import ModelError, TableBenchError
+from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, STOPPED, ModelError, TableBenchError
 from pytest_tablebench.models import Reply, Request, ask
 from pytest_tablebench.models.engine import Client
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Line", "Talk", "Talks"]
 
 STOP_AFTER = 3
-"""Failures in a row that no other case can survive either, until the run stops."""
+"""Failures in a row that no other case of a model can survive either, until it is given up."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,7 @@ class Talks:
         line: how a model is asked, by its name; may wait for the engine the first time.
         store: answers kept; None without any.
         client: connects to the engine, when it is needed first; None where there is none.
+        models: those of the run, by name; it goes on until all of them are given up.
         retries: further attempts at calls made in this process.
         keep: whether answers got in this process go into the store.
         replay: whether what is not in the store has no answer.
@@ -119,11 +120,15 @@ class Talks:
         line: Callable[[str], Line],
         store: Callable[[], Store | None],
         client: Callable[[], Client],
+        models: Sequence[str],
         retries: int,
         keep: bool = False,
         replay: bool = False,
     ) -> None:
         self.stopped: str | None = None
+        """Why nothing is asked any more."""
+        self.given_up: dict[str, str] = {}
+        """Why a model is asked no more, by its name."""
         self.window = 0
         """Cases that are begun ahead of the one that runs."""
         self._render = render
@@ -131,6 +136,7 @@ class Talks:
         self._line = line
         self._open_store = store
         self._connect = client
+        self._models = models
         self._retries = retries
         self._keep = keep
         self._replay = replay
@@ -139,8 +145,8 @@ class Talks:
         self._first = self._next = 0
         self._waiting: dict[str, list[Talk]] = {}
         self._client: Client | None = None
-        self._failing: set[Case] = set()
-        """Cases that failed for a reason that concerns all, since the last answer."""
+        self._failing: dict[str, set[Case]] = {}
+        """Cases that failed for a reason that concerns all, since the last answer of the model."""
         self._failed_keys: set[str] = set()
         """Requests that an item had no answer to: its rerun means them."""
 
@@ -193,7 +199,10 @@ class Talks:
     def _begin(self, case: Case, *, now: bool = False) -> Talk:
         talk = Talk(case, started=time.perf_counter(), now=now)
         if self.stopped is not None:
-            talk.error = ModelError(self.stopped, reason="stopped")
+            talk.error = ModelError(self.stopped, reason=STOPPED)
+            return talk
+        if case.model in self.given_up:
+            talk.error = ModelError(self.given_up[case.model], reason=MODEL_STOPPED)
             return talk
         try:
             talk.example, talk.prompt = self._render(case)
@@ -300,7 +309,7 @@ class Talks:
         try:
             return talk.conversation.send(reply)
         except StopIteration as end:
-            self._failing.clear()
+            self._failing.pop(talk.case.model, None)
             elapsed = time.perf_counter() - talk.started
             talk.answer = _answer(str(end.value), talk.replies, elapsed)
             talk.conversation = None
@@ -311,16 +320,39 @@ class Talks:
         talk.conversation = None
         if not isinstance(error, ModelError) or self.stopped is not None:
             return
-        if error.reason == "stopped":
+        if error.reason == STOPPED:
             self.stopped = str(error)
             return
+        model = talk.case.model
+        if error.reason == MODEL_STOPPED:
+            self._give_up(model, str(error))
+            return
+        if error.reason == ENGINE and error.whole_run:
+            for other in filter(self._is_engines, self._models):
+                self._give_up(other, f"stopped: {error}")
+            return
         if not error.whole_run:
-            self._failing.clear()
+            self._failing.pop(model, None)
             return
         # A case may be begun several times, when the window moves; it counts once.
-        self._failing.add(talk.case)
-        if len(self._failing) >= STOP_AFTER:
-            self.stopped = f"stopped after {STOP_AFTER} cases in a row without an answer: {error}"
+        failing = self._failing.setdefault(model, set())
+        failing.add(talk.case)
+        if len(failing) >= STOP_AFTER:
+            why = f"stopped after {STOP_AFTER} cases in a row without an answer: {error}"
+            self._give_up(model, why)
+
+    def _is_engines(self, model: str) -> bool:
+        """Whether the engine asks a model; where it is gone it cannot tell more about one."""
+        try:
+            return self._line(model).provider is None
+        except TableBenchError:
+            return True
+
+    def _give_up(self, model: str, why: str) -> None:
+        """Ask one model no more; without any left, nothing."""
+        self.given_up.setdefault(model, why)
+        if len(self.given_up) >= len(self._models):
+            self.stopped = why
 
 
 def _answer(text: str, replies: list[Reply], elapsed: float) -> Answer:

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_tablebench.models.engine._dispatch import (
     GIVE_UP_AFTER,
+    SPARE_RETRIES,
     STOP_AFTER,
 )
 from pytest_tablebench.models.engine._pace import OUTAGE_S
@@ -116,10 +117,10 @@ def test_failures_in_a_row_stop_the_run(kind: tuple[str, dict[str, Any]], after:
     assert not desk.under_way
     reasons = desk.reasons()
     assert len(reasons) == after + 30
-    assert Counter(reasons.values()) == {kind[0]: after, "stopped": 30}
+    assert Counter(reasons.values()) == {kind[0]: after, "model_stopped": 30}
     # Whoever asks later is told the same.
     desk.submit("later")
-    assert desk.reasons()["later"] == "stopped"
+    assert desk.reasons()["later"] == "model_stopped"
 
 
 def test_an_answer_between_begins_the_count_anew() -> None:
@@ -138,6 +139,62 @@ def test_failures_of_single_cases_never_stop_the_run() -> None:
     for _ in range(100):
         desk.fail(FILTERED)
     assert desk.dispatcher.stopped is None
+
+
+@pytest.mark.parametrize(("kind", "after"), [(KEY, STOP_AFTER), (REFUSED, GIVE_UP_AFTER)])
+def test_a_model_that_fails_always_stops_no_other(
+    kind: tuple[str, dict[str, Any]], after: int
+) -> None:
+    desk = Desk(connections=2, retries=0, providers=("p", "p"))
+    desk.submit(*(f"bad {n}" for n in range(50)), lane=0)
+    desk.submit(*(f"good {n}" for n in range(50)), lane=1)
+    while desk.under_way:
+        # The bad one is always ahead: its failures follow each other, and answers come between.
+        for job in [job for job in desk.under_way if job.lane == 0]:
+            desk.fail(kind, job=job)
+        desk.succeed()
+    assert desk.dispatcher.stopped is None
+    reasons = Counter(desk.reasons().values())
+    assert reasons == {kind[0]: after, "model_stopped": 50 - after}
+    assert all("reply" in desk.delivered[f"good {n}"][0] for n in range(50))
+    # Whoever asks later is told the same; the other one goes on.
+    desk.submit("bad later", lane=0)
+    assert f"stopped after {after} cases in a row" in str(desk.delivered["bad later"])
+    desk.submit("good later", lane=1)
+    desk.succeed()
+    assert "reply" in desk.delivered["good later"][0]
+
+
+def test_answers_of_one_model_do_not_hide_that_another_one_fails() -> None:
+    desk = Desk(connections=1, retries=0, providers=("p", "q"))
+    desk.submit(*keys(10), lane=0)
+    desk.submit(*(f"good {n}" for n in range(10)), lane=1)
+    for _ in range(STOP_AFTER):
+        desk.fail(KEY)
+        desk.succeed()
+    assert Counter(desk.reasons().values()) == {KEY[0]: 3, "model_stopped": 7}
+
+
+def test_the_run_stops_with_its_last_model() -> None:
+    desk = Desk(connections=1, retries=0, providers=("p", "q"))
+    desk.submit(*keys(STOP_AFTER), lane=0)
+    desk.submit(*(f"other {n}" for n in range(STOP_AFTER)), lane=1)
+    while desk.under_way:
+        assert desk.dispatcher.stopped is None
+        desk.fail(KEY)
+    assert desk.dispatcher.stopped is not None
+    assert desk.dispatcher.stopped.reason == "model_stopped"
+
+
+def test_one_model_does_not_use_up_the_retries_of_another() -> None:
+    desk = Desk(connections=1000, retries=1000, providers=("p", "q"))
+    desk.submit(*keys(SPARE_RETRIES + 1), lane=0)
+    for _ in range(SPARE_RETRIES + 1):
+        desk.fail(SERVER)
+    assert len(desk.reasons()) == 1
+    desk.submit("good", lane=1)
+    desk.fail(SERVER, job=desk.under_way[-1])
+    assert "good" not in desk.reasons()
 
 
 def test_what_is_to_be_asked_again_is_told_of_a_stop_at_once() -> None:

@@ -86,8 +86,12 @@ class Desk:
     def succeed(self, cost: float | None = 0.25) -> None:
         self.dispatcher.succeed(self.under_way.pop(0), {**REPLY, "cost_usd": cost})
 
-    def fail(self, kind: tuple[str, dict[str, Any]], **more: Any) -> None:
-        self.dispatcher.fail(self.under_way.pop(0), failure(kind, **more))
+    def fail(
+        self, kind: tuple[str, dict[str, Any]], *, job: Job | None = None, **more: Any
+    ) -> None:
+        """Have a call fail, the oldest one unless another is named."""
+        ended = self.under_way.pop(0 if job is None else self.under_way.index(job))
+        self.dispatcher.fail(ended, failure(kind, **more))
 
     def pass_time(self) -> bool:
         """Go on to the next timer; False without any."""

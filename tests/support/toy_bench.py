@@ -109,11 +109,14 @@ class Echo:
         log("ask", request.case_id, request.text)
         if self.model.endswith("/refuses"):
             raise ModelError("the filter\\x1b[31m said no", reason="content_filter")
+        if self.model.endswith("/locked"):
+            raise ModelError("a wrong key", reason="auth", whole_run=True)
         return Reply("36", finish_reason="stop", prompt_tokens=10, completion_tokens=1)
 
 
 def pytest_tablebench_register_provider(register):
-    register("echo", lambda model, settings: Echo(model))
+    for prefix in ("echo", "other"):
+        register(prefix, lambda model, settings: Echo(model))
 """
 
 SUITE = """

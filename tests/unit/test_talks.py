@@ -36,7 +36,7 @@ class Engine:
         return told
 
 
-def talks_with(engine: Engine, window: int) -> Talks:
+def talks_with(engine: Engine, window: int, *, models: str = "m") -> Talks:
     def render(case: Case) -> tuple[Example, str]:
         return Example(case.example_id, {}, "", (), ""), case.example_id
 
@@ -47,6 +47,7 @@ def talks_with(engine: Engine, window: int) -> Talks:
         line=lambda model: Line(model, {}),
         store=lambda: None,
         client=lambda: found,
+        models=tuple(models),
         retries=0,
     )
     talks.window = window
@@ -90,6 +91,69 @@ def test_three_cases_in_a_row_that_fail_for_all_stop_the_process():
     assert "wrong key" in talks.stopped
     assert said(talks, 4) == talks.stopped
     assert [number for number, _ in engine.asked] == [0, 1, 2, 3]
+
+
+BOTH = [
+    Case("d", str(number), "html", "none", model, f"d/{number}/{model}")
+    for number, model in enumerate("nm" * 4)
+]
+"""Cases of two models in turns: the even numbers are those of one."""
+
+
+def test_a_model_that_always_fails_stops_no_other():
+    engine = Engine(0, 2, 4, 6)
+    talks = talks_with(engine, window=1, models="nm")
+    talks.expect(BOTH)
+    told = [talks.talk(case, position) for position, case in enumerate(BOTH)]
+    answers = [str(talk.answer) for talk in told if talk.answer]
+    assert answers == ["answer 1", "answer 3", "answer 5", "answer 7"]
+    *failed, stopped = [talk.error for talk in told if isinstance(talk.error, ModelError)]
+    assert [error.reason for error in failed] == ["auth"] * 3
+    assert stopped.reason == "model_stopped"
+    assert "stopped after 3 cases in a row" in str(stopped)
+    assert [number for number, _ in engine.asked] == [0, 1, 2, 3, 4, 5, 7]
+    assert talks.stopped is None
+
+
+def test_the_last_model_that_fails_stops_the_process():
+    talks = talks_with(Engine(*range(8)), window=1, models="nm")
+    talks.expect(BOTH)
+    for position, case in enumerate(BOTH):
+        assert talks.stopped is None or position >= 6
+        talks.talk(case, position)
+    assert talks.stopped is not None
+
+
+def test_without_an_engine_nobody_is_asked_a_second_time():
+    gone = ModelError("the process is gone", reason="engine", whole_run=True)
+
+    def connect() -> Any:
+        raise gone
+
+    talks = talks_with(Engine(), window=1, models="nm")
+    talks._connect = connect
+    said = [str(talks.talk(case).error) for case in BOTH[:2]]
+    assert said == ["the process is gone", "stopped: the process is gone"]
+    assert talks.stopped == "stopped: the process is gone"
+
+
+class Stopping(Engine):
+    """Tells that one model is asked no more."""
+
+    def outcomes(self, *, wait: bool) -> list[tuple[str, Any]]:
+        error = ModelError("given up", reason="model_stopped")
+        told = super().outcomes(wait=wait)
+        return [(key, error if outcome is AUTH else outcome) for key, outcome in told]
+
+
+def test_what_the_engine_gives_up_is_asked_no_more():
+    engine = Stopping(0, 2, 4, 6)
+    talks = talks_with(engine, window=1, models="nm")
+    talks.expect(BOTH)
+    told = [talks.talk(case, position) for position, case in enumerate(BOTH)]
+    assert [str(talk.error) for talk in told[::2]] == ["given up"] * 4
+    assert [number for number, _ in engine.asked] == [0, 1, 3, 5, 7]
+    assert talks.stopped is None
 
 
 def test_an_answer_between_begins_the_count_anew():

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pytest_tablebench.errors import ModelError
+from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.models._base import Reply, Request
 from pytest_tablebench.models.engine._wire import (
     Lines,
@@ -172,6 +172,6 @@ class Client:
     def _lost(self) -> ModelError:
         return ModelError(
             f"the process that makes the model calls is gone ({self._gone})",
-            reason="engine",
+            reason=ENGINE,
             whole_run=True,
         )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_tablebench.errors import ModelError
+from pytest_tablebench.errors import MODEL_STOPPED, STOPPED, ModelError
 from pytest_tablebench.models._retry import RetryPolicy
 from pytest_tablebench.models.engine._pace import Pace
 from pytest_tablebench.models.engine._queue import Job, JobQueue
@@ -19,13 +19,13 @@ from pytest_tablebench.models.engine._wire import error_fields
 __all__ = ["Dispatcher", "Lane", "Limits"]
 
 STOP_AFTER = 3
-"""Failures in a row that no other case can survive either, until the run stops."""
+"""Failures in a row that no other case of a model can survive either, until it is given up."""
 
 GIVE_UP_AFTER = 20
-"""Calls in a row that failed for good in other ways, until the run stops."""
+"""Calls of a model in a row that failed for good in other ways, until it is given up."""
 
 SPARE_RETRIES = 200
-"""Retries a run has beside one for every answer it got."""
+"""Retries a model has beside one for every answer it gave."""
 
 # Failures that say something about this case only.
 OF_THE_CASE = frozenset({"context_window", "content_filter"})
@@ -46,6 +46,35 @@ class Limits:
     connections: int
     retries: int
     max_cost: float | None = None
+
+
+@dataclass
+class _Course:
+    """How one model has done: failures in a row, and the retries it has used up."""
+
+    queue: JobQueue = field(default_factory=JobQueue)
+    whole_run_failures: int = 0
+    other_failures: int = 0
+    retries: int = 0
+    given_up: ModelError | None = None
+
+    def answered(self) -> None:
+        self.whole_run_failures = self.other_failures = 0
+
+    def failed(self, error: ModelError) -> str | None:
+        """Count a failure for good; return why the model is given up, if it is."""
+        if error.whole_run:
+            self.whole_run_failures += 1
+        elif error.reason not in OF_THE_CASE:
+            self.other_failures += 1
+        if self.whole_run_failures >= STOP_AFTER:
+            return f"stopped after {STOP_AFTER} cases in a row without an answer: {error}"
+        if self.other_failures >= GIVE_UP_AFTER:
+            return (
+                f"stopped after {GIVE_UP_AFTER} cases in a row without an answer, for all their "
+                f"retries: {error}"
+            )
+        return None
 
 
 @dataclass
@@ -98,13 +127,10 @@ class Dispatcher:
         self.totals = [_Totals() for _ in self.lanes]
         self.paces = {lane.provider: Pace(self.limits.connections) for lane in self.lanes}
         self.policy = RetryPolicy(self.limits.retries)
-        self._queues = [JobQueue() for _ in self.lanes]
+        self._courses = [_Course() for _ in self.lanes]
         self._turn = 0
-        self._whole_run_failures = 0
-        self._other_failures = 0
         self._wake_at = 0.0
         self._resting: set[Job] = set()
-        self._retries_counted = 0
 
     @property
     def answered(self) -> int:
@@ -118,10 +144,12 @@ class Dispatcher:
 
     def submit(self, job: Job) -> None:
         """Take a job; its outcome is delivered in any case."""
-        if self.stopped is not None:
-            self.deliver(job, {"error": error_fields(self.stopped)})
+        course = self._courses[job.lane]
+        stopped = self.stopped or course.given_up
+        if stopped is not None:
+            self.deliver(job, {"error": error_fields(stopped)})
             return
-        self._queues[job.lane].push(job)
+        course.queue.push(job)
         self.pump()
 
     def pump(self) -> None:
@@ -131,7 +159,7 @@ class Dispatcher:
         while self.in_flight < self.limits.connections and blocked < len(self.lanes):
             lane = self._turn % len(self.lanes)
             self._turn += 1
-            queue, pace = self._queues[lane], self.paces[self.lanes[lane].provider]
+            queue, pace = self._courses[lane].queue, self.paces[self.lanes[lane].provider]
             if not queue or not pace.may_start(now):
                 blocked += 1
                 if queue and pace.cool_until > now:
@@ -166,7 +194,7 @@ class Dispatcher:
         """Take a caller's reply."""
         self.in_flight -= 1
         self.paces[self.lanes[job.lane].provider].succeed()
-        self._whole_run_failures = self._other_failures = 0
+        self._courses[job.lane].answered()
         self.totals[job.lane].add(reply)
         self.deliver(job, {"reply": dict(reply)})
         self._spend(reply.get("cost_usd"))
@@ -191,7 +219,7 @@ class Dispatcher:
         """Take a caller's error: ask again later, or deliver it and see whether to go on."""
         self.in_flight -= 1
         now = self.clock()
-        pace = self.paces[self.lanes[job.lane].provider]
+        course, pace = self._courses[job.lane], self.paces[self.lanes[job.lane].provider]
         wait = self.policy.wait(error, job.attempt) if error.retryable else None
         unreachable = error.reason == "unreachable"
         pace.fail(
@@ -205,15 +233,15 @@ class Dispatcher:
             # It has answered before: this is an outage, which does not use the case's retries up.
             job.attempt = min(job.attempt, self.limits.retries, 4)
             wait = self.policy.wait(error, job.attempt) if self.limits.retries else None
-            if wait is not None and self.stopped is None:
+            if wait is not None and not self._ended(course):
                 # All wait together, so that all go on at once when it is back.
                 pace.cool_until = max(pace.cool_until, now + wait)
                 wait = 0.0
-        elif self._retries_counted >= SPARE_RETRIES + self.answered:
+        elif course.retries >= SPARE_RETRIES + self.totals[job.lane].calls_paid:
             wait = None
         else:
-            self._retries_counted += wait is not None
-        if wait is not None and self.stopped is None:
+            course.retries += wait is not None
+        if wait is not None and not self._ended(course):
             self.totals[job.lane].retries += 1
             self._resting.add(job)
             if wait:
@@ -229,34 +257,44 @@ class Dispatcher:
             return  # told of the stop already
         self._resting.remove(job)
         job.urgent = True
-        self._queues[job.lane].push(job)
+        self._courses[job.lane].queue.push(job)
         self.pump()
 
     def _give_up(self, job: Job, error: ModelError) -> None:
         error = self.policy.final(error, job.attempt)
         self.deliver(job, {"error": error_fields(error)})
-        if error.whole_run:
-            self._whole_run_failures += 1
-        elif error.reason not in OF_THE_CASE:
-            self._other_failures += 1
-        if self.stopped is None:
-            if self._whole_run_failures >= STOP_AFTER:
-                self.stop(f"stopped after {STOP_AFTER} cases in a row without an answer: {error}")
-            elif self._other_failures >= GIVE_UP_AFTER:
-                self.stop(
-                    f"stopped after {GIVE_UP_AFTER} cases in a row without an answer, for all "
-                    f"their retries: {error}"
-                )
+        why = self._courses[job.lane].failed(error)
+        if why is not None:
+            self.give_up(job.lane, why)
 
-    def stop(self, why: str, *, reason: str = "stopped") -> None:
+    def _ended(self, course: _Course) -> bool:
+        return self.stopped is not None or course.given_up is not None
+
+    def give_up(self, lane: int, why: str) -> None:
+        """Start no further call to one model; with the last of them the run stops."""
+        course = self._courses[lane]
+        if self._ended(course):
+            return
+        course.given_up = ModelError(why, reason=MODEL_STOPPED)
+        if all(other.given_up for other in self._courses):
+            self.stop(why, reason=MODEL_STOPPED)
+        else:
+            self._turn_away([lane], course.given_up)
+
+    def stop(self, why: str, *, reason: str = STOPPED) -> None:
         """Start no further call; whatever waits is told why. Calls in flight go on."""
         if self.stopped is not None:
             return
         self.stopped = ModelError(why, reason=reason)
-        outcome = {"error": error_fields(self.stopped)}
-        resting, self._resting = self._resting, set()
-        for queue in self._queues:
+        self._turn_away(range(len(self.lanes)), self.stopped)
+
+    def _turn_away(self, lanes: Sequence[int], error: ModelError) -> None:
+        """Tell all that wait for a call to these models that there will be none."""
+        resting = {job for job in self._resting if job.lane in lanes}
+        self._resting -= resting
+        for lane in lanes:
+            queue = self._courses[lane].queue
             while queue:
-                self.deliver(queue.pop(), dict(outcome))
+                self.deliver(queue.pop(), {"error": error_fields(error)})
         for job in resting:
-            self.deliver(job, dict(outcome))
+            self.deliver(job, {"error": error_fields(error)})

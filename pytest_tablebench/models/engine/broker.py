@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.errors import ModelError, TableBenchError
+from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, ModelError, TableBenchError
 from pytest_tablebench.models.engine._dispatch import Dispatcher, Lane, Limits
 from pytest_tablebench.models.engine._link import Link
 from pytest_tablebench.models.engine._processes import CallerProcesses
@@ -117,7 +117,7 @@ class Broker:
             self._break(
                 ModelError(
                     "the processes that make the model calls keep ending; is memory short?",
-                    reason="engine",
+                    reason=ENGINE,
                     whole_run=True,
                 )
             )
@@ -215,7 +215,7 @@ class Broker:
                 continue
             error = ModelError(
                 "the process that made the call ended before its answer",
-                reason="engine",
+                reason=ENGINE,
                 retryable=True,
             )
             self.dispatcher.fail(job, error)
@@ -288,7 +288,7 @@ class Broker:
         if "reply" in outcome:
             self._finished.add(job.key)
             self._failed.pop(job.key, None)
-        elif self.dispatcher.stopped is None:
+        elif self.dispatcher.stopped is None and outcome["error"]["reason"] != MODEL_STOPPED:
             self._failed[job.key] = outcome
         for link in self._open.pop(job.key, ()):
             link.send({"key": job.key, **outcome})
