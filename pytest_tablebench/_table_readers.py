@@ -157,7 +157,7 @@ def _refuse_span(cell: bs4.Tag, where: str) -> None:
         if match and match[1].lstrip("0") != "1":
             raise TableError(
                 f"{where}, cell {cell.get_text()[:40]!r}: {attribute}={match[1]}; "
-                f"a flat table cannot hold merged cells"
+                f"this call reads flat tables; merged cells need a reader of hierarchical ones"
             )
 
 
@@ -185,7 +185,8 @@ def read_xlsx(path: str | os.PathLike[str], *, sheet: str | int) -> Table:
     if merged:
         more = f" and {len(merged) - 1} more ranges" if len(merged) > 1 else ""
         raise TableError(
-            f"{where}: cells {merged[0].coord}{more} are merged; a flat table cannot hold them"
+            f"{where}: cells {merged[0].coord}{more} are merged; this call reads flat tables, and "
+            f"merged cells need a reader of hierarchical ones"
         )
     header, *rows = _sheet_rows(chosen, where)
     names = tuple("" if cell is None else str(cell) for cell in header)

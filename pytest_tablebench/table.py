@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.errors import TableError
 
@@ -13,10 +13,19 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["Cell", "Table"]
+__all__ = ["Cell", "Span", "Table"]
 
 Cell = Any
 """Text, int, float, bool or None; a list where an upstream file holds one inside a cell."""
+
+
+class Span(NamedTuple):
+    """A merged cell: its upper left position, from 0, and how many rows and columns it covers."""
+
+    row: int
+    column: int
+    rows: int
+    columns: int
 
 
 @dataclass(frozen=True)
@@ -38,12 +47,16 @@ class Table:
     The table never changes: sequences are copied into tuples, and every operation returns
     a new table. Cells keep their type, so 1, 1.0, "1" and True stay apart when serialized.
 
-    Hierarchical headers and merged cells will fit as further fields with empty defaults:
-    `header_rows` (the header lines above the last one, outermost first; `header` stays the
-    flat line that every serializer of the flat formats shows) and `spans` (tuples of row,
-    column, row span, column span, counted over header lines and rows together; a merged
-    cell's text stands in its upper left position and the positions it covers hold "").
-    Code that knows neither keeps working on `header` and `rows`.
+    Structure is kept in four fields that a flat table leaves empty. No draw is seeded by them
+    and `as_mapping` does not show them; code that knows none works on `header` and `rows`.
+
+    Arguments:
+        header_rows: the header lines above the last one, outermost first, shape (lines, columns);
+            `header` stays the last line, the flat one that flat formats show.
+        row_headers: how many leading columns name the rows.
+        row_levels: how deep each row is indented, 0 for the outermost, shape (rows,).
+        spans: merged cells, counted over header lines and rows together; a merged cell's text
+            stands in its upper left position, and what it covers holds "".
     """
 
     header: tuple[Cell, ...]
@@ -51,6 +64,10 @@ class Table:
     title: str | None = None
     name: str | None = field(default=None, compare=False, kw_only=True)
     extra: tuple[tuple[str, Any], ...] = field(default=(), kw_only=True)
+    header_rows: tuple[tuple[Cell, ...], ...] = field(default=(), kw_only=True)
+    row_headers: int = field(default=0, kw_only=True)
+    row_levels: tuple[int, ...] = field(default=(), kw_only=True)
+    spans: tuple[Span, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         for label, value in (("header", self.header), ("rows", self.rows)):
@@ -68,6 +85,16 @@ class Table:
             rows.append(tuple(row))
         object.__setattr__(self, "rows", tuple(rows))
         object.__setattr__(self, "extra", _extra_pairs(self.extra))
+        if self.is_structured:
+            object.__setattr__(self, "header_rows", tuple(map(tuple, self.header_rows)))
+            object.__setattr__(self, "row_levels", tuple(self.row_levels))
+            object.__setattr__(self, "spans", tuple(sorted(Span(*span) for span in self.spans)))
+            _check_structure(self)
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether the table has more than one header line, row headers, levels or merged cells."""
+        return bool(self.header_rows or self.row_headers or self.row_levels or self.spans)
 
     @property
     def label(self) -> str:
@@ -90,7 +117,10 @@ class Table:
         rows: Iterable[Sequence[Cell]] | None = None,
         keep_extra: bool = True,
     ) -> Table:
-        """Return the same table with another header or other rows, or without `extra`."""
+        """Return the same table with another header or other rows, or without `extra`.
+
+        Structure speaks of positions, which may be others now: the new table has none.
+        """
         return Table(
             self.header if header is None else tuple(header),
             self.rows if rows is None else tuple(tuple(row) for row in rows),
@@ -148,7 +178,7 @@ class Table:
         `<thead>` (rows above it are left out), or else the first row; cells are text with
         white space as written, `<br>` as a line end and an inner table as its bare text. End
         tags may be missing where HTML allows it. Raises `TableError` for an unreadable file,
-        without such a table, for ragged rows or for spans, which a flat table cannot hold.
+        without such a table, for ragged rows or for merged cells: this call reads flat tables.
         """
         from pytest_tablebench import _table_readers
 
@@ -203,3 +233,32 @@ def _extra_pairs(extra: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[
     missing = dict.fromkeys(key for key in ("header", "rows") if key not in pairs)
     marks = dict.fromkeys(pairs.keys() & {"header", "rows"})
     return tuple((missing | pairs | marks).items())
+
+
+def _check_structure(table: Table) -> None:
+    """Raise a `TableError` for structure that does not fit the header and rows."""
+    width, lines = len(table.header), len(table.header_rows) + 1 + len(table.rows)
+    for number, line in enumerate(table.header_rows, start=1):
+        if len(line) != width:
+            raise TableError(
+                f"{table.label}: header line {number} has {len(line)} cells, the last one {width}"
+            )
+    if not 0 <= table.row_headers <= width:
+        raise TableError(
+            f"{table.label}: row_headers is {table.row_headers}, the table has {width} columns"
+        )
+    if table.row_levels and len(table.row_levels) != len(table.rows):
+        raise TableError(
+            f"{table.label}: row_levels has {len(table.row_levels)} entries for "
+            f"{len(table.rows)} rows"
+        )
+    covered: dict[tuple[int, int], Span] = {}
+    for span in table.spans:
+        inside = span.row + span.rows <= lines and span.column + span.columns <= width
+        if min(span) < 0 or span.rows * span.columns < 2 or not inside:
+            raise TableError(f"{table.label}: {span} is no merged cell of {lines} x {width} cells")
+        for row in range(span.row, span.row + span.rows):
+            for column in range(span.column, span.column + span.columns):
+                other = covered.setdefault((row, column), span)
+                if other is not span:
+                    raise TableError(f"{table.label}: {span} and {other} overlap")
