@@ -88,8 +88,15 @@ class Models:
                     lane=list(self.engine_models()).index(model),
                 )
             else:
-                own = model.startswith("tablebench/")
-                self._lines[model] = Line(model, params, provider=provider, stored=not own)
+                own, base = model.startswith("tablebench/"), self.settings.api_base
+                self._lines[model] = Line(
+                    model,
+                    params,
+                    # A registered provider is given the option, and may read the variables.
+                    api_base=None if own else endpoint(model, base, model.partition("/")[0]),
+                    provider=provider,
+                    stored=not own,
+                )
         return self._lines[model]
 
     def facts_about(self, model: str) -> Resolution | None:
