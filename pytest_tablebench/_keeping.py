@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_tablebench._notices import Unsaid
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class KeepingHooks:
         self._skipped = 0
         self._others_failed = 0
         self._missing: dict[str, str] = {}
+        self._read_past = Unsaid()
         self._summaries: dict[str, dict[str, Any]] = {}
         self._hidden: Counter[str] = Counter()
         self._ending: Ending | None = None
@@ -102,6 +104,7 @@ class KeepingHooks:
         if start["facts"] is not None:
             state.keeper.learn(start["facts"])
         state.keeper.learn_plans(start["plans"])
+        self._read_past.add(start["problems"])
         terminal = self._terminal
         if terminal is not None:
             terminal.ensure_newline()
@@ -125,7 +128,19 @@ class KeepingHooks:
         lines += plan_lines(keeper.plans.values(), self._settings, gates)
         lines += data_lines(keeper.facts.get("datasets", {}))
         lines += missing_lines(keeper.facts.get("missing", {}))
+        lines += self._problem_lines()
         return lines + beside_lines(keeper.facts.get("beside", {}))
+
+    def _problem_lines(self) -> list[str]:
+        """Say what was damaged in stores and records and read past, each once."""
+        self._read_past.add(self._state.problems if self._state is not None else [])
+        return [f"tablebench: {text}" for text in self._read_past.take()]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over what a worker has read past."""
+        output = getattr(node, "workeroutput", None) or {}
+        self._read_past.add(output.get("tablebench_problems", []))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -150,6 +165,7 @@ class KeepingHooks:
         if keeper is None:
             return
         try:
+            self._read_past.add(payload.pop("problems", []))
             keeper.receive(payload)
         except (OSError, TableBenchError) as error:
             self._stop(f"{OUR_STOP}stopped: the run cannot be kept: {error}")
@@ -326,7 +342,8 @@ class KeepingHooks:
 
     def _write_table(self, terminal: Any) -> None:
         problems = self._ending.problems if self._ending is not None else []
-        if not self._summaries and not self._missing and not problems:
+        read_past = self._problem_lines()
+        if not self._summaries and not self._missing and not problems and not read_past:
             return
         from pytest_tablebench.names import printable
         from pytest_tablebench.reports.terminal import (
@@ -355,6 +372,8 @@ class KeepingHooks:
             for line in self._ending.lines(model) if self._ending is not None else []:
                 terminal.write_line(line)
             terminal.write_line(f"run folder: {short_path(keeper.kept[model].path)}")
+        for line in read_past:
+            terminal.write_line(line)
         for problem in problems:
             terminal.write_line(f"tablebench: {printable(problem, 500)}")
         hidden = hidden_line(self._hidden)

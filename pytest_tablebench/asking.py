@@ -66,6 +66,11 @@ class Models:
             self._store = Store.open(folder, others, write=not settings.replay)
         return self._store
 
+    @property
+    def store_problems(self) -> list[str]:
+        """What is wrong with the stores' files, as far as this process has come upon it."""
+        return list(self._store.warnings) if self._store is not None else []
+
     def client(self) -> Client:
         """Return the connection to the engine, made on first use."""
         if self._client is None:
@@ -88,16 +93,21 @@ class Models:
                     lane=list(self.engine_models()).index(model),
                 )
             else:
-                own, base = model.startswith("tablebench/"), self.settings.api_base
+                stored, base = self.is_stored(model), self.settings.api_base
                 self._lines[model] = Line(
                     model,
                     params,
                     # A registered provider is given the option, and may read the variables.
-                    api_base=None if own else endpoint(model, base, model.partition("/")[0]),
+                    api_base=endpoint(model, base, model.partition("/")[0]) if stored else None,
                     provider=provider,
-                    stored=not own,
+                    stored=stored,
                 )
         return self._lines[model]
+
+    @staticmethod
+    def is_stored(model: str) -> bool:
+        """Whether a model's answers are kept and looked up: not where asking costs nothing."""
+        return not model.startswith("tablebench/")
 
     def facts_about(self, model: str) -> Resolution | None:
         """Return what litellm knows of a model, None where nobody can tell any more.

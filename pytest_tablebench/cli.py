@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from pytest_tablebench._commands import compare, rejudge
+from pytest_tablebench._notices import Notices
 from pytest_tablebench.errors import DataError, DataMissing, TableBenchError
 from pytest_tablebench.names import printable
 
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     code = 0
+    notices = Notices(lambda text: print(f"tablebench: {text}", file=sys.stderr))
     try:
         if "lines" in given:
             lines, code = given.lines(given)
@@ -75,6 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TableBenchError as error:
         print(f"tablebench: {printable(str(error))}", file=sys.stderr)
         return 2
+    finally:
+        notices.close()
     return code
 
 

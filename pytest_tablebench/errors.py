@@ -56,7 +56,14 @@ class DataMissing(DataError):
 
 
 class StoreError(TableBenchError):
-    """The answer store cannot be written; names the file and what to do."""
+    """The answer store cannot be written; names the file and what to do.
+
+    `whole_run`: no other answer can be kept either, as on a full disk.
+    """
+
+    def __init__(self, message: str, *, whole_run: bool = True) -> None:
+        super().__init__(message)
+        self.whole_run = whole_run
 
 
 class ModelError(TableBenchError):

@@ -24,8 +24,8 @@ Payload = dict[str, Any]
 part; `case_id`, `model`, `repeat`, `outcome`, `unanswered` (by the model, not for a broken test);
 `calls` and `from_store`; `tokens`: [prompt, completion, cost] with None for unknown; `prompt` and
 now and then `example`: what `TextWriter` takes; `facts`: now and then, what the process knows of
-data and plan. Built-in types only; what holds texts from outside is ASCII JSON: xdist sends neither
-lone surrogates nor other types."""
+data and plan; `problems`: now and then, all that a worker has read past. Built-in types only; what
+holds texts from outside is ASCII JSON: xdist sends neither lone surrogates nor other types."""
 
 
 @dataclass

@@ -321,6 +321,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def _check(state: Session) -> None:
     """See that the run can be kept, and compared with its baseline."""
+    state.open_store()
     if state.keeper is None:
         state.preflight()
         return
@@ -339,16 +340,24 @@ def _tell_plans(state: Session) -> None:
         state.keeper.learn_plans(plans)
     elif plans and state.has_engine:
         state.require_runner().models.client().note(
-            "start", {"facts": state.facts(), "plans": plans, "cases": state.planned}
+            "start",
+            {
+                "facts": state.facts(),
+                "plans": plans,
+                "cases": state.planned,
+                "problems": state.problems,
+            },
         )
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Close what is still open."""
+    """Close what is still open; a worker tells what it has read past."""
     state = session.config.stash.get(_SESSION, None)
     if state is not None:
         state.close()
+        if state.role == "worker":
+            session.config.workeroutput["tablebench_problems"] = state.problems  # type: ignore[attr-defined]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

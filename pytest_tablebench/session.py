@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_tablebench._interrupts import uninterrupted
+from pytest_tablebench._notices import Notices
 from pytest_tablebench.cases import Case, case_ids
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.keeper import Payload, RunKeeper
@@ -89,6 +90,7 @@ class Session:
         self._paths = dict(paths)
         self.runner: Runner | None = None
         self.keeper = RunKeeper(settings, paths) if role != "worker" else None
+        self._notices = Notices()
         self.planned: dict[str, int] = {}
         self.missing: dict[str, str] = {}
         self.engine: Engine | None = None
@@ -101,6 +103,7 @@ class Session:
         """Tests whose cases an earlier test has as well, and that one: it makes the records."""
         self._chosen: list[Case] = []
         self._problems_sent = -1
+        self._problems_told = 0
         self._prepared = False
         self._ended: Engine | None = None
         self._told = ""
@@ -208,6 +211,12 @@ class Session:
             if self.engine.keeper.totals is not None:
                 self.keeper.learn_totals(self.engine.keeper.totals)
 
+    @property
+    def problems(self) -> list[str]:
+        """What was read past in this process: damaged lines of stores and records; only grows."""
+        stored = self.runner.models.store_problems if self.runner is not None else []
+        return [*stored, *self._notices.texts]
+
     def close(self) -> None:
         """End what is open: connections, the store, the engine's calls."""
         if self.runner is not None:
@@ -219,6 +228,7 @@ class Session:
 
     def reap(self) -> None:
         """Wait for the processes that were told to end while reports were written; tidy up."""
+        self._notices.close()
         if self.keeper is not None:
             self.keeper.remove_unused()
         if self._ended is not None:
@@ -236,6 +246,15 @@ class Session:
             # A folder by time and model is made by the controller, perhaps under another name.
             named = self.settings.results is not None
             check_writable(path if named else path.parent, fresh=False)
+
+    def open_store(self) -> None:
+        """Open the answers kept, where any model needs them: what is wrong is said before a call.
+
+        Raises `SettingsError`.
+        """
+        runner = self.require_runner()
+        if any(runner.models.is_stored(case.model) for case in self._chosen):
+            runner.models.store()
 
     def check_baseline(self) -> None:
         """Raise `SettingsError` when the baseline differs in more than the model.
@@ -352,6 +371,8 @@ class Session:
         facts = self.facts()
         if facts is not None:
             payload["facts"] = json.dumps(facts)
+        if self.role == "worker" and len(problems := self.problems) > self._problems_told:
+            payload["problems"], self._problems_told = problems, len(problems)
         return payload
 
 

@@ -14,9 +14,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, STOPPED, ModelError, TableBenchError
+from pytest_tablebench._notices import notice
+from pytest_tablebench.errors import (
+    ENGINE,
+    MODEL_STOPPED,
+    STOPPED,
+    ModelError,
+    StoreError,
+    TableBenchError,
+)
 from pytest_tablebench.models import Reply, Request, ask
 from pytest_tablebench.models.engine import Client
+from pytest_tablebench.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.cases import Case
@@ -261,9 +270,18 @@ class Talks:
             return None
         if store is not None and (found := store.look_again(key)) is not None:
             return found  # another process of this run, or another run, was faster
+        if self.stopped is not None:
+            raise ModelError(self.stopped, reason=STOPPED)
         reply = ask(line.provider, request, retries=self._retries)
         if store is not None and self._keep:
-            store.put(request, reply)
+            try:
+                store.put(request, reply)
+            except StoreError as error:
+                # This one is paid for and counts; the next one would be paid for again.
+                if error.whole_run:
+                    self.stopped = f"stopped, because answers cannot be kept: {error}"
+                else:
+                    notice(f"{printable(request.case_id)}: {error}")
         return reply
 
     def _send(self, talk: Talk, key: str, request: Request, line: Line) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from pytest_tablebench._line_file import LineFile
+from pytest_tablebench._notices import notice
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.names import printable
 from pytest_tablebench.results._record import SCHEMA, Record, check_schema
 
 __all__ = ["RunFolder", "check_writable", "claim_folder", "read_records", "read_run"]
@@ -79,7 +83,7 @@ class RunFolder:
         try:
             # Exclusive, and first of all: who makes this file owns the folder, and a run that
             # another process began here meanwhile stays whole.
-            self._records: IO[bytes] = (path / RECORDS).open("xb", buffering=0)
+            self._records = LineFile(path / RECORDS)
         except FileExistsError:
             raise _taken(path) from None
         except OSError as error:
@@ -94,8 +98,19 @@ class RunFolder:
         self._replace(SUMMARY, data)
 
     def append(self, line: str) -> None:
-        """Append one record line, so that it survives this process from here on."""
-        self._records.write(line.encode("ascii"))
+        """Append one record line, so that it survives this process from here on.
+
+        Raises `OSError` where it cannot be written: then nothing of it is left in the file.
+        """
+        self.check()
+        self._records.append(line.encode("ascii"))
+
+    def check(self) -> None:
+        """Raise `OSError` where the records are no longer where they were written."""
+        if not self._records.still_there:
+            raise FileNotFoundError(
+                f"{self._records.path} was removed or replaced while the run wrote into it"
+            )
 
     def close(self) -> None:
         """Close the record file."""
@@ -104,8 +119,13 @@ class RunFolder:
     def _replace(self, name: str, data: Mapping[str, Any]) -> None:
         text = json.dumps({"schema": SCHEMA, **data}, indent=2, sort_keys=False) + "\n"
         temporary = self.path / f".{name}.new"
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(self.path / name)
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(self.path / name)
+        except OSError:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
 
 
 def read_run(path: Path) -> dict[str, Any]:
@@ -125,22 +145,44 @@ def read_run(path: Path) -> dict[str, Any]:
 def read_records(path: Path) -> Iterator[Record]:
     """Yield the records of a run folder, whatever became of the run.
 
-    A last line torn by a crash is left out; a case that was run again counts once, with its
-    last record. Raises `SettingsError` for a damaged line elsewhere or a newer schema.
+    A last line torn by a crash is left out; so is a damaged line elsewhere, with a notice that
+    names it. A case that was run again counts once, with its last record. Raises `SettingsError`
+    for a newer schema, and where no line at all can be read.
     """
     try:
         lines = (path / RECORDS).read_bytes().split(b"\n")
     except FileNotFoundError:
         return
     latest: dict[str, Record] = {}
+    damaged = []
     for number, line in enumerate(lines, start=1):
         if not line:
             continue
         try:
             record = Record.from_line(line.decode("ascii"))
-        except ValueError:
-            if number == len(lines):
-                continue  # no line end behind it: the run was cut off while writing
-            raise SettingsError(f"{path / RECORDS}: line {number} is damaged") from None
+        except (ValueError, RecursionError):
+            if number < len(lines):  # otherwise no line end: the run was cut off while writing
+                damaged.append(number)
+            continue
         latest[record.case_id] = record
+    if damaged:
+        _tell_damaged(path / RECORDS, damaged, readable=bool(latest))
     yield from latest.values()
+
+
+NAMED = 5
+"""Damaged lines that are named; of more it is said how many there are."""
+
+
+def _tell_damaged(path: Path, numbers: list[int], *, readable: bool) -> None:
+    shown = ", ".join(map(str, numbers[:NAMED])) + (", ..." if numbers[NAMED:] else "")
+    file = printable(str(path))
+    if not readable:
+        raise SettingsError(f"{file}: no record can be read (line {shown} damaged)")
+    if len(numbers) == 1:
+        notice(f"{file}: line {shown} is damaged and left out; its case counts as not recorded")
+    else:
+        notice(
+            f"{file}: {len(numbers)} lines are damaged and left out ({shown}); their cases count "
+            f"as not recorded"
+        )

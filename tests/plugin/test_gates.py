@@ -255,7 +255,7 @@ def test_a_baseline_that_is_no_run_folder_is_refused(bench, content):
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda text: text.replace("{", "x{", 3), "line 1 is damaged"),
+        (lambda text: text.replace('{"schema"', 'x{"schema"'), "no record can be read"),
         (lambda _: "", "no case is recorded"),
     ],
 )
@@ -270,6 +270,20 @@ def test_a_damaged_baseline_is_refused_before_anything_is_asked(
     result = bench.way(workers)(bench.model(outcomes()), *arguments)
     refused(result, "--bench-baseline", words)
     assert len(bench.asked()) == asked
+
+
+@BOTH_WAYS
+def test_a_damaged_line_of_the_baseline_is_read_past_and_said_once(bench, workers):
+    before(bench)
+    records = bench.path / "before/records.jsonl"
+    records.write_text(records.read_text("utf-8").replace("{", "x{", 1), encoding="utf-8")
+    arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}")
+    result = bench.way(workers)(bench.model(outcomes()), *arguments)
+    said = [line for line in result.outlines if "is damaged" in line]
+    assert said == [
+        f"tablebench: {records}: line 1 is damaged and left out; its case counts as not recorded"
+    ]
+    assert (result.ret, bench.states()) == (0, ["holds"])
 
 
 @BOTH_WAYS

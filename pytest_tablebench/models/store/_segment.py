@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from pytest_tablebench._line_file import LineFile
+
 __all__ = ["MAX_LINE", "Segment", "Writer", "blocks", "read_line"]
 
 MAX_LINE = 16 << 20
@@ -20,7 +22,6 @@ MAX_LINE = 16 << 20
 BLOCK = 1 << 20
 FIRST_READ = 4096
 TOO_LONG = b"(line above the limit)\n"
-_BINARY = getattr(os, "O_BINARY", 0)
 
 
 @dataclass(slots=True)
@@ -31,55 +32,18 @@ class Segment:
     position: int = 0
 
 
-class Writer:
+class Writer(LineFile):
     """The one writer of a new segment; the name of the file sorts by the time it was made."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.pid = os.getpid()
-        flags = os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_WRONLY | _BINARY
         while True:
             time = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-            self.path = folder / f"{time}-{self.pid}-{secrets.token_hex(4)}.jsonl"
+            name = f"{time}-{self.pid}-{secrets.token_hex(4)}.jsonl"
             with contextlib.suppress(FileExistsError):
-                self._file = os.open(self.path, flags, 0o666)
+                super().__init__(folder / name)
                 break
-        self._end = 0
-        self._torn = False
-
-    def append(self, line: bytes) -> int:
-        """Append one line, whole or not at all, and return where it starts.
-
-        It is handed to the system when this returns: it survives the death of the process.
-        Raises `OSError`; the segment stays readable, and a later line may have more luck.
-        """
-        start = os.fstat(self._file).st_size if self._torn else self._end
-        data = b"\n" + line if self._torn else line
-        try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(self._file, left) :]
-        except BaseException:
-            # An interrupt may come after the last byte: what is there in full stays.
-            self._recover(start, start + len(data))
-            raise
-        self._torn = False
-        self._end = start + len(data)
-        return self._end - len(line)
-
-    def _recover(self, start: int, whole: int) -> None:
-        """Cut off what a failed write left behind, or remember that a line is torn."""
-        torn, self._torn = self._torn, True
-        with contextlib.suppress(OSError):
-            if os.fstat(self._file).st_size == whole:
-                self._torn, self._end = False, whole
-                return
-            os.ftruncate(self._file, start)
-            self._torn, self._end = torn, start
-
-    def close(self) -> None:
-        """Close the file. Raises `OSError` where the system only now tells of a failed write."""
-        os.close(self._file)
 
 
 def blocks(file: BinaryIO, position: int) -> Iterator[tuple[int, bytes, int]]:

@@ -256,7 +256,8 @@ class Store:
                 raise StoreError(f"the answer cannot be kept: the store {why}")
             if len(line) > MAX_LINE:
                 raise StoreError(
-                    f"the answer cannot be kept: {len(line):,} bytes, the limit is {MAX_LINE:,}"
+                    f"the answer cannot be kept: {len(line):,} bytes, the limit is {MAX_LINE:,}",
+                    whole_run=False,
                 )
             try:
                 writer = self._own_segment(target)

@@ -1,0 +1,71 @@
+"""A file of lines that one process appends to, each line whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+__all__ = ["LineFile"]
+
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
+class LineFile:
+    """A new file, open for its one writer.
+
+    Raises `FileExistsError` where the name is taken: who makes the file owns it. Every other
+    failure is an `OSError` too.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        flags = os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_WRONLY | _BINARY
+        self._file = os.open(path, flags, 0o666)
+        self._end = 0
+        self._torn = False
+
+    def append(self, line: bytes) -> int:
+        """Append one line, whole or not at all, and return where it starts.
+
+        It is handed to the system when this returns: it survives the death of the process.
+        Raises `OSError`; the file stays readable, and a later line may have more luck. Where
+        what was written of a line cannot be cut off again, a line end is put behind it.
+        """
+        start = os.fstat(self._file).st_size if self._torn else self._end
+        data = b"\n" + line if self._torn else line
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(self._file, left) :]
+        except BaseException:
+            # An interrupt may come after the last byte: what is there in full stays.
+            self._recover(start, start + len(data))
+            raise
+        self._torn = False
+        self._end = start + len(data)
+        return self._end - len(line)
+
+    def _recover(self, start: int, whole: int) -> None:
+        """Cut off what a failed write left behind, or remember that a line is torn."""
+        torn, self._torn = self._torn, True
+        with contextlib.suppress(OSError):
+            if os.fstat(self._file).st_size == whole:
+                self._torn, self._end = False, whole
+                return
+            os.ftruncate(self._file, start)
+            self._torn, self._end = torn, start
+
+    @property
+    def still_there(self) -> bool:
+        """Whether the file has neither been removed nor replaced by another one."""
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self._file))  # noqa: PTH116 - both are needed
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """Close the file. Raises `OSError` where the system only now tells of a failed write."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
