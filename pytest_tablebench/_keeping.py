@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_tablebench._escaping import escaped
 from pytest_tablebench._notices import Unsaid
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
 
@@ -203,10 +204,15 @@ class KeepingHooks:
             self._state.stop_asking(f"stopping after {self._failed} failures")
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_keyboard_interrupt(self) -> None:
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Have no further call made."""
-        if self._state is not None:
-            self._state.stop_asking("interrupted")
+        if self._state is None:
+            return
+        self._state.stop_asking("interrupted")
+        if isinstance(excinfo.value, pytest.exit.Exception):
+            # A test's own words, of what a model said.
+            excinfo.value.msg = escaped(str(excinfo.value.msg))
+            excinfo.value.args = (excinfo.value.msg,)
 
     def _note_missing(self, report: pytest.TestReport) -> None:
         name = report.nodeid.rpartition("::")[2].removesuffix("[no-data]")
@@ -218,7 +224,7 @@ class KeepingHooks:
         controller = self._config.pluginmanager.getplugin("dsession")
         target = controller if controller is not None else self._pytest_session
         if target is not None and not target.shouldstop:
-            target.shouldstop = message
+            target.shouldstop = escaped(message)
 
     def _show(self, keeper: RunKeeper) -> None:
         terminal = self._terminal

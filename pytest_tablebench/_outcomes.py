@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_tablebench._escaping import escape_traceback, escaped
 from pytest_tablebench._items import REPEATED
 from pytest_tablebench.assertions import WrongAnswer
 from pytest_tablebench.cases import Case
@@ -17,6 +16,7 @@ from pytest_tablebench.errors import (
     ModelError,
     TableBenchError,
 )
+from pytest_tablebench.names import printable
 from pytest_tablebench.runner import CaseRun, Runner, no_answer_text
 
 if TYPE_CHECKING:
@@ -66,9 +66,6 @@ def annotate(
         report.longrepr = str(error)
     elif error is not None and error is run.error and isinstance(error, TableBenchError):
         report.longrepr = no_answer_text(error)
-    else:
-        escape_traceback(report.longrepr)
-    report.sections[:] = [(title, escaped(text)) for title, text in report.sections]
     outcome: Outcome
     if run.answer is not None and error is None:
         outcome = "right"
@@ -78,7 +75,7 @@ def annotate(
         outcome = "no_answer"
     stopped = state.require_runner().talks.stopped
     if stopped is not None and not item.session.shouldstop:
-        item.session.shouldstop = f"{OUR_STOP}{stopped}"
+        item.session.shouldstop = f"{OUR_STOP}{printable(stopped)}"
     if isinstance(error, ModelError) and error.reason in {STOPPED, MODEL_STOPPED}:
         # It was never asked: that is no outcome of the model's.
         report.outcome = "skipped"

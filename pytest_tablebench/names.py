@@ -63,16 +63,32 @@ def slug(text: str, limit: int = 40, *, digest: bool = True) -> str:
     return f"{plain[: limit - 9].rstrip('-.')}-{mark}".lstrip("-")
 
 
+_COMMANDS = (
+    # GitHub's runner and Azure's take these out of any place of a line, TeamCity's from its start.
+    (re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE), r"#\\x23"),
+    # GitHub's runner takes this at the start of a line, behind blanks.
+    (re.compile(r"^(\s*)::"), r"\1\\x3a:"),
+)
+"""Commands that a CI runner finds in what a job prints, and what is printed instead."""
+
+
 def printable(text: str, limit: int | None = None) -> str:
-    """Return text that is safe on a terminal, on one line.
+    """Return text that is safe on a terminal, on one line, and in the log of a CI job.
 
     Control and format characters (escape codes, line ends, right-to-left marks, lone
     surrogates) are shown as escapes instead of taking effect; longer text is cut with `…`.
+    Of a command to a CI runner (`::error::`, `##[group]`) one character is shown as an escape.
     """
     if limit is not None and len(text) > limit:
         text = text[: limit - 1] + "…"
-    if text.isascii() and text.isprintable():
-        return text
+    if not (text.isascii() and text.isprintable()):
+        text = _escaped(text)
+    for command, broken in _COMMANDS:
+        text = command.sub(broken, text)
+    return text
+
+
+def _escaped(text: str) -> str:
     return "".join(
         character
         if character == " " or unicodedata.category(character)[0] not in "CZ"

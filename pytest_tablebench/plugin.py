@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pytest
 
+from pytest_tablebench._escaping import HarmlessWarnings, escape_report, escaped
 from pytest_tablebench._keeping import KeepingHooks
 from pytest_tablebench.errors import DataMissing, SettingsError, TableBenchError
 from pytest_tablebench.options import OPTIONS, Option
@@ -114,7 +115,7 @@ def pytest_configure(config: pytest.Config) -> None:
             if not config.option.collectonly and not settings.plan:
                 _session(config).preflight()
     except SettingsError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(escaped(str(error))) from None
     if settings.explicit:
         from pytest_tablebench._trimming import ReportTrimmer
 
@@ -145,7 +146,7 @@ def _register_snapshots(config: pytest.Config, settings: Settings) -> None:
     try:
         hooks = SnapshotHooks(config, _SESSION, settings)
     except SettingsError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(escaped(str(error))) from None
     config.pluginmanager.register(hooks, "tablebench-snapshots")
 
 
@@ -159,7 +160,7 @@ def pytest_configure_node(node: Any) -> None:
         try:
             address = state.engine.keeper.address
         except SettingsError as error:
-            raise pytest.UsageError(str(error)) from None
+            raise pytest.UsageError(escaped(str(error))) from None
         node.workerinput["tablebench_engine"] = [address.port, address.token]
 
 
@@ -199,6 +200,7 @@ def _session(config: pytest.Config) -> Session:
             now = datetime.now(UTC).astimezone()
             paths = run_paths(settings, config.invocation_params.dir, now)
         config.stash[_SESSION] = Session(settings, role, paths)
+        config.pluginmanager.register(HarmlessWarnings())
     return config.stash[_SESSION]
 
 
@@ -254,10 +256,11 @@ def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], 
         cases, ids = runner.cases(dataset)
     except DataMissing as error:
         if config.stash[_SETTINGS].datasets is not None:
-            raise pytest.Collector.CollectError(f"{test}: {error}") from None
-        return [pytest.param(dataset, marks=pytest.mark.skip(reason=str(error)))], ["no-data"]
+            raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
+        skipped = pytest.mark.skip(reason=escaped(str(error)))
+        return [pytest.param(dataset, marks=skipped)], ["no-data"]
     except TableBenchError as error:
-        raise pytest.Collector.CollectError(f"{test}: {error}") from None
+        raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
     return list(cases), ids
 
 
@@ -316,7 +319,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             # A worker cannot end the session itself: its first case says so, unasked.
             state.require_runner().talks.stopped = state.unusable = str(error)
             return
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(escaped(str(error))) from None
 
 
 def _check(state: Session) -> None:
@@ -431,4 +434,5 @@ def pytest_runtest_makereport(
             from pytest_tablebench._outcomes import annotate
 
             annotate(item, run, call, report, _session(item.config))
+        escape_report(report)
     return report

@@ -102,3 +102,22 @@ def test_unknown_name_offers_the_nearest_and_hides_control_characters():
     assert "known: csv, html" in message
     assert "\x1b" not in message
     assert "did you mean" not in unknown_name("serializer", "zzzz", ["csv", "html"])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    # Where runners look for commands: GitHub's `::` at the start of a line behind blanks, and the
+    # older form, like Azure's, anywhere.
+    [
+        ("::error::x", r"\x3a:error::x"),
+        ("  ::set-output name=x::y", r"  \x3a:set-output name=x::y"),
+        ("got: ##[group]x ##[x]", r"got: #\x23[group]x #\x23[x]"),
+        ("a ##vso[task.complete]", r"a #\x23vso[task.complete]"),
+        ("##TeamCity[x]", r"#\x23TeamCity[x]"),
+        ("ä::b ###[x]", r"ä::b ##\x23[x]"),
+        ("test_x.py::test_y[a]", "test_x.py::test_y[a]"),
+        ("## heading #[x]", "## heading #[x]"),
+    ],
+)
+def test_printable_breaks_commands_to_ci_runners(text, shown):
+    assert printable(text) == shown
