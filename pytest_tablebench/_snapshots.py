@@ -127,9 +127,17 @@ class SnapshotHooks:
         function = test.partition("[")[0].replace("::", ".")
         return printable(f"{function}[{case_id}{again}]")
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Record where asked to, and write `snapshots.json` into the run folders."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> Generator[None]:
+        """Record where asked to, and write `snapshots.json` into the run folders.
+
+        Like the hook that closes the run, which reads it for the page, this is a wrapper: of
+        those the one registered last comes first.
+        """
+        self._finish(exitstatus)
+        yield
+
+    def _finish(self, exitstatus: int) -> None:
         self._whole = self._ran_whole(int(exitstatus))
         for file in self._files.values():
             if self.update:

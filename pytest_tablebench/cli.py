@@ -133,21 +133,19 @@ def _report(paths: Sequence[Path], out: Path | None, plots: bool) -> tuple[list[
         lines += summary_lines(summarize(run.rows))
     report = write_report(runs, out, plots=plots)
     lines += report_lines(report)
-    lines.append(f"page: {printable(str(_page([run.path for run in runs], report.folder)))}")
-    return lines, 0
+    return [*lines, *_page([run.path for run in runs], report.folder)], 0
 
 
-def _page(runs: Sequence[Path], folder: Path) -> Path:
+def _page(runs: Sequence[Path], folder: Path) -> list[str]:
     """Write the page of one run into its folder, or the leaderboard of several beside `folder`."""
-    from pytest_tablebench.reports.html import write_leaderboard, write_page
-    from pytest_tablebench.results import read_run
-    from pytest_tablebench.results.gates import stored_results
+    from pytest_tablebench.reports.html import write_leaderboard
+    from pytest_tablebench.reports.publish import republish_page
 
+    problems: list[str] = []
     if len(runs) == 1:
         page = runs[0] / "report.html"
-        # The verdict of the run's end stays on its page; `rejudge` is for another one.
-        write_page(runs[0], page, gates=stored_results(read_run(runs[0]).get("gates")))
+        problems = republish_page(runs[0])
     else:
         page = folder.with_name(f"{folder.name}.html")
         write_leaderboard(runs, page)
-    return page
+    return [*(f"note: {problem}" for problem in problems), f"page: {printable(str(page))}"]

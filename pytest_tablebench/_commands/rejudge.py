@@ -76,7 +76,10 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
     gates = _gates(given.bench_gate, judged)
     results = _decide(judged, gates, settings, given)
     if given.out is not None:
-        write_rejudged(judged, given.out, gates=[asdict(result) for result in results])
+        facts: dict[str, Any] = {"gates": [asdict(result) for result in results]}
+        if given.bench_baseline is not None:
+            facts["baseline"] = str(given.bench_baseline.resolve())
+        write_rejudged(judged, given.out, **facts)
     lines = [*_change_lines(judged), *summary_lines(judged.summary)]
     if results:
         lines += ["", *gate_lines(results)]

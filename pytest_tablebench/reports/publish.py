@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.errors import TableBenchError
+from pytest_tablebench.names import printable
 from pytest_tablebench.results import read_records, read_run
 from pytest_tablebench.results._texts import TEXTS, read_texts
 from pytest_tablebench.results.snapshots import read_changes
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.compare import Comparison
     from pytest_tablebench.results.gates import GateResult
 
-__all__ = ["AnswerChange", "answer_changes", "publish"]
+__all__ = ["AnswerChange", "answer_changes", "publish", "republish_page"]
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,43 @@ def publish(
         _write_allure(folder, *allure, kinds)
     wanted = gates or comparison is not None or os.environ.get("GITHUB_STEP_SUMMARY")
     return _write_summary(folder, summary, gates, comparison, kinds, page=page) if wanted else []
+
+
+def republish_page(folder: Path) -> list[str]:
+    """Write a run's page anew, from what its end left in the folder and from its baseline.
+
+    The verdict is that of the run's end; what changed against baseline and stored answers stands
+    there again. Returns what could not be read any more; the page says so too. Raises
+    `SettingsError` for a folder that is no run, or where the page cannot be written.
+    """
+    from pytest_tablebench.reports.html import write_page
+    from pytest_tablebench.results.compare import compare_runs
+    from pytest_tablebench.results.gates import stored_results
+
+    run, problems = read_run(folder), []
+    named = run.get("baseline")
+    baseline = Path(named) if isinstance(named, str) else None
+    comparison = changes = None
+    if baseline is not None:
+        try:
+            # Whether unlike runs may be compared was settled when it ran.
+            comparison = compare_runs(baseline, folder, allow_unlike=True)
+        except TableBenchError as error:
+            problems.append(f"nothing is compared with the baseline: {printable(str(error), 300)}")
+    try:
+        changes = answer_changes(folder)
+    except TableBenchError as error:
+        problems.append(f"changed answers are not shown: {printable(str(error), 300)}")
+    write_page(
+        folder,
+        folder / "report.html",
+        gates=stored_results(run.get("gates")),
+        baseline=baseline,
+        comparison=comparison,
+        snapshots=changes,
+        notes=problems,
+    )
+    return problems
 
 
 def _write_summary(

@@ -88,6 +88,43 @@ def test_report_of_one_run(bench, capsys):
     assert not (folder / "toys/separability.png").exists()
 
 
+def test_the_page_of_one_run_keeps_what_its_end_wrote(bench, capsys):
+    """Verdict, baseline and changed answers: the page made anew is the page that was there."""
+    gate = "toy.pass_rate >= baseline - 0.5"
+    old = bench.script({"default": "36"})
+    bench.run(f"--model={old}", "--bench-snapshot", "--snapshot-update", results="old")
+    new = bench.script({"match": "Question: How old is Bo?", "text": "41"}, {"default": "36"})
+    against = ("--bench-baseline=old", f"--bench-gate={gate}", "--bench-snapshot")
+    bench.run(f"--model={new}", *against, "--override-ini=bench_no_page=false")
+    page = bench.path / "run" / "report.html"
+    written = page.read_text("utf-8")
+    assert "Compared with the baseline" in written
+    assert "Answers that changed" in written
+    assert gate.replace(">", "&gt;") in written
+    page.unlink()
+    code, out, err = report(capsys, "run", "--no-plots")
+    assert (code, err) == (0, "")
+    assert page.read_text("utf-8") == written
+    # Without the baseline's folder the page says what is missing.
+    (bench.path / "old").rename(bench.path / "moved")
+    code, out, err = report(capsys, "run", "--no-plots")
+    assert (code, err) == (0, "")
+    gone = f"nothing is compared with the baseline: {bench.path / 'old'} is no run folder"
+    assert f"note: {gone}" in out
+    assert gone in page.read_text("utf-8")
+    assert "Answers that changed" in page.read_text("utf-8")
+
+
+def test_the_page_of_a_killed_run_does_not_say_that_it_had_no_gate(bench, capsys):
+    bench.run("--model=echo/any", "--bench-gate=toy.pass_rate >= 0.5")
+    facts = bench.facts() | {"status": "running", "gates": ["toy.pass_rate >= 0.5"]}
+    (bench.path / "run/run.json").write_text(json.dumps(facts), encoding="utf-8")
+    report(capsys, "run", "--no-plots")
+    page = (bench.path / "run/report.html").read_text("utf-8")
+    assert "Not judged: 1 gate" in page
+    assert "No gate was set" not in page
+
+
 def test_figures_of_a_run(bench, capsys):
     bench.run("--model=echo/any", *GRID)
     report(capsys, "run")

@@ -54,7 +54,11 @@ def verdict(
         note = f"{asked}: every gate was decided without the others"
     states = Counter(gate.state for gate in gates)
     total = len(gates)
-    if not total:
+    asked_for = run.get("gates")
+    if not total and isinstance(asked_for, list) and asked_for:
+        # A run that was killed, or could not judge them, has their texts only.
+        state, title = "undecided", f"Not judged: {_gates(len(asked_for))}"
+    elif not total:
         state, title = "none", "No gate was set"
     elif states["fails"]:
         state, title = "fails", f"Fails: {states['fails']} of {_gates(total)}"

@@ -66,6 +66,7 @@ def write_page(
     baseline: Path | None = None,
     comparison: Comparison | None = None,
     snapshots: Sequence[ChangeLike] | None = None,
+    notes: Sequence[str] = (),
 ) -> None:
     """Write the page of a run, whatever became of it, as one file without any dependency.
 
@@ -77,6 +78,7 @@ def write_page(
         baseline: run folder whose answers stand beside those that flipped.
         comparison: of the baseline with this run.
         snapshots: answers that are not the stored ones; None where nothing was compared.
+        notes: sentences on what is missing in the page.
 
     Raises `SettingsError` for a folder that is no run, or where `out` cannot be written.
     """
@@ -114,7 +116,7 @@ def write_page(
         "own": own,
         "listed": _LISTED,
         "changes": None if snapshots is None else _changes(snapshots),
-        "notes": [*_data_notes(run), *packed.notes],
+        "notes": [*notes, *_data_notes(run), *packed.notes],
         "blocks": packed.blocks,
         "count": len(records),
     }
