@@ -106,7 +106,8 @@ class Session:
         self._problems_told = 0
         self._prepared = False
         self._ended: Engine | None = None
-        self._told = ""
+        self._told: dict[str, str] = {}
+        """The example whose texts were told last, by model: each has a folder of its own."""
         self._chosen_told = False
 
     def serve(self, runner: Runner) -> None:
@@ -363,9 +364,9 @@ class Session:
         if run.example is not None:
             case = run.case
             key = example_key(case.dataset, case.example_id, case.perturbation)
-            if key != self._told:
+            if self._told.get(case.model) != key:
                 # The configurations of an example follow each other: told once is enough.
-                self._told = key
+                self._told[case.model] = key
                 example = [key, run.example.question, _tables(run.example)]
                 payload["example"] = json.dumps(example, default=str)
         facts = self.facts()

@@ -57,20 +57,18 @@ def example_key(dataset: str, example_id: str, perturbation: str) -> str:
 class TextWriter:
     """Appends texts to a file, each only once, also over several runs into the same folder.
 
-    Made with the path of the file, whose folder must be there; nothing is written before the
-    first text. Every method may raise `OSError`.
+    Made with the path of the file, which is not looked at before the first text: until a run has
+    claimed the folder, what lies there is another's. Every method may raise `OSError`.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: Any = None
-        self._known: set[str] = set()
+        self._known: set[str] | None = None
         self._block = zlib.compressobj(1, zlib.DEFLATED, _GZIP)
         self._parts: list[bytes] = []
         self._lines = 0
         self._characters = 0
-        if path.exists():
-            self._take_over()
 
     def prompt(self, digest: str, text: str) -> None:
         """Keep a prompt under the digest that records have for it."""
@@ -114,6 +112,8 @@ class TextWriter:
                 self._file = None
 
     def _is_new(self, key: str) -> bool:
+        if self._known is None:
+            self._known = self._take_over() if self.path.exists() else set()
         if key in self._known:
             return False
         self._known.add(key)
@@ -127,18 +127,19 @@ class TextWriter:
         if self._lines >= BLOCK_LINES or self._characters >= _BLOCK_CHARACTERS:
             self.flush()
 
-    def _take_over(self) -> None:
-        """Learn what the file has, and cut off what a crash left of a last member."""
-        end = 0
+    def _take_over(self) -> set[str]:
+        """Return what the file has, and cut off what a crash left of a last member."""
+        end, known = 0, set()
         for block, reached in _members(self.path):
             end = reached
             for line in block.split(b"\n"):
                 found = _parsed(line)
                 if found is not None:
-                    self._known.add(f"{found['kind'][0]}{found['id']}")
+                    known.add(f"{found['kind'][0]}{found['id']}")
         if end < self.path.stat().st_size:
             with self.path.open("r+b") as file:
                 file.truncate(end)
+        return known
 
 
 def read_texts(path: Path) -> Iterator[PromptText | ExampleText]:

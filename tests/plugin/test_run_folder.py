@@ -14,6 +14,7 @@ import pytest
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import read_records, read_run
+from pytest_tablebench.results._texts import ExampleText, PromptText, read_texts
 from tests.support.toy_bench import CONFTEST, SUITE, read_lines
 
 RECORD_FIELDS = {
@@ -262,6 +263,25 @@ def test_a_folder_that_holds_a_run_is_refused_and_left_alone(bench, kept):
     assert "already holds a run" in line
     assert folder_content(bench.path / "run") == before
     assert len(bench.calls("ask")) == asked
+
+
+@pytest.mark.parametrize("option", ["--bench-limit=1", "--collect-only"])
+def test_what_a_crash_left_of_texts_is_for_no_later_run_to_change(bench, option):
+    bench.run("--model=echo/any", "--bench-limit=1")
+    texts = bench.path / "run" / "texts.jsonl.gz"
+    texts.write_bytes(texts.read_bytes() + b"the beginning of a block")
+    before = folder_content(bench.path / "run")
+    bench.run("--model=echo/other", option)
+    assert folder_content(bench.path / "run") == before
+
+
+def test_each_model_keeps_the_questions_and_tables_of_its_page(bench):
+    bench.run("--model=echo/one", "--model=echo/two", "--bench-serializer=html,csv")
+    for model in ("echo-one", "echo-two"):
+        texts = list(read_texts(bench.path / "run" / model / "texts.jsonl.gz"))
+        asked = [found.question for found in texts if isinstance(found, ExampleText)]
+        assert asked == [f"How old is {name}?" for name in ("Ada", "Bo", "Cy")], model
+        assert sum(isinstance(found, PromptText) for found in texts) == 6
 
 
 def test_an_empty_folder_is_taken(bench):

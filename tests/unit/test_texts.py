@@ -66,6 +66,15 @@ def test_nothing_is_written_before_the_first_text(tmp_path: Path) -> None:
     assert list(read_texts(tmp_path / "t.gz")) == []
 
 
+def test_nothing_is_changed_before_the_first_text(tmp_path: Path) -> None:
+    path = tmp_path / "t.gz"
+    write(path, "a")
+    path.write_bytes(path.read_bytes() + b"torn")
+    before = path.read_bytes()
+    TextWriter(path).close()
+    assert path.read_bytes() == before
+
+
 def test_any_gzip_tool_reads_it(tmp_path: Path) -> None:
     path = tmp_path / "t.gz"
     write(path, "a")
