@@ -107,11 +107,15 @@ def read_json(path: Path) -> Any:
         raise DataError(f"{path}: JSON nested too deeply to be this dataset") from None
 
 
-def delimited_rows(text: str, delimiter: str) -> list[list[str]]:
+def delimited_rows(text: str, delimiter: str, *, quoted: bool = True) -> list[list[str]]:
     """Split delimited text as Python's csv reader does; blank lines hold no row.
 
+    Without `quoted`, quotes are text: a row is a line, a cell what stands between delimiters.
     Raises `csv.Error` for text the reader cannot split.
     """
+    if not quoted:
+        lines = (line.removesuffix("\r") for line in text.split("\n"))
+        return [line.split(delimiter) for line in lines if line]
     source = io.StringIO(text, newline="")
     return [row for row in csv.reader(source, delimiter=delimiter, quotechar='"') if row]
 

@@ -10,7 +10,7 @@ from pytest_tablebench.compat import Compat, check_compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Metric, Processed, Score
 from pytest_tablebench.metrics._exact_match import exact_match
-from pytest_tablebench.metrics._f1_strings import f1_strings, wikitq
+from pytest_tablebench.metrics._f1_strings import f1_strings
 from pytest_tablebench.metrics._fin_qa import fin_qa
 from pytest_tablebench.metrics._postprocess import (
     POSTPROCESSORS,
@@ -22,6 +22,7 @@ from pytest_tablebench.metrics._rouge import rouge
 from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
 from pytest_tablebench.metrics._tablebench import tablebench
 from pytest_tablebench.metrics._turl import turl, turl_batch
+from pytest_tablebench.metrics._wikitq import wikitq
 from pytest_tablebench.names import printable, unknown_name
 
 __all__ = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from pytest_tablebench.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._numbers import canonical_number
+from pytest_tablebench.metrics._unicode import normalized
 
 __all__ = ["exact_match"]
 
@@ -86,7 +86,7 @@ def _items(values: Sequence[Processed]) -> list[str]:
 
 
 def _normal(text: str) -> str:
-    text = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    text = " ".join(normalized("NFKC", text).casefold().split())
     match = _WITH_UNIT.fullmatch(text)
     number = canonical_number(match["number"]) if match else None
     if match is None or number is None:

@@ -41,14 +41,20 @@ def runner(compat: Compat = "fixed", shots: int | None = None) -> Runner:
     return Runner(Settings(data=ROOT, compat=compat, shots=shots), builtin_registry())
 
 
-def source(dataset: str) -> Source:
+def source(dataset: str, compat: Compat = "fixed") -> Source:
     """Open a slice; skips the calling test where it is not there."""
     if not (ROOT / dataset).is_dir():
         pytest.skip(f"no slice of {dataset} in {ROOT}")
-    return runner().source(dataset)
+    return runner(compat).source(dataset)
 
 
-def rendered(dataset: str, example_id: str, serializer: str, perturbation: str) -> str:
+def rendered(
+    dataset: str,
+    example_id: str,
+    serializer: str,
+    perturbation: str,
+    compat: Compat = "fixed",
+) -> str:
     """Return a prompt."""
     case = Case(dataset, example_id, serializer, perturbation, "m", "id")
-    return runner().renderer.render(case)[1]
+    return runner(compat).renderer.render(case)[1]

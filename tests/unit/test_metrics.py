@@ -66,7 +66,9 @@ def parts(dataset: str, reply: str, *references: str, compat: str = "fixed") -> 
         # Marks that only wrap or separate do not count.
         ('"Italy"', ["Italy"], 1, 1),
         ("Italy.", ["Italy"], 1, 1),
-        ("The answer is Italy", ["Italy"], 2 / 5, 0),
+        # Nor does what models wrap an answer in.
+        ("The answer is Italy", ["Italy"], 1, 1),
+        ("It was won by Italy", ["Italy"], 2 / 6, 0),
         # Unless there is nothing else.
         ("?", ["?"], 1, 1),
         ("...", ["..."], 1, 1),

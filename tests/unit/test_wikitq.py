@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_tablebench.compat import COMPAT_MODES, Compat
 from pytest_tablebench.datasets import Example, Source
 from pytest_tablebench.datasets.torr.wikitq import WikiTQ
 from pytest_tablebench.errors import DataError, DataMissing
@@ -16,21 +17,21 @@ from tests.support import upstream
 TEST = "data/pristine-unseen-tables.tsv"
 
 
-def opened(folder: Path) -> Source:
-    return WikiTQ().open(folder)
+def opened(folder: Path, compat: Compat = "fixed") -> Source:
+    return WikiTQ().open(folder, compat=compat)
 
 
-def only(folder: Path) -> Example:
-    source = opened(folder)
+def only(folder: Path, compat: Compat = "fixed") -> Example:
+    source = opened(folder, compat)
     [example_id] = source.example_ids(None)
     return source.example(example_id)
 
 
-def shown(folder: Path, text: str | bytes, *, target: str = "x") -> Table:
+def shown(folder: Path, text: str | bytes, *, target: str = "x", compat: Compat = "fixed") -> Table:
     """The table of the only question, from the text of its file."""
     row = f"q-1\tWhich?\tcsv/9-csv/1.csv\t{target}"
     upstream.wikitq(folder, test=[row], tables={"csv/9-csv/1.tsv": text})
-    table = only(folder).inputs["table"]
+    table = only(folder, compat).inputs["table"]
     assert isinstance(table, Table)
     return table
 
@@ -72,18 +73,59 @@ def test_escapes_in_answers_stay(tmp_path: Path) -> None:
     assert only(tmp_path).references == (r"a\nb",)
 
 
-def test_cells_are_stripped_and_kept_on_one_line(tmp_path: Path) -> None:
-    table = shown(tmp_path, ' A \t"B\nb"\n"x\ny"\t  z  \n')
+def test_cells_are_stripped(tmp_path: Path) -> None:
+    table = shown(tmp_path, " A \t B b\nx y\t  z  \n")
     assert table == Table(["A", "B b"], [["x y", "z"]])
 
 
-def test_a_quoted_tab_belongs_to_its_cell(tmp_path: Path) -> None:
-    assert shown(tmp_path, 'A\tB\n"1\t2"\t3\n') == Table(["A", "B"], [["1\t2", "3"]])
+@pytest.mark.parametrize(
+    ("text", "as_written", "published"),
+    [
+        # A quoted line end, as in files that have quoting.
+        ('A\t"B\nb"\n1\t2\n', [["A", '"B'], ['b"'], ["1", "2"]], [["A", "B b"], ["1", "2"]]),
+        ('A\tB\n"1\t2"\t3\n', [["A", "B"], ['"1', '2"', "3"]], [["A", "B"], ["1\t2", "3"]]),
+        # A stray quote swallows what follows.
+        ('A\tB\n"1\t2\n3\t4\n', [["A", "B"], ['"1', "2"], ["3", "4"]], [["A", "B"], ["1\t2 3\t4"]]),
+        ('A\n"Gull"\n', [["A"], ['"Gull"']], [["A"], ["Gull"]]),
+        ('A\n"Gull" x\n""\n', [["A"], ['"Gull" x'], ['""']], [["A"], ["Gull x"], [""]]),
+        # The files' own way to write a line end, a bar and a backslash.
+        ("A\n1\\n2\\p3\\\\\n", [["A"], ["1\\n2\\p3\\\\"]], [["A"], ["1\\n2\\p3\\\\"]]),
+    ],
+)  # fmt: skip
+def test_files_have_no_quoting_and_the_published_reader_thinks_they_have(
+    tmp_path: Path, text: str, as_written: list[list[str]], published: list[list[str]]
+) -> None:
+    rows = {"fixed": as_written, "reference": published}
+    for compat in COMPAT_MODES:
+        header, *others = rows[compat]
+        assert shown(tmp_path, text, compat=compat) == Table(header, others)
 
 
-def test_a_stray_quote_swallows_what_follows_as_the_published_reader_does(tmp_path: Path) -> None:
-    table = shown(tmp_path, 'A\tB\n"1\t2\n3\t4\n')
-    assert table == Table(["A", "B"], [["1\t2 3\t4"]])
+def test_questions_and_answers_are_read_as_written_too(tmp_path: Path) -> None:
+    row = 'q-1\t"Gull" or "Tern"?\tcsv/1-csv/1.csv\t"Gull"|"Tern" (1907)'
+    upstream.wikitq(tmp_path, test=[row, 'q-2\t"\tcsv/1-csv/1.csv\t"', row.replace("q-1", "q-3")])
+    source = opened(tmp_path)
+    assert list(source.example_ids(None)) == ["q-1", "q-2", "q-3"]
+    assert source.example("q-1").question == '"Gull" or "Tern"?'
+    assert source.example("q-1").references == ('"Gull"', '"Tern" (1907)')
+    assert source.example("q-2").references == ('"',)
+    assert opened(tmp_path, "reference").example_ids(None)[0] == "q-1"
+    assert len(opened(tmp_path, "reference").example_ids(None)) < 3
+
+
+def test_cells_are_counted_as_they_are_written(tmp_path: Path) -> None:
+    # 101 rows of two cells; read with quoting, all of them are one.
+    text = 'A\tB\n"1\t2\n' + "3\t4\n" * 100
+    upstream.wikitq(
+        tmp_path, test=["q-1\tWhich?\tcsv/9-csv/1.csv\t3"], tables={"csv/9-csv/1.tsv": text}
+    )
+    assert list(opened(tmp_path).example_ids(None)) == []
+    assert list(opened(tmp_path, "reference").example_ids(None)) == ["q-1"]
+
+
+def test_the_metric_is_given_the_table(tmp_path: Path) -> None:
+    example = opened(upstream.wikitq(tmp_path)).example("q-2")
+    assert example.context == {"table": example.inputs["table"]}
 
 
 def test_a_quote_inside_a_cell_is_text(tmp_path: Path) -> None:

@@ -23,15 +23,18 @@ SOURCE_LIMIT = 10_000
 
 
 @lru_cache(maxsize=512)
-def read_table(folder: Path, name: str, delimiter: str, *, strip: bool) -> Table:
+def read_table(
+    folder: Path, name: str, delimiter: str, *, strip: bool, quoted: bool = True
+) -> Table:
     """Read the delimited table file `folder / name`, whose first line is the header.
 
-    `strip` turns line ends inside cells into blanks and strips cells. Raises `DataError`,
+    `strip` turns line ends inside cells into blanks and strips cells; `quoted` says whether
+    quotes hold delimiters and line ends together (see `delimited_rows`). Raises `DataError`,
     naming the file, when it cannot be read, holds no line or lies outside the folder.
     """
     path = inside(folder, name)
     try:
-        rows = delimited_rows(read_text(path), delimiter)
+        rows = delimited_rows(read_text(path), delimiter, quoted=quoted)
     except csv.Error as error:
         raise DataError(f"{path}: {error}") from None
     if not rows:

@@ -55,11 +55,12 @@ class _Split:
     folder: Path
     file: str
     problems: list[Problem]
+    quoted: bool
     rows: list[_Row] = field(default_factory=list)
 
     def read(self) -> None:
         try:
-            lines = delimited_rows(read_text(self.folder / self.file), "\t")
+            lines = delimited_rows(read_text(self.folder / self.file), "\t", quoted=self.quoted)
         except csv.Error as error:
             raise DataError(f"{self.folder / self.file}: {error}") from None
         if not lines or lines[0] != COLUMNS:
@@ -88,7 +89,7 @@ class _Split:
 
     def table(self, row: _Row) -> Table:
         name = row.context.removesuffix(".csv") + ".tsv"
-        return read_table(self.folder, name, "\t", strip=True)
+        return read_table(self.folder, name, "\t", strip=True, quoted=self.quoted)
 
     def usable(self) -> Iterator[_Row]:
         """Yield the rows whose table can be read and has at most 200 cells."""
@@ -103,12 +104,14 @@ class _Split:
 
     def example(self, row: _Row) -> Example:
         references = tuple(row.target.split("|"))
+        table = self.table(row)
         return Example(
             id=row.id,
-            inputs={"question": row.question, "table": self.table(row)},
+            inputs={"question": row.question, "table": table},
             question=row.question,
             references=references,
             target=references[0],
+            context={"table": table},
         )
 
 
@@ -127,16 +130,21 @@ class WikiTQ:
         self,
         folder: Path,
         *,
-        compat: Compat = "fixed",  # noqa: ARG002 - both modes read the same
+        compat: Compat = "fixed",
     ) -> RowSource[_Row]:
-        """Open the upstream files at `folder`."""
+        """Open the upstream files at `folder`.
+
+        They have no quoting. The reference reads them as if they had, so that a stray quote
+        swallows what follows, and quotes around a cell are lost.
+        """
         require_files(folder, [TEST_FILE, TRAIN_FILE], get=self.get)
         problems: list[Problem] = []
-        test = _Split(folder, TEST_FILE, problems)
+        quoted = compat == "reference"
+        test = _Split(folder, TEST_FILE, problems, quoted)
         test.read()
 
         def pool() -> list[_Row]:
-            train = _Split(folder, TRAIN_FILE, problems)
+            train = _Split(folder, TRAIN_FILE, problems, quoted)
             train.read()
             return list(train.usable())
 
@@ -151,9 +159,15 @@ class WikiTQ:
         )
 
     def chain(self, compat: Compat) -> tuple[str, ...]:
-        """First line, split into items; the reference turns the list into its text after that."""
-        chain = ("take_first_non_empty_line", "to_list_by_comma_space")
-        return (*chain, "str_to_float_format") if compat == "reference" else chain
+        """First line, split into items.
+
+        The reference turns the list into its text after that; `fixed` takes the answer's marker
+        off before.
+        """
+        first, split = "take_first_non_empty_line", "to_list_by_comma_space"
+        if compat == "reference":
+            return (first, split, "str_to_float_format")
+        return (first, "strip_answer_marker", split)
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return instruction and source; the answer line is part of the source."""

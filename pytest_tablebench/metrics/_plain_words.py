@@ -1,0 +1,92 @@
+"""Answers as plain words: letters without accents, one dash, one way of writing a date."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from pytest_tablebench.metrics._tokens import words
+from pytest_tablebench.metrics._unicode import normalized
+
+__all__ = ["plain_words"]
+
+_MINUS = frozenset("\u2212\u02d7\u2043\u2796")  # what Unicode does not count among its dashes
+_ESCAPES = {"n": " ", "p": "|", "\\": "\\"}
+_ESCAPE = re.compile(r"\\([np\\])")
+_QUOTES = str.maketrans(dict.fromkeys("‘’‚‛`´′", "'") | dict.fromkeys("“”„‟″", '"'))
+
+_NAMES = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_ONE_DAY = r"(?:0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?"
+_DAY = rf"{_ONE_DAY}(?: ?- ?{_ONE_DAY})?"
+_YEAR = r"[0-9]{4}"
+# Figures that go on before or behind belong to another number, range or score.
+_BEGINS = r"(?<![^\W_])(?<![0-9][-.,:/])"
+_ENDS = r"(?![^\W_]|[-.,:/][0-9])"
+_DATE = re.compile(
+    rf"{_BEGINS}(?:"
+    rf"(?P<y1>{_YEAR}|xx(?:xx)?)(?P<s>[-/])(?P<m1>0?[1-9]|1[0-2])(?P=s)(?P<d1>{_ONE_DAY}|xx)"
+    rf"|(?P<m2>{_MONTH}) (?P<d2>{_DAY}){_ENDS}(?:,? (?P<y2>{_YEAR}))?"
+    rf"|(?P<d3>{_DAY}) (?:of )?(?P<m3>{_MONTH})(?:,? (?P<y3>{_YEAR}))?"
+    rf"|(?P<y4>{_YEAR}),? (?P<m4>{_MONTH}) (?P<d4>{_DAY})"
+    rf"|(?P<m5>{_MONTH}) (?P<y5>{_YEAR})"
+    rf"){_ENDS}"
+)
+
+
+def plain_words(text: str) -> tuple[str, ...]:
+    r"""Return an answer's words as they are compared, in their order.
+
+    Case, accents, the kind of dash, minus sign and quote, the way a date is written and marks that
+    only separate or wrap do not matter; a number stands as its value, anything else as it is. The
+    escapes of the dataset's tables (`\n`, `\p` and `\\`) are read. An answer that is
+    nothing but marks is those marks.
+    """
+    found: list[str] = []
+    for piece in _one_way_of_dates(_folded(text)).split(", "):
+        found += words(piece.rstrip(" .") or piece)
+    return tuple(found)
+
+
+def _folded(text: str) -> str:
+    """Fold case and accents as the dataset's own evaluator does; every dash becomes a hyphen."""
+    text = _ESCAPE.sub(lambda match: _ESCAPES[match[1]], text)
+    text = (text.replace("**", "") or text).translate(_QUOTES)
+    folded = normalized("NFKD", normalized("NFKD", text).casefold())
+    letters = "".join(filter(None, map(_letter, folded))) if not folded.isascii() else folded
+    # A text of nothing but accents is those accents.
+    return re.sub("-{2,}", "-", " ".join((letters.strip() or folded).split()))
+
+
+def _letter(character: str) -> str:
+    category = unicodedata.category(character)
+    if category == "Pd" or character in _MINUS:
+        return "-"
+    # Accents, and what nobody sees: marks of direction, soft hyphens.
+    return "" if category in {"Mn", "Cf"} else character
+
+
+def _one_way_of_dates(text: str) -> str:
+    return _DATE.sub(_date, text)
+
+
+def _date(match: re.Match[str]) -> str:
+    """Write a date as `september 23 2001`, without what it does not say."""
+    found = {name: text for name, text in match.groupdict(default="").items() if text}
+    parts = {name[0]: text for name, text in found.items()}
+    month = parts["m"]
+    name = _NAMES[int(month) - 1] if month.isdigit() else _full_name(month)
+    days = re.findall("[0-9]+", parts.get("d", ""))
+    day = "-".join(number.lstrip("0") for number in days)
+    year = parts.get("y", "").strip("x")
+    return " ".join(filter(None, (name, day, year)))
+
+
+def _full_name(month: str) -> str:
+    return next(name for name in _NAMES if name.startswith(month[:3]))

@@ -1,0 +1,112 @@
+"""Answers of WikiTableQuestions (spec: torr.md sections 7.3, 8.2, 8.3 and 9, rows 1 and 2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from operator import eq
+from typing import Any
+
+from pytest_tablebench.compat import Compat
+from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._f1_strings import f1_strings, flat, token_f1
+from pytest_tablebench.metrics._plain_words import plain_words
+from pytest_tablebench.table import Table
+
+__all__ = ["wikitq"]
+
+Words = tuple[str, ...]
+
+_LINE_END = "\\n"
+"""How the dataset's tables write a line end inside a cell: these two characters."""
+
+
+def wikitq(
+    prediction: Processed,
+    references: Sequence[Processed],
+    *,
+    compat: Compat = "fixed",
+    table: Table | None = None,
+    **_: Any,
+) -> Score:
+    r"""Token F1 (the score) and exact match of a WikiTableQuestions answer.
+
+    `reference`: both values are the texts of Python lists, whose brackets and quotes take
+    part in F1, and the exact match compares the sorted characters of the prediction with
+    those of the first reference (sections 7.3 and 8.3).
+
+    `fixed`: plain words are compared (see `plain_words`). The exact match holds where the reply
+    gives every reference and nothing else, the references in any order, the words of each in
+    theirs: `6-10` is not `10-6`. A cell of `table` (any cell where none is given) whose lines
+    are parted by a written `\n` answers with one of its lines, or some in a row. The score
+    is 1 for an exact match alone; words that are all there in another order count where
+    they are in their place.
+    """
+    if compat == "reference":
+        score = f1_strings(prediction, references, compat=compat).value
+        first = str(references[0]) if references else ""
+        exact = float(sorted(str(prediction)) == sorted(first))
+        return Score(score, {"unsorted_list_exact_match": exact, "f1_strings": score})
+    pieces = [piece for piece in flat([prediction]) if piece.strip()]
+    wanted = [", ".join(flat([reference])) for reference in references]
+    given, right = plain_words(", ".join(pieces)), plain_words(", ".join(wanted))
+    if right and (given == right or _gives_each(pieces, wanted, table)):
+        return Score(1.0, {"unsorted_list_exact_match": 1.0, "f1_strings": 1.0})
+    score = token_f1(right, given)
+    if score and Counter(right) == Counter(given):
+        score = sum(map(eq, right, given)) / len(right)
+    return Score(score, {"unsorted_list_exact_match": 0.0, "f1_strings": score})
+
+
+def _gives_each(pieces: Sequence[str], wanted: Sequence[str], table: Table | None) -> bool:
+    """Tell whether a reply, in pieces, is the references in any order, each given once."""
+    remaining = Counter(filter(None, map(plain_words, wanted)))
+    # A reference may hold the mark the reply was split at, and a date be written with or without.
+    counts = {text.count(", ") + 1 for text in wanted}
+    lengths = sorted({count + more for count in counts for more in (-1, 0, 1)} - {0})
+    if len(wanted) == 1:
+        lengths = [len(pieces)]
+    while pieces and remaining:
+        runs = [", ".join(pieces[:length]) for length in lengths if length <= len(pieces)]
+        found = _as_it_is(runs[::-1], remaining) or _as_a_cell(runs, remaining, table)
+        if found is None:
+            return False
+        words, run = found
+        remaining -= Counter([words])
+        pieces = pieces[run.count(", ") + 1 :]
+    return not pieces and not remaining
+
+
+def _as_it_is(runs: Sequence[str], remaining: Counter[Words]) -> tuple[Words, str] | None:
+    """Return the reference that a run of pieces gives, and the run."""
+    return next(((words, run) for run in runs if (words := plain_words(run)) in remaining), None)
+
+
+def _as_a_cell(
+    runs: Sequence[str], remaining: Counter[Words], table: Table | None
+) -> tuple[Words, str] | None:
+    """Return the reference that lines of a copied cell give, and the run that is the cell."""
+    for run in runs:
+        if _LINE_END in run and (table is None or plain_words(run) in _cells_of_lines(table)):
+            lines = [line for line in map(plain_words, run.split(_LINE_END)) if line]
+            for words in remaining:
+                if _among(lines, words):
+                    return words, run
+    return None
+
+
+def _cells_of_lines(table: Table) -> Iterator[Words]:
+    for row in (table.header, *table.rows):
+        yield from (plain_words(str(cell)) for cell in row if _LINE_END in str(cell))
+
+
+def _among(lines: Sequence[Words], words: Words) -> bool:
+    """Tell whether a line, or some in a row, are those words."""
+    for start in range(len(lines)):
+        run: Words = ()
+        for line in lines[start : start + len(words)]:
+            if len(run) < len(words):
+                run += line
+        if run == words:
+            return True
+    return False
