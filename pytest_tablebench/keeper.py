@@ -152,14 +152,14 @@ class RunKeeper:
         self.open()
         kept = self.kept[payload["model"]]
         kept.add(payload)
+        if payload["recorded"]:  # first: where there is room for one thing only, it is this
+            self._record(kept, payload)
+        elif payload["case_id"] not in kept.cells:
+            kept.aside.setdefault(payload["case_id"], payload)
         if "prompt" in payload:
             kept.texts.prompt(*json.loads(payload["prompt"]))
         if "example" in payload:
             kept.texts.example(*json.loads(payload["example"]))
-        if payload["recorded"]:
-            self._record(kept, payload)
-        elif payload["case_id"] not in kept.cells:
-            kept.aside.setdefault(payload["case_id"], payload)
 
     def _record(self, kept: _Kept, payload: Payload) -> None:
         kept.aside.pop(payload["case_id"], None)
@@ -219,6 +219,7 @@ class RunKeeper:
                 continue
             for payload in list(kept.aside.values()):
                 self._record(kept, payload)  # the test that should have made it was skipped
+            kept.folder.check()
             summaries[model] = summarize(kept.cells.values())
             kept.folder.write_summary(summaries[model])
             data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)

@@ -216,7 +216,9 @@ class Session:
     def problems(self) -> list[str]:
         """What was read past in this process: damaged lines of stores and records; only grows."""
         stored = self.runner.models.store_problems if self.runner is not None else []
-        return [*stored, *self._notices.texts]
+        engine = self.engine or self._ended
+        of_calls = engine.problems if engine is not None else []
+        return [*stored, *of_calls, *self._notices.texts]
 
     def close(self) -> None:
         """End what is open: connections, the store, the engine's calls."""

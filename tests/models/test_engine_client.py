@@ -20,6 +20,7 @@ from pytest_tablebench.models.engine import Address, Client, broker
 from pytest_tablebench.models.engine._client import Outcome
 from pytest_tablebench.models.engine._link import Link
 from pytest_tablebench.models.engine._wire import (
+    PROBLEMS,
     Lines,
     error_fields,
     header,
@@ -270,6 +271,16 @@ def test_the_keeper_hears_notes_and_totals(site: Site) -> None:
     assert keeper.totals["models"]["openai/m"]["cost_usd"] == 0.5
     assert keeper.totals["most_in_flight"] == 1
     assert client.totals is None
+
+
+def test_the_keeper_hears_what_is_wrong_with_the_store(site: Site) -> None:
+    keeper, caller = site.client("keeper"), site.caller()
+    caller.send({"problems": ["the file is gone"]})
+    while not keeper.notes:
+        keeper.outcomes(wait=True)
+    [(name, told)] = keeper.notes.items()
+    assert name.startswith(PROBLEMS)
+    assert told == ["the file is gone"]
 
 
 def test_after_a_stop_nothing_is_called(site: Site) -> None:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from tests.support.faults import stored
+from tests.support.openai_server import Behaviour, OpenAIServer
+from tests.support.runs import Script, run_pytest
 from tests.support.toy_bench import Bench
 
 STORE = "--bench-store=answers"
@@ -58,3 +66,82 @@ def test_an_answer_that_cannot_be_kept_counts_and_is_the_last(
     assert len(said) == 1, result.stdout.str()
     assert "tablebench stopped, because answers cannot be kept" in said[0]
     assert "--bench-store" in said[0]
+
+
+# Damage
+
+
+@pytest.fixture
+def damaged(bench: Bench) -> list[str]:
+    """Options for a store that a later version wrote, over an empty and a torn one."""
+    for name in ("answers", "read"):
+        (bench.path / name / "segments").mkdir(parents=True)
+    later = '{"schema": 2, "key": "' + "0" * 64 + '"}\n'
+    (bench.path / "answers/segments/later.jsonl").write_text(later, encoding="utf-8")
+    (bench.path / "empty").mkdir()
+    (bench.path / "read/segments/torn.jsonl").write_text("torn\n", encoding="utf-8")
+    return [STORE, "--bench-store-readonly=empty", "--bench-store-readonly=read"]
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "workers"])
+def test_what_is_wrong_with_a_store_is_said_once_and_before_the_first_call(
+    bench: Bench, damaged: list[str], workers: list[str]
+) -> None:
+    bench.suite()
+    result = bench.run_apart("--model=echo/any", *damaged, *workers)
+    ours = ("tablebench: answer store: ", "tablebench: --bench-store-readonly: ")
+    found = [n for n, line in enumerate(result.outlines) if line.startswith(ours)]
+    lines = [result.outlines[n] for n in found]
+    assert len(lines) == 3, result.stdout.str()
+    for words in (
+        "later.jsonl, byte 0: it has schema 2, this version reads up to 1: upgrade",
+        "--bench-store-readonly: " + str(bench.path / "empty") + " holds no segments",
+        "torn.jsonl, byte 0: it is not JSON",
+    ):
+        assert sum(words in line for line in lines) == 1, (words, lines)
+    progress = next(n for n, line in enumerate(result.outlines) if "3/3" in line or "1/3" in line)
+    assert max(found) < progress
+
+
+def test_a_store_that_is_removed_midway_is_missed(tmp_path: Path) -> None:
+    class Removing(Script):
+        def __call__(self, body: dict[str, Any]) -> Behaviour:
+            behaviour = super().__call__(body)
+            if self.number(body) == 2:
+                shutil.rmtree(tmp_path / "answers")
+            return behaviour
+
+    script = Removing(4)
+    with OpenAIServer(script) as server:
+        run = run_pytest(tmp_path, server, "--bench-connections=1", count=4)
+    assert run.exit_code == 0, run.output
+    said = [line for line in run.output.splitlines() if "was removed while it was in use" in line]
+    assert said, run.output
+    assert all(line.startswith("tablebench: answer store: ") for line in said)
+    assert stored(tmp_path / "answers") == {example.id for example in script.examples[2:]}
+
+
+REMOVING = """
+ask = Echo.complete
+
+
+def complete(self, request):
+    if "/bo/" in request.case_id:
+        (HERE / "run" / "records.jsonl").unlink()
+    return ask(self, request)
+
+
+Echo.complete = complete
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an open file cannot be removed there")
+def test_records_that_are_removed_midway_end_the_run(bench: Bench) -> None:
+    conftest = bench.path / "conftest.py"
+    conftest.write_text(conftest.read_text("utf-8") + REMOVING, encoding="utf-8")
+    bench.suite()
+    result = bench.run("--model=echo/any", "--bench-gate=toy.pass_rate>=0.1")
+    assert result.ret == 11
+    assert len(bench.calls("ask")) == 2
+    said = [line for line in result.outlines if "records.jsonl was removed or replaced" in line]
+    assert any("the run cannot be kept" in line for line in said), result.stdout.str()

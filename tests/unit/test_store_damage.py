@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import shutil
 
 import pytest
 
 from pytest_tablebench.models import Reply
 from pytest_tablebench.models.store import Store, _layer, _segment
-from tests.support.stores import filled, segments, text_of
+from tests.support.stores import ask, filled, segments, text_of
 
 HEAD = '{"schema": 1, "key": "'
 
@@ -201,11 +203,50 @@ def test_few_files_are_open_at_once(tmp_path):
     assert store._layers[0]._files == {}
 
 
-def test_a_segment_that_vanished_is_a_warning(tmp_path):
-    (request,) = filled(tmp_path, "a")
-    with Store.open(None, [tmp_path]) as store:
-        segments(tmp_path)[0].unlink()
-        assert store.get(request.key()) is None
+@pytest.mark.parametrize("whole", [False, True], ids=["segment", "store"])
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_segment_that_vanished_is_one_warning(tmp_path, whole, asked):
+    folder = tmp_path / "answers"
+    (request,) = filled(folder, "a")
+    (path,) = segments(folder)
+    with Store.open(None, [folder]) as store:
+        if whole:
+            shutil.rmtree(folder)
+        else:
+            path.unlink()
+        assert not asked or store.get(request.key()) is None
         store.refresh()
-        assert len(store.warnings) == 1
-        assert "No such file" in store.warnings[0]
+        [said] = store.warnings
+        assert said.startswith(f"answer store: {path}: was removed while it was in use")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an open file cannot be removed there")
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_writer_whose_segment_was_removed_says_so_and_begins_another(tmp_path, replaced):
+    first, second = (ask(text) for text in "ab")
+    with Store.open(tmp_path) as store:
+        store.put(first, Reply("1"))
+        (path,) = segments(tmp_path)
+        content = path.read_bytes()
+        path.unlink()
+        if replaced:
+            path.write_bytes(content)
+        store.put(second, Reply("2"))
+        [said] = store.warnings
+        assert f"{path}: was {'replaced' if replaced else 'removed'} while it was in use" in said
+    with Store.open(tmp_path) as store:
+        assert text_of(store, second) == "2"
+        assert text_of(store, first) == ("1" if replaced else None)
+
+
+@pytest.mark.parametrize("ends", [b"\r\n", b"\n"])
+def test_other_line_ends_are_read(tmp_path, ends):
+    requests = filled(tmp_path, "a", "b")
+    with Store.open(tmp_path) as store:
+        store.put_resolution({"key": "k", "facts": 1})
+    for path in segments(tmp_path):
+        path.write_bytes(path.read_bytes().replace(b"\n", ends))
+    with Store.open(tmp_path) as store:
+        assert [text_of(store, request) for request in requests] == ["to a", "to b"]
+        assert store.get_resolution("k") == {"key": "k", "facts": 1}
+        assert store.warnings == []

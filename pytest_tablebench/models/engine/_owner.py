@@ -16,7 +16,7 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models.engine._client import Address, Client
-from pytest_tablebench.models.engine._wire import pack
+from pytest_tablebench.models.engine._wire import PROBLEMS, pack
 
 __all__ = ["Engine", "EngineConfig", "LaneConfig"]
 
@@ -124,6 +124,12 @@ class Engine:
         if self._keeper is None:
             self._keeper = Client(self.address, "keeper")
         return self._keeper
+
+    @property
+    def problems(self) -> list[str]:
+        """What the calling processes have come upon in the store's files, as far as it is known."""
+        notes = self._keeper.notes if self._keeper is not None else {}
+        return [text for name in notes if name.startswith(PROBLEMS) for text in notes[name]]
 
     def finish(self) -> dict[str, Any] | None:
         """Tell the engine to end; return the totals of the run, None when there are none.

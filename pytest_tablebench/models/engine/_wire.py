@@ -16,6 +16,7 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models._base import Message, Reply, Request
 
 __all__ = [
+    "PROBLEMS",
     "Lines",
     "error_fields",
     "header",
@@ -27,6 +28,9 @@ __all__ = [
     "request_body",
     "to_json",
 ]
+
+PROBLEMS = "problems"
+"""How the names of notes begin that say what is wrong with the store's files."""
 
 _encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
 

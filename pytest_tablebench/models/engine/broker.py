@@ -24,9 +24,11 @@ from pytest_tablebench.models.engine._link import Link
 from pytest_tablebench.models.engine._processes import CallerProcesses
 from pytest_tablebench.models.engine._queue import Job
 from pytest_tablebench.models.engine._wire import (
+    PROBLEMS,
     error_fields,
     read_error,
     reply_fields,
+    to_json,
 )
 from pytest_tablebench.models.store import Store
 
@@ -150,6 +152,10 @@ class Broker:
             return
         if "broken" in head:
             self._break(read_error(head["broken"]))
+            return
+        if "problems" in head:
+            for keeper in self._keepers:
+                keeper.send({"note": f"{PROBLEMS} {link.pid}"}, to_json(head["problems"]))
             return
         if "result" in head:
             _, client, question, _ = self._questions.pop(head["n"])

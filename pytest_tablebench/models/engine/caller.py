@@ -55,6 +55,7 @@ class Caller(asyncio.Protocol):
         self._tasks: set[asyncio.Task[None]] = set()
         self._queued: asyncio.Queue[tuple[int, int, bytes]] = asyncio.Queue()
         self._unstored: list[tuple[Request, Reply]] = []
+        self._told = len(self._store.warnings)  # the runners' own stores have come upon these
         self._closing = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -128,6 +129,9 @@ class Caller(asyncio.Protocol):
             self._unstored.append((request, reply))
             head["unstored"] = str(error)
         self._send(head)
+        if len(self._store.warnings) > self._told:
+            self._told = len(self._store.warnings)
+            self._send({"problems": self._store.warnings})
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

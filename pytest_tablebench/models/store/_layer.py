@@ -75,7 +75,9 @@ class Layer:
                     if entry.name.endswith(".jsonl") and entry.is_file()
                 )
         except FileNotFoundError:
-            return  # removed, or not made yet: nothing is new
+            found = []  # removed, or not made yet: nothing is new
+        for name in self._numbers.keys() - set(found):
+            self._vanished(self._numbers[name])
         for name in found:
             number = self._numbers.get(name)
             if number is None:
@@ -127,6 +129,9 @@ class Layer:
                 raise BadLine("it is damaged: it has become another key")
         except BadLine as error:
             self._problem(number, offset, f"{error}; it is not served, its case is asked again")
+            return None
+        except FileNotFoundError:
+            self._vanished(number)
             return None
         except OSError as error:
             self._problem(number, offset, f"it cannot be read ({error.strerror or error})")
@@ -235,6 +240,10 @@ class Layer:
             flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
             file = self._files[number] = os.open(self._segments[number].path, flags)
         return file
+
+    def _vanished(self, number: int) -> None:
+        what = "was removed while it was in use; what it held may be asked again"
+        self._problem(number, None, what)
 
     def _problem(self, number: int, offset: int | None, what: str) -> None:
         path = self._segments[number].path

@@ -92,6 +92,7 @@ def resolution_line(key: str, resolution: Mapping[str, Any]) -> bytes:
 
 def read_answer(line: bytes) -> dict[str, Any]:
     """Read and check the line of an answer, without its line end. Raises `BadLine`."""
+    line = line.removesuffix(b"\r")  # as version control may have changed the line ends
     if not line.startswith(ANSWER):
         raise BadLine("it is not the line of an answer")
     return _verified(line, CHECK_AT)
@@ -99,6 +100,7 @@ def read_answer(line: bytes) -> dict[str, Any]:
 
 def read_other(line: bytes) -> dict[str, Any]:
     """Read a line that is not in the form of an answer: a resolution. Raises `BadLine`."""
+    line = line.removesuffix(b"\r")
     if line.startswith(RESOLUTION + CHECK):
         data = _verified(line, len(RESOLUTION))
         good = isinstance(data.get("key"), str) and isinstance(data.get("resolution"), dict)

@@ -270,11 +270,23 @@ class Store:
             target.wrote(self._number, offset, line, key)
 
     def _own_segment(self, target: Layer) -> Writer:
-        """Return the segment of this process: a fork of it begins its own."""
-        if self._writer is not None and self._writer.pid != os.getpid():
-            with contextlib.suppress(OSError):
-                self._writer.close()  # this process's copy of the file
-            self._writer = None
+        """Return the segment of this process: a fork of it begins its own.
+
+        So does a process whose segment was removed or replaced: nobody would read what it writes.
+        """
+        if self._writer is not None:
+            forked = self._writer.pid != os.getpid()
+            if not forked and not self._writer.still_there:
+                target.refresh()  # which says that it was removed
+                if self._writer.path.exists():
+                    self._warn(
+                        f"answer store: {self._writer.path}: was replaced while it was in use; "
+                        f"what it held may be asked again"
+                    )
+            if forked or not self._writer.still_there:
+                with contextlib.suppress(OSError):
+                    self._writer.close()  # this process's copy of the file
+                self._writer = None
         if self._writer is None:
             self._writer = Writer(target.folder)
             self._number = target.add_segment(self._writer.path)
