@@ -12,11 +12,11 @@ import pytest
 
 from pytest_tablebench._escaping import escaped
 from pytest_tablebench._notices import Unsaid
+from pytest_tablebench._progress import ProgressLine
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
 
 if TYPE_CHECKING:
     from pytest_tablebench._ending import Ending
-    from pytest_tablebench.reports.terminal import Progress
     from pytest_tablebench.session import RunKeeper, Session
     from pytest_tablebench.settings import Settings
 
@@ -38,7 +38,7 @@ class KeepingHooks:
         self._key = session
         self._settings = settings
         self._pytest_session: pytest.Session | None = None
-        self._progress: Progress | None = None
+        self._progress = ProgressLine(config)
         self._announced = False
         self._problems = 0
         self._failed = 0
@@ -61,11 +61,6 @@ class KeepingHooks:
     @property
     def _terminal(self) -> Any:
         return self._config.pluginmanager.getplugin("terminalreporter")
-
-    @property
-    def _compact(self) -> bool:
-        """Whether one live line stands for the usual letters."""
-        return self._terminal is not None and self._config.get_verbosity() == 0
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Keep the session: only it can end a run early."""
@@ -230,38 +225,35 @@ class KeepingHooks:
         terminal = self._terminal
         if terminal is None:
             return
-        total = sum(keeper.facts.get("cases", {}).values())
         if not self._announced:
+            total = sum(keeper.facts.get("cases", {}).values())
             terminal.ensure_newline()
             for line in self._announcement(keeper, total):
                 terminal.write_line(line)
-        if not self._compact:
-            return
-        if self._state is not None:
-            self._state.look_at_totals()
-        if self._progress is None:
-            from pytest_tablebench.reports.terminal import Progress
+        self._look()
+        self._progress.show(keeper)
 
-            self._progress = Progress()
-        live = terminal.isatty and terminal.hasmarkup
-        if self._progress.due(keeper.done, total, live=live):
-            line = self._progress.text(keeper.counts, total, spent=keeper.spent_text())
-            # `currentfspath` tells the reporter that something stands on the line; setting it
-            # only where nothing does keeps file names from being written again.
-            fresh = terminal.currentfspath is None
-            if live:
-                # The reporter remembers a line until its end: end it, and go back up.
-                back = "" if keeper.done == total else "\n\x1b[1A"
-                terminal.write(f"\r{line}\x1b[K{back}", flush=True)
-            else:
-                terminal.write(line if fresh else f"\n{line}", flush=True)
-            if fresh:
-                terminal.currentfspath = -2
+    def _look(self) -> None:
+        """Learn what the engine tells: what has been paid, and who is waited for."""
+        state = self._state
+        if state is not None and state.keeper is not None:
+            self._progress.tell_waits(state.keeper, state.look_at_totals())
+
+    def pytest_collection_finish(self) -> None:
+        """Look while an item of this process waits for its answer."""
+        state = self._state
+        if state is not None and state.runner is not None:
+            state.runner.talks.on_wait = lambda _: self._look()
+
+    def pytest_runtest_logstart(self) -> None:
+        """Look in the controller of workers too, where they ask for it."""
+        if self._config.pluginmanager.hasplugin("dsession"):
+            self._look()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Leave out the letters of our cases where the live line counts them."""
-        if not hasattr(report, "tablebench_outcome") or not self._compact:
+        if not hasattr(report, "tablebench_outcome") or not self._progress.compact:
             return None
         if hasattr(report, "wasxfail") or not (report.passed or report.failed):
             return None

@@ -80,8 +80,10 @@ def annotate(
         # It was never asked: that is no outcome of the model's.
         report.outcome = "skipped"
         path, line, _ = item.location
-        what = "run was stopped" if error.reason == STOPPED else "model was given up"
-        report.longrepr = (path, line or 0, f"Skipped: not asked, because the {what}")
+        why = "not asked, because the run was stopped"
+        if error.reason == MODEL_STOPPED:
+            why = "the model was given up before it answered"
+        report.longrepr = (path, line or 0, f"Skipped: {why}")
         if error.reason == MODEL_STOPPED and stopped is None:  # else the session says why
             report.tablebench_given_up = run.case.model, str(error)  # type: ignore[attr-defined]
         if state.unusable is not None:

@@ -246,6 +246,7 @@ class RunKeeper:
             "api_base": without_credentials(settings.api_base) if settings.api_base else None,
             "timeout_s": settings.timeout,
             "retries": settings.retries,
+            "patience_s": settings.patience,
             "connections": settings.connections,
             "repeats": settings.repeats,
             "thresholds": dict(settings.thresholds),

@@ -74,6 +74,12 @@ OPTIONS = (
     ),
     Option("--bench-timeout", "S", "seconds a model call may take. Default: 120"),
     Option("--bench-retries", "N", "further attempts after a passing failure. Default: 5"),
+    Option(
+        "--bench-patience",
+        "S",
+        "seconds for which a provider may answer nothing at all, too many requests say, until it "
+        "is asked no more. Default: 180",
+    ),
     Option("--bench-repeats", "N", "times each case is asked, for pass@k and spread. Default: 1"),
     Option(
         "--bench-store",

@@ -298,6 +298,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     state.plan(item.callspec.params.get("case") for item in session.items if _has_params(item))
     state.require_runner().talks.expect(number(session.items))
     state.beside = repeated(session.items)
+    if state.role == "worker":
+        from pytest_tablebench._progress import PassesWaits
+
+        config.pluginmanager.register(PassesWaits(config, state.require_runner().talks))
     if not state.planned or config.option.collectonly:
         return
     if getattr(config.option, "allure_report_dir", None) and state.role != "controller":

@@ -194,6 +194,7 @@ class Runner:
             client=self.models.client,
             models=settings.models,
             retries=settings.retries,
+            patience=settings.patience,
             keep=settings.stored,
             replay=settings.replay,
         )

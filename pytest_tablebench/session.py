@@ -15,7 +15,7 @@ import gc
 import json
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -140,6 +140,7 @@ class Session:
                 settings.retries,
                 settings.timeout,
                 settings.max_cost,
+                settings.patience,
                 settings.store_folder(),
                 # Who was asked before may have all answers stored.
                 eager=not all(runner.models.facts_are_stored(model) for model in models),
@@ -205,12 +206,18 @@ class Session:
         if self.engine is not None:
             self.engine.keeper.stop(why)
 
-    def look_at_totals(self) -> None:
-        """Learn what the engine says has been paid so far."""
-        if self.engine is not None and self.keeper is not None:
-            self.engine.keeper.look()
-            if self.engine.keeper.totals is not None:
-                self.keeper.learn_totals(self.engine.keeper.totals)
+    def look_at_totals(self) -> Sequence[Mapping[str, Any]]:
+        """Learn what the engine says has been paid so far; return who answers nothing now."""
+        if self.engine is None or self.keeper is None:
+            return ()
+        try:
+            told = self.engine.keeper
+        except SettingsError:
+            return ()  # it is gone: who asks is told so
+        told.look()
+        if told.totals is not None:
+            self.keeper.learn_totals(told.totals)
+        return told.waits
 
     @property
     def problems(self) -> list[str]:

@@ -38,6 +38,7 @@ class Settings:
     params: Mapping[str, Any] = field(default_factory=dict)
     timeout: float = 120.0
     retries: int = 5
+    patience: float = 180.0
     connections: int = 32
     repeats: int = 1
     store: Path | None = None
@@ -112,6 +113,9 @@ def read_settings(get: Callable[[str], Any], base: Path) -> Settings:
         ),
         retries=_or(
             _number(raw, "bench_retries", int, 0, "a whole number from 0"), defaults.retries
+        ),
+        patience=_or(
+            _number(raw, "bench_patience", float, 0.001, "seconds above 0"), defaults.patience
         ),
         connections=_or(
             _number(raw, "bench_connections", int, 1, "a whole number from 1"),

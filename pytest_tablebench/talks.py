@@ -117,6 +117,8 @@ class Talks:
         client: connects to the engine, when it is needed first; None where there is none.
         models: those of the run, by name; it goes on until all of them are given up.
         retries: further attempts at calls made in this process.
+        patience: seconds for which a provider in this process may answer nothing.
+        clock: seconds, from any starting point.
         keep: whether answers got in this process go into the store.
         replay: whether what is not in the store has no answer.
     """
@@ -131,6 +133,8 @@ class Talks:
         client: Callable[[], Client],
         models: Sequence[str],
         retries: int,
+        patience: float,
+        clock: Callable[[], float] = time.perf_counter,
         keep: bool = False,
         replay: bool = False,
     ) -> None:
@@ -138,6 +142,8 @@ class Talks:
         """Why nothing is asked any more."""
         self.given_up: dict[str, str] = {}
         """Why a model is asked no more, by its name."""
+        self.on_wait: Callable[[Sequence[Mapping[str, Any]]], None] | None = None
+        """Told, while a case waits for its answer, who answers nothing at the moment."""
         self.window = 0
         """Cases that are begun ahead of the one that runs."""
         self._render = render
@@ -147,6 +153,8 @@ class Talks:
         self._connect = client
         self._models = models
         self._retries = retries
+        self._patience = patience
+        self._clock = clock
         self._keep = keep
         self._replay = replay
         self._plan: Sequence[Case | None] = ()
@@ -156,6 +164,8 @@ class Talks:
         self._client: Client | None = None
         self._failing: dict[str, set[Case]] = {}
         """Cases that failed for a reason that concerns all, since the last answer of the model."""
+        self._silence: dict[str, float] = {}
+        """Seconds that calls in this process took to fail since the last answer, by model."""
         self._failed_keys: set[str] = set()
         """Requests that an item had no answer to: its rerun means them."""
 
@@ -175,6 +185,8 @@ class Talks:
             talk = self._begin(case, now=True)
         while not talk.done:
             self._take_in(wait=True)
+            if not talk.done and self._client is not None and self.on_wait is not None:
+                self.on_wait(self._client.waits)
         if talk.error is not None and talk.key is not None:
             self._failed_keys.add(talk.key)
         return talk
@@ -206,7 +218,7 @@ class Talks:
             return False  # the case itself will say what is wrong
 
     def _begin(self, case: Case, *, now: bool = False) -> Talk:
-        talk = Talk(case, started=time.perf_counter(), now=now)
+        talk = Talk(case, started=self._clock(), now=now)
         if self.stopped is not None:
             talk.error = ModelError(self.stopped, reason=STOPPED)
             return talk
@@ -327,8 +339,10 @@ class Talks:
         try:
             return talk.conversation.send(reply)
         except StopIteration as end:
-            self._failing.pop(talk.case.model, None)
-            elapsed = time.perf_counter() - talk.started
+            if not reply.from_store:
+                self._failing.pop(talk.case.model, None)
+                self._silence.pop(talk.case.model, None)
+            elapsed = self._clock() - talk.started
             talk.answer = _answer(str(end.value), talk.replies, elapsed)
             talk.conversation = None
             return None
@@ -349,6 +363,7 @@ class Talks:
             for other in filter(self._is_engines, self._models):
                 self._give_up(other, f"stopped: {error}")
             return
+        self._heed_silence(talk, error)
         if not error.whole_run:
             self._failing.pop(model, None)
             return
@@ -358,6 +373,26 @@ class Talks:
         if len(failing) >= STOP_AFTER:
             why = f"stopped after {STOP_AFTER} cases in a row without an answer: {error}"
             self._give_up(model, why)
+
+    def _heed_silence(self, talk: Talk, error: ModelError) -> None:
+        """Give up a provider in this process that has answered nothing for too long.
+
+        What the engine asks, it gives up itself.
+        """
+        model = talk.case.model
+        if self._is_engines(model):
+            return
+        if not error.retryable:
+            self._silence.pop(model, None)
+            return
+        seconds = self._silence.get(model, 0.0) + self._clock() - talk.started
+        self._silence[model] = seconds
+        if seconds >= self._patience:
+            self._give_up(
+                model,
+                f"stopped, because no call was answered for {self._patience:g} s "
+                f"(--bench-patience): {error}",
+            )
 
     def _is_engines(self, model: str) -> bool:
         """Whether the engine asks a model; where it is gone it cannot tell more about one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ __all__ = [
     "plan_line",
     "short_path",
     "summary_lines",
+    "waiting_text",
 ]
 
 
@@ -100,6 +101,24 @@ def beside_lines(beside: Mapping[str, str]) -> list[str]:
     ]
 
 
+def waiting_text(waits: Sequence[Mapping[str, Any]]) -> str:
+    """Return who answers nothing at the moment, since when and until when; empty for nobody."""
+    texts = []
+    for wait in waits:
+        models = wait["models"]
+        name = printable(models[0], 40) + (f" and {len(models) - 1} more" if models[1:] else "")
+        since, until = (
+            time.strftime("%H:%M:%S", time.localtime(wait[at])) for at in ("since", "until")
+        )
+        why = printable(wait["reason"], 20)
+        texts.append(f"waiting for {name} since {since}, until {until} at most ({why})")
+    return "; ".join(texts)
+
+
+def _clock(moment: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(moment))
+
+
 class Progress:
     """The live line: counts by outcome, share done, time left."""
 
@@ -109,9 +128,16 @@ class Progress:
         self._shown = 0.0
         self._tenth = 0
 
-    def text(self, counts: Mapping[str, int], total: int, *, spent: str = "") -> str:
-        """Return the line for the counts so far, and what has been paid for them."""
+    def text(
+        self, counts: Mapping[str, int], total: int, *, spent: str = "", waiting: str = ""
+    ) -> str:
+        """Return the line for the counts so far, and what has been paid for them.
+
+        `waiting` says who answers nothing: then that is what people want to know.
+        """
         done = sum(counts.values())
+        if waiting:
+            return f"{done}/{total} {waiting}"
         line = (
             f"{done}/{total} right {counts['right']} wrong {counts['wrong']} "
             f"no answer {counts['no_answer']}"

@@ -81,6 +81,7 @@ class Site:
             "retries": 0,
             "timeout": 60,
             "max_cost": None,
+            "patience": 180.0,
             "callers": 0,
             "eager": True,
             "store": str(self.store),
@@ -383,6 +384,7 @@ def test_an_answer_stored_by_a_caller_that_died_is_not_paid_for_again(
         "retries": 5,
         "timeout": 60,
         "max_cost": None,
+        "patience": 180.0,
         "callers": 1,
         "store": str(tmp_path / "answers"),
     }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -11,15 +13,17 @@ from pytest_tablebench.models.engine._dispatch import (
     GIVE_UP_AFTER,
     SPARE_RETRIES,
     STOP_AFTER,
+    Wait,
 )
-from pytest_tablebench.models.engine._pace import OUTAGE_S
 from tests.support.desk import (
     DOWN,
     FILTERED,
     KEY,
     LIMITED,
+    PATIENCE_S,
     REFUSED,
     SERVER,
+    SLOW,
     Desk,
     keys,
 )
@@ -40,7 +44,7 @@ def answered_desk(**options: Any) -> Desk:
 def test_an_outage_uses_up_no_retries() -> None:
     desk = answered_desk(retries=1)
     desk.submit("a")
-    while desk.now < 1000 + OUTAGE_S - 10:
+    while desk.now < 1000 + PATIENCE_S - 10:
         if desk.under_way:
             desk.fail(DOWN)
         else:
@@ -90,13 +94,141 @@ def test_an_outage_takes_nothing_from_the_retries_of_the_run() -> None:
 def test_an_outage_without_end_ends_the_run() -> None:
     desk = answered_desk(connections=4)
     desk.submit(*keys(20))
-    while desk.under_way or desk.pass_time():
-        if desk.under_way:
-            desk.fail(DOWN)
-    assert 1000 + OUTAGE_S < desk.now < 1000 + OUTAGE_S + 120
+    ends(desk, DOWN)
+    assert desk.now == 1000 + PATIENCE_S
     assert desk.dispatcher.stopped is not None
     assert "it failed: unreachable" in str(desk.dispatcher.stopped)
     assert len(desk.reasons()) == 20
+
+
+# Patience: a provider that answers nothing at all.
+
+
+def ends(desk: Desk, *kinds: tuple[str, dict[str, Any]], **more: Any) -> None:
+    """Have calls fail in these ways, in turns, until the run stops or nothing is left to do."""
+    ways = cycle(kinds)
+    while desk.dispatcher.stopped is None and (desk.under_way or desk.pass_time()):
+        if desk.under_way:
+            desk.fail(next(ways), **more)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "more"),
+    [
+        ((LIMITED,), {}),
+        ((LIMITED,), {"retry_after": 7.0}),
+        ((LIMITED,), {"retry_after": 59.0}),
+        ((SERVER, LIMITED, SLOW), {}),
+    ],
+)
+@pytest.mark.parametrize("answered", [0, 1])
+def test_a_provider_that_answers_nothing_ends_the_run(
+    kinds: tuple[Any, ...], more: dict[str, float], answered: int
+) -> None:
+    # More retries than there is time for: neither they nor their number end it.
+    desk = Desk(connections=8, retries=1000, patience=60.0)
+    desk.submit(*keys(16 + answered))
+    for _ in range(answered):
+        desk.succeed()
+    ends(desk, *kinds, **more)
+    assert desk.now == 1000 + 60
+    stopped = str(desk.dispatcher.stopped)
+    assert stopped.startswith(
+        "stopped, because no call was answered for 60 s (--bench-patience): it failed: "
+    )
+    assert len(desk.delivered) == 16 + answered
+    assert set(desk.reasons().values()) <= {"model_stopped"}
+
+
+def test_any_answer_begins_the_wait_anew() -> None:
+    desk = Desk(connections=1, retries=1000, patience=60.0)
+    desk.submit(*keys(5))
+    for _ in range(4):
+        begun = desk.now
+        desk.fail(LIMITED, retry_after=50.0)
+        while not desk.under_way:
+            assert desk.pass_time()
+        assert desk.now == begun + 50
+        desk.succeed()
+    assert desk.dispatcher.stopped is None
+
+
+def test_calls_under_way_are_waited_for_however_long_they_take() -> None:
+    desk = Desk(connections=3, retries=1000, patience=60.0)
+    desk.submit(*keys(6))
+    thinking = desk.under_way[0]
+    while desk.now < 1000 + 300 and (len(desk.under_way) > 1 or desk.pass_time()):
+        while len(desk.under_way) > 1:
+            desk.fail(LIMITED, job=desk.under_way[-1])
+    # Nothing was begun after the end of patience, and nothing ended either.
+    assert desk.dispatcher.stopped is None
+    assert desk.under_way == [thinking]
+    desk.succeed()
+    assert desk.dispatcher.stopped is None
+    assert desk.under_way  # the others are asked again at once
+
+
+def test_the_last_call_under_way_ends_it_where_it_fails_too() -> None:
+    desk = Desk(connections=2, retries=1000, patience=60.0)
+    desk.submit(*keys(6))
+    while len(desk.under_way) > 1 or desk.pass_time():
+        while len(desk.under_way) > 1:
+            desk.fail(LIMITED, job=desk.under_way[-1])
+    desk.fail(SLOW)
+    assert "60 s (--bench-patience): it failed: timeout" in str(desk.dispatcher.stopped)
+    # The case of that call has its own reason, and its own message.
+    assert desk.reasons()["k0"] == "timeout"
+
+
+def test_a_pause_in_which_nobody_asks_is_no_wait() -> None:
+    desk = Desk(connections=1, retries=0, patience=60.0)
+    desk.submit("a")
+    desk.fail(LIMITED)
+    while desk.pass_time():
+        pass
+    desk.now += 500
+    desk.submit("b", "c")
+    desk.fail(LIMITED)
+    assert desk.dispatcher.stopped is None
+    desk.succeed()
+    assert "reply" in desk.delivered["c"][0]
+
+
+def test_only_the_models_of_a_silent_provider_are_given_up() -> None:
+    desk = Desk(connections=4, retries=1000, patience=60.0, providers=("p", "p", "q"))
+    for lane in range(3):
+        desk.submit(*(f"{lane} {n}" for n in range(30)), lane=lane)
+    while desk.under_way or desk.pass_time():
+        silent = [job for job in desk.under_way if job.lane != 2]
+        if silent:
+            desk.fail(LIMITED, job=silent[0])
+        elif desk.under_way:
+            desk.succeed()
+    assert desk.dispatcher.stopped is None
+    ended = {key: outcomes[0] for key, outcomes in desk.delivered.items()}
+    assert all(("reply" in outcome) == key.startswith("2") for key, outcome in ended.items())
+    assert len(ended) == 90
+    [message] = {outcome["error"]["message"] for k, outcome in ended.items() if k[0] != "2"}
+    assert "(--bench-patience)" in message
+
+
+def test_who_is_waited_for_is_told() -> None:
+    desk = Desk(connections=2, retries=1000, patience=60.0, providers=("p", "p", "q"))
+    for lane in range(3):
+        desk.submit(f"{lane}", lane=lane)
+    assert desk.dispatcher.waits() == []
+    desk.fail(LIMITED, retry_after=20.0)
+    assert desk.dispatcher.waits() == []  # nothing to speak of yet
+    desk.now += 5
+    wait = Wait(("m0", "m1"), "rate_limit", 1000.0, 1060.0)
+    assert desk.dispatcher.waits() == [wait]
+    desk.fail(SLOW, job=next(job for job in desk.under_way if job.lane == 1))
+    assert desk.dispatcher.waits() == [replace(wait, reason="timeout")]
+    while not any(job.lane < 2 for job in desk.under_way):
+        assert desk.pass_time()
+    while desk.under_way:
+        desk.succeed()
+    assert desk.dispatcher.waits() == []
 
 
 # The end of a run.

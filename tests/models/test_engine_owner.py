@@ -17,7 +17,7 @@ MODEL = "gpt-4o"
 @contextlib.contextmanager
 def engine(store: Path, model: str = MODEL) -> Iterator[Engine]:
     lanes = [LaneConfig(model, "http://127.0.0.1:9/v1", "p")]
-    made = Engine(EngineConfig(lanes, 4, 0, 60.0, None, store))
+    made = Engine(EngineConfig(lanes, 4, 0, 60.0, None, 180.0, store))
     try:
         yield made
     finally:

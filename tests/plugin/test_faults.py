@@ -7,7 +7,9 @@ meets many faults. In reduced size by default; TABLEBENCH_FULL=1 asks more, unde
 from __future__ import annotations
 
 import os
+import re
 import threading
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ def check_all_right(run: Run, count: int) -> None:
 
 def stop_line(run: Run) -> str:
     """The one line that says why a run ended early."""
-    found = [line for line in run.output.splitlines() if "stopped after" in line]
+    found = [line for line in run.output.splitlines() if "tablebench stopped" in line]
     assert len(found) == 1, run.output
     return found[0]
 
@@ -125,6 +127,30 @@ def test_a_fault_of_the_case_in_all_calls_does_not_end_the_run(tmp_path: Path) -
     ] * count
     assert run.facts["status"] == "complete"
     assert "stopped after" not in run.output
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_server_that_only_says_429_is_waited_for_so_long_and_no_longer(
+    tmp_path: Path, workers: str
+) -> None:
+    with OpenAIServer(lambda _: error(429)) as server:
+        run = run_pytest(
+            tmp_path,
+            server,
+            *("-n", workers, "--bench-retries", "1000", "--bench-patience", "3"),
+            count=40,
+        )
+    assert run.exit_code == 2, run.output
+    assert "no call was answered for 3 s (--bench-patience): openai/test-model" in run.output
+    assert "too many requests" in stop_line(run)
+    found = re.findall(
+        r"^0/40 waiting for openai/test-model since (\S+), until (\S+) at most \(rate_limit\)$",
+        run.output,
+        re.M,
+    )
+    [times] = found  # said once
+    since, until = (datetime.strptime(text, "%H:%M:%S") for text in times)
+    assert (until - since) % timedelta(days=1) == timedelta(seconds=3)
 
 
 # For a while.

@@ -21,6 +21,7 @@ OPTIONS = (
     "--bench-param",
     "--bench-timeout",
     "--bench-retries",
+    "--bench-patience",
     "--bench-data",
     "--bench-results",
     "--bench-threshold",
@@ -84,6 +85,8 @@ BAD = [
     ("timeout", "nan", ["above 0", "'nan'"]),
     ("timeout", "inf", ["above 0", "'inf'"]),
     ("timeout", "soon", ["above 0"]),
+    ("patience", "0", ["seconds above 0", "'0'"]),
+    ("patience", "3m", ["seconds above 0", "'3m'"]),
     ("retries", "-1", ["from 0", "'-1'"]),
     ("connections", "0", ["from 1", "'0'"]),
     ("repeats", "0", ["from 1", "'0'"]),
@@ -242,6 +245,7 @@ INI = {
     "bench_compat": ("reference", "fixed", "compat", "reference", "fixed"),
     "bench_api_base": ("http://a/v1", "https://b", "api_base", "http://a/v1", "https://b"),
     "bench_timeout": ("9.5", "3", "timeout_s", 9.5, 3.0),
+    "bench_patience": ("90", "2.5", "patience_s", 90.0, 2.5),
     "bench_retries": ("0", "2", "retries", 0, 2),
 }
 

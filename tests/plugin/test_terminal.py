@@ -6,10 +6,11 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 
-from pytest_tablebench.reports.terminal import Progress
+from pytest_tablebench.reports.terminal import Progress, waiting_text
 from tests.support.toy_bench import ADA, BO, CY, SUITE
 
 SCRIPT = (
@@ -154,6 +155,19 @@ def test_progress_says_what_is_left():
         expected = f"4/20 right 2 wrong 1 no answer 1 {left} left"
         assert progress.text(counts, 20) == expected
     assert progress.text({"right": 20, "wrong": 0, "no_answer": 0}, 20).endswith("no answer 0")
+
+
+def test_progress_says_who_is_waited_for():
+    since, until = (time.strftime("%H:%M:%S", time.localtime(at)) for at in (3600, 3780))
+    wait = {"models": ["a/\x1b[31mb", "a/c"], "reason": "rate_limit", "since": 3600, "until": 3780}
+    text = waiting_text([wait, {**wait, "models": ["d"], "reason": "timeout"}])
+    assert text == (
+        f"waiting for a/\\x1b[31mb and 1 more since {since}, until {until} at most (rate_limit); "
+        f"waiting for d since {since}, until {until} at most (timeout)"
+    )
+    counts = {"right": 2, "wrong": 1, "no_answer": 1}
+    assert Progress().text(counts, 20, spent="4 calls", waiting=text) == f"4/20 {text}"
+    assert waiting_text([]) == ""
 
 
 def test_live_progress_is_shown_ten_times_a_second_at_most():

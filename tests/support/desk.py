@@ -17,9 +17,11 @@ __all__ = [
     "FILTERED",
     "KEY",
     "LIMITED",
+    "PATIENCE_S",
     "REFUSED",
     "REPLY",
     "SERVER",
+    "SLOW",
     "Desk",
     "failure",
     "keys",
@@ -31,7 +33,11 @@ DOWN = ("unreachable", {"retryable": True, "whole_run": True})
 LIMITED = ("rate_limit", {"retryable": True})
 KEY = ("auth", {"whole_run": True})
 FILTERED = ("content_filter", {})
+SLOW = ("timeout", {"retryable": True})
 REFUSED = ("bad_request", {})
+
+PATIENCE_S = 180.0
+"""Seconds that a provider may answer nothing at all, unless a test says otherwise."""
 
 
 def failure(kind: tuple[str, dict[str, Any]], **more: Any) -> ModelError:
@@ -48,6 +54,7 @@ class Desk:
         connections: int = 4,
         retries: int = 5,
         max_cost: float | None = None,
+        patience: float = PATIENCE_S,
         providers: tuple[str, ...] = ("p",),
         early: float = 0.0,
     ) -> None:
@@ -61,7 +68,7 @@ class Desk:
         lanes = [Lane(f"m{number}", provider) for number, provider in enumerate(providers)]
         self.dispatcher = Dispatcher(
             lanes,
-            Limits(connections, retries, max_cost),
+            Limits(connections, retries, max_cost, patience),
             lambda: self.now,
             self._later,
             self._start,

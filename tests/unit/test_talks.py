@@ -20,6 +20,8 @@ class Engine:
     """Answers each request at the next look; some numbers always fail."""
 
     lost = None
+    waits = ()
+    now = 0.0
 
     def __init__(self, *failing: int) -> None:
         self.failing = failing
@@ -36,7 +38,7 @@ class Engine:
         return told
 
 
-def talks_with(engine: Engine, window: int, *, models: str = "m") -> Talks:
+def talks_with(engine: Engine, window: int, *, models: str = "m", provider: Any = None) -> Talks:
     def render(case: Case) -> tuple[Example, str]:
         return Example(case.example_id, {}, "", (), ""), case.example_id
 
@@ -44,11 +46,13 @@ def talks_with(engine: Engine, window: int, *, models: str = "m") -> Talks:
     talks = Talks(
         render=render,
         strategy=Direct(),
-        line=lambda model: Line(model, {}),
+        line=lambda model: Line(model, {}, provider=provider),
         store=lambda: None,
         client=lambda: found,
         models=tuple(models),
         retries=0,
+        patience=60.0,
+        clock=lambda: engine.now,
     )
     talks.window = window
     talks.expect(CASES)
@@ -154,6 +158,48 @@ def test_what_the_engine_gives_up_is_asked_no_more():
     assert [str(talk.error) for talk in told[::2]] == ["given up"] * 4
     assert [number for number, _ in engine.asked] == [0, 1, 3, 5, 7]
     assert talks.stopped is None
+
+
+class Busy:
+    """A provider of the user's own that turns calls away, each after some seconds."""
+
+    def __init__(self, engine: Engine, *seconds: float | None) -> None:
+        self.engine, self.seconds = engine, list(seconds)
+
+    def complete(self, request: Request) -> Reply:
+        seconds = self.seconds.pop(0)
+        if seconds is None:
+            return Reply("ok")
+        self.engine.now += seconds
+        raise ModelError("too many requests", reason="rate_limit", retryable=True)
+
+
+def test_a_provider_here_that_answers_nothing_is_given_up_too():
+    engine = Engine()
+    talks = talks_with(engine, window=1, provider=Busy(engine, 40.0, None, 20.0, 39.0, 1.0))
+    for position in range(5):
+        assert talks.stopped is None
+        said(talks, position)
+        engine.now += 1000  # what the test itself takes is no wait
+    assert talks.stopped == (
+        "stopped, because no call was answered for 60 s (--bench-patience): too many requests"
+    )
+
+
+class Waiting(Engine):
+    """Answers at the third look, and says who is waited for meanwhile."""
+
+    def outcomes(self, *, wait: bool) -> list[tuple[str, Any]]:
+        self.waits = (*self.waits, len(self.waits))
+        return super().outcomes(wait=wait) if len(self.waits) == 3 else []
+
+
+def test_who_waits_is_told_for_whom():
+    engine, told = Waiting(), []
+    talks = talks_with(engine, window=1)
+    talks.on_wait = told.append
+    assert said(talks, 0) == "answer 0"
+    assert told == [(0,), (0, 1)]
 
 
 def test_an_answer_between_begins_the_count_anew():

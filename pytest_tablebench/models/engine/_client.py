@@ -58,6 +58,8 @@ class Client:
         self._gone: str | None = None
         self.totals: dict[str, Any] | None = None
         self.notes: dict[str, Any] = {}
+        self.waits: list[dict[str, Any]] = []
+        """Who answers nothing at the moment: fields of `Wait`, with times of day."""
         self._send(pack({"token": address.token, "role": role}))
 
     @property
@@ -166,6 +168,8 @@ class Client:
             self._answers[head["re"]] = head
         elif "totals" in head:
             self.totals = head["totals"]
+        elif "waits" in head:
+            self.waits = head["waits"]
         elif "note" in head:
             self.notes[head["note"]] = json.loads(body)
 

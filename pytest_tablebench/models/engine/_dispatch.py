@@ -16,7 +16,7 @@ from pytest_tablebench.models.engine._pace import Pace
 from pytest_tablebench.models.engine._queue import Job, JobQueue
 from pytest_tablebench.models.engine._wire import error_fields
 
-__all__ = ["Dispatcher", "Lane", "Limits"]
+__all__ = ["Dispatcher", "Lane", "Limits", "Wait"]
 
 STOP_AFTER = 3
 """Failures in a row that no other case of a model can survive either, until it is given up."""
@@ -26,6 +26,10 @@ GIVE_UP_AFTER = 20
 
 SPARE_RETRIES = 200
 """Retries a model has beside one for every answer it gave."""
+
+WAIT_S = 5.0
+"""Seconds without any answer from which a provider is said to be waited for; less where there is
+less patience."""
 
 # Failures that say something about this case only.
 OF_THE_CASE = frozenset({"context_window", "content_filter"})
@@ -46,6 +50,24 @@ class Limits:
     connections: int
     retries: int
     max_cost: float | None = None
+    patience: float = 180.0
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A provider that answers nothing at the moment.
+
+    Arguments:
+        models: those of the run that it has.
+        reason: the kind of the last failure.
+        since: the time of the first one.
+        until: when it will be asked no more.
+    """
+
+    models: tuple[str, ...]
+    reason: str
+    since: float
+    until: float
 
 
 @dataclass
@@ -125,12 +147,15 @@ class Dispatcher:
 
     def __post_init__(self) -> None:
         self.totals = [_Totals() for _ in self.lanes]
-        self.paces = {lane.provider: Pace(self.limits.connections) for lane in self.lanes}
+        most, patience = self.limits.connections, self.limits.patience
+        self.paces = {lane.provider: Pace(most, patience) for lane in self.lanes}
         self.policy = RetryPolicy(self.limits.retries)
         self._courses = [_Course() for _ in self.lanes]
         self._turn = 0
         self._wake_at = 0.0
         self._resting: set[Job] = set()
+        self._last_errors: dict[str, ModelError] = {}
+        self._watched: set[str] = set()
 
     @property
     def answered(self) -> int:
@@ -219,17 +244,19 @@ class Dispatcher:
         """Take a caller's error: ask again later, or deliver it and see whether to go on."""
         self.in_flight -= 1
         now = self.clock()
-        course, pace = self._courses[job.lane], self.paces[self.lanes[job.lane].provider]
+        course, provider = self._courses[job.lane], self.lanes[job.lane].provider
+        pace = self.paces[provider]
         wait = self.policy.wait(error, job.attempt) if error.retryable else None
         unreachable = error.reason == "unreachable"
         pace.fail(
             now,
+            passing=error.retryable,
             turned_away=error.reason in {"rate_limit", "timeout"} and error.retryable,
             unreachable=unreachable,
             retry_after=error.retry_after if wait is not None else None,
             wait=wait,
         )
-        if unreachable and pace.down_since is not None and not pace.lost(now):
+        if unreachable and pace.down_since is not None:
             # It has answered before: this is an outage, which does not use the case's retries up.
             job.attempt = min(job.attempt, self.limits.retries, 4)
             wait = self.policy.wait(error, job.attempt) if self.limits.retries else None
@@ -241,7 +268,8 @@ class Dispatcher:
             wait = None
         else:
             course.retries += wait is not None
-        if wait is not None and not self._ended(course):
+        over = pace.out(now) and not pace.in_flight
+        if wait is not None and not over and not self._ended(course):
             self.totals[job.lane].retries += 1
             self._resting.add(job)
             if wait:
@@ -250,7 +278,66 @@ class Dispatcher:
                 self._again(job)
         else:
             self._give_up(job, error)
+        self._heed_silence(provider, now, error)
         self.pump()
+
+    # A provider that answers nothing.
+
+    def waits(self) -> list[Wait]:
+        """Return who has answered nothing for a while."""
+        now, found = self.clock(), []
+        for provider, pace in self.paces.items():
+            since = pace.silent_since
+            if since is not None and now - since >= min(WAIT_S, pace.patience / 4):
+                models = tuple(lane.model for lane in self.lanes if lane.provider == provider)
+                reason = self._last_errors[provider].reason
+                found.append(Wait(models, reason, since, since + pace.patience))
+        return found
+
+    def _heed_silence(self, provider: str, now: float, error: ModelError) -> None:
+        """After a failure, see whether the provider is silent, and since when."""
+        pace, self._last_errors[provider] = self.paces[provider], error
+        if pace.silent_since is None:
+            return
+        if not pace.in_flight and not self._is_wanted(provider):
+            pace.silent_since = None  # nobody waits
+        elif pace.out(now):
+            self._look_at(provider)
+        elif provider not in self._watched:
+            self._watched.add(provider)
+            self.later(pace.patience, lambda: self._watch(provider))
+
+    def _watch(self, provider: str) -> None:
+        """Give a provider up where it has been silent for too long by now; else look again then."""
+        self._watched.remove(provider)
+        pace = self.paces[provider]
+        if pace.silent_since is None:
+            return
+        left = pace.silent_since + pace.patience - self.clock()
+        if left > 0:
+            self._watched.add(provider)
+            self.later(left, lambda: self._watch(provider))
+        else:
+            self._look_at(provider)
+
+    def _look_at(self, provider: str) -> None:
+        """Give up the models of a provider, unless a call under way may still be answered."""
+        pace = self.paces[provider]
+        if pace.in_flight:
+            return
+        why = (
+            f"stopped, because no call was answered for {pace.patience:g} s (--bench-patience): "
+            f"{self._last_errors[provider]}"
+        )
+        for number, lane in enumerate(self.lanes):
+            if lane.provider == provider:
+                self.give_up(number, why)
+
+    def _is_wanted(self, provider: str) -> bool:
+        """Whether a call to one of a provider's models waits."""
+        lanes = {n for n, lane in enumerate(self.lanes) if lane.provider == provider}
+        queued = any(self._courses[lane].queue for lane in lanes)
+        return queued or any(job.lane in lanes for job in self._resting)
 
     def _again(self, job: Job) -> None:
         if job not in self._resting:

@@ -54,6 +54,7 @@ class EngineConfig:
     retries: int
     timeout: float
     max_cost: float | None
+    patience: float
     store: Path | None
     eager: bool = True
 
@@ -98,6 +99,7 @@ class Engine:
             "retries": config.retries,
             "timeout": config.timeout,
             "max_cost": config.max_cost,
+            "patience": config.patience,
             "callers": min(MOST_CALLERS, -(-config.connections // PER_CALLER)),
             "store": str(store),
             "eager": config.eager,

@@ -12,10 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["OUTAGE_S", "Pace"]
-
-OUTAGE_S = 180.0
-"""Seconds that a provider which has answered before may be gone until calls to it fail."""
+__all__ = ["Pace"]
 
 GROWTH = 0.05
 """Share by which the room grows after a round in which nobody was turned away."""
@@ -30,13 +27,17 @@ class Pace:
 
     Arguments:
         most: calls that may be in flight at once, at best.
+        patience: seconds for which it may answer nothing at all until it is asked no more.
     """
 
     most: int
+    patience: float
     room: float = field(init=False)
     in_flight: int = 0
     cool_until: float = 0.0
     down_since: float | None = None
+    silent_since: float | None = None
+    """Since when every call has failed in a way that may pass."""
     answered: int = 0
     _ended: int = 0
     _turned_away: int = 0
@@ -51,7 +52,11 @@ class Pace:
 
     def may_start(self, now: float) -> bool:
         """Tell whether one more call may start at this moment."""
-        return self.in_flight < self.limit and now >= self.cool_until
+        return self.in_flight < self.limit and now >= self.cool_until and not self.out(now)
+
+    def out(self, now: float) -> bool:
+        """Tell whether it has answered nothing for too long."""
+        return self.silent_since is not None and now - self.silent_since >= self.patience
 
     def start(self) -> None:
         """Take note of a call that starts."""
@@ -61,13 +66,14 @@ class Pace:
         """Take note of a call that was answered."""
         self.in_flight -= 1
         self.answered += 1
-        self.down_since = None
+        self.down_since = self.silent_since = None
         self._end_one(turned_away=False)
 
     def fail(
         self,
         now: float,
         *,
+        passing: bool = False,
         turned_away: bool = False,
         unreachable: bool = False,
         retry_after: float | None = None,
@@ -77,6 +83,7 @@ class Pace:
 
         Arguments:
             now: the time.
+            passing: asking again may help.
             turned_away: by a rate limit or too slow to answer: asking less may help.
             unreachable: nobody was there at all.
             retry_after: seconds the provider asked for; everybody waits so long.
@@ -88,16 +95,16 @@ class Pace:
                 self.down_since = now
         elif self.down_since is not None:
             self.down_since = None  # somebody is there, if unwell
+        if not passing:
+            self.silent_since = None  # that was an answer, if none that one wants
+        elif self.silent_since is None:
+            self.silent_since = now
         crowded = self._turned_away + 1 > CROWDED * max(self.room, self._ended + 1)
         if retry_after is not None:
             self.cool_until = max(self.cool_until, now + retry_after)
         elif turned_away and crowded and wait is not None:
             self.cool_until = max(self.cool_until, now + wait)
         self._end_one(turned_away=turned_away)
-
-    def lost(self, now: float) -> bool:
-        """Tell whether the provider has been gone for too long."""
-        return self.down_since is not None and now - self.down_since > OUTAGE_S
 
     def _end_one(self, *, turned_away: bool) -> None:
         self._ended += 1

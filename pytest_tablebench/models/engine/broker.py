@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -70,10 +71,13 @@ class Broker:
         self._broken: ModelError | None = None
         self._started = False
         self._totals_due = False
+        self._waits: list[dict[str, Any]] = []
         self._closing = False
         self.dispatcher = Dispatcher(
             [Lane(lane["model"], lane["provider"]) for lane in config["lanes"]],
-            Limits(config["connections"], config["retries"], config["max_cost"]),
+            Limits(
+                config["connections"], config["retries"], config["max_cost"], config["patience"]
+            ),
             loop.time,
             loop.call_later,
             self._start,
@@ -111,6 +115,7 @@ class Broker:
         ours = self.config["callers"] > 0 and not self._closing
         if ours and not self._callers and not self._processes.alive():
             self._replace_caller()
+        self._announce_waits()
         self._loop.call_later(1.0, self._guard)
 
     def _replace_caller(self) -> None:
@@ -323,6 +328,20 @@ class Broker:
         totals = self._totals()
         for keeper in self._keepers:
             keeper.send({"totals": totals})
+
+    def _announce_waits(self) -> None:
+        """Tell everybody who is waited for, when that changes."""
+        waits = [vars(wait) for wait in self.dispatcher.waits()]
+        if waits == self._waits:
+            return
+        self._waits = waits
+        now, clock = time.time(), self._loop.time()
+        told = [
+            {**wait, "since": now + wait["since"] - clock, "until": now + wait["until"] - clock}
+            for wait in waits
+        ]
+        for client in self._clients:
+            client.send({"waits": told})
 
     def close(self) -> None:
         """Start nothing more and end; the callers end by themselves, after what is in flight."""
