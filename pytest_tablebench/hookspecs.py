@@ -26,7 +26,10 @@ def pytest_tablebench_register_dataset(register: Callable[[Dataset], None]) -> N
 
 @hookspec
 def pytest_tablebench_register_serializer(register: Callable[[str, Serializer], None]) -> None:
-    """Add table formats: `register(name, function)`, where `function(table)` returns text."""
+    """Add table formats: `register(name, function)`, where `function(table)` returns text.
+
+    One that shows pictures returns a tuple of texts and `Image`s.
+    """
 
 
 @hookspec

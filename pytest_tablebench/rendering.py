@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pytest_tablebench.cases import Case
 from pytest_tablebench.perturbations import apply_perturbation, parse_perturbation
+from pytest_tablebench.serializers.content import Content, Marks
 from pytest_tablebench.strategies import Demonstration, DemonstrationPool, assemble
 from pytest_tablebench.table import Table
 
@@ -70,21 +71,26 @@ class Renderer:
         self._demonstration = lru_cache(maxsize=4096)(self._load_demonstration)
         # Questions about one table follow each other too, in all arrangements and formats.
         self._changed: _ByTable[Table] = _ByTable(64)
-        self._texts: _ByTable[str] = _ByTable(256)
+        self._contents: _ByTable[Content] = _ByTable(256)
 
-    def render(self, case: Case) -> tuple[Example, str]:
+    def render(self, case: Case) -> tuple[Example, Content]:
         """Return the perturbed example and its prompt. Raises `TableError` or `DataError`."""
         dataset, serializer = self._registry.datasets[case.dataset], case.serializer
         example, chosen = self._perturbed(case.dataset, case.example_id, case.perturbation)
-        to_text = self._registry.serializers[serializer]
+        serialize, marks = self._registry.serializers[serializer], Marks()
         parts = dataset.prompt(
-            example, lambda table: self._texts.get(table, serializer, lambda: to_text(table))
+            example,
+            lambda table: marks.mark(
+                self._contents.get(table, serializer, lambda: serialize(table))
+            ),
         )
-        demonstrations = [
-            self._demonstration(case.dataset, index, case.perturbation, serializer)
-            for index in chosen
-        ]
-        return example, assemble(parts, demonstrations, compat=self._settings.compat)
+        demonstrations = []
+        for index in chosen:
+            shown, theirs = self._demonstration(case.dataset, index, case.perturbation, serializer)
+            demonstrations.append(shown)
+            marks.include(theirs)
+        text = assemble(parts, demonstrations, compat=self._settings.compat)
+        return example, marks.resolve(text)
 
     def _change(self, perturbation: str) -> Callable[[Table], Table]:
         name, arguments = parse_perturbation(perturbation)
@@ -127,8 +133,10 @@ class Renderer:
 
     def _load_demonstration(
         self, dataset: str, index: int, perturbation: str, serializer: str
-    ) -> Demonstration:
+    ) -> tuple[Demonstration, Marks]:
         shown = self._pool(dataset, perturbation)[index]
-        to_text = self._registry.serializers[serializer]
-        parts = self._registry.datasets[dataset].prompt(shown, to_text)
-        return Demonstration(parts.source, shown.target)
+        serialize, marks = self._registry.serializers[serializer], Marks()
+        parts = self._registry.datasets[dataset].prompt(
+            shown, lambda table: marks.mark(serialize(table))
+        )
+        return Demonstration(parts.source, shown.target), marks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from pytest_tablebench.rendering import Renderer
 from pytest_tablebench.results import Outcome, Record
 from pytest_tablebench.scoring import judge_reply
 from pytest_tablebench.serializers import SERIALIZERS
+from pytest_tablebench.serializers.content import Content, to_fields
 from pytest_tablebench.settings import Settings, check_names
 from pytest_tablebench.table import Table
 from pytest_tablebench.talks import Answer, Talks
@@ -47,7 +49,7 @@ class CaseRun:
     runner: Runner = field(repr=False)
     position: int | None = None
     example: Example | None = field(default=None, repr=False)
-    prompt: str | None = field(default=None, repr=False)
+    prompt: Content | None = field(default=None, repr=False)
     answer: Answer | None = None
     error: Exception | None = None
     prediction: Any = field(default=None, repr=False)
@@ -146,8 +148,9 @@ class CaseRun:
         )
 
 
-def digest(text: str) -> str:
-    """Return the first 16 hexadecimal digits of a text's SHA-256."""
+def digest(content: Content) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of a text, or of parts as JSON."""
+    text = content if isinstance(content, str) else json.dumps(to_fields(content))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,10 +30,11 @@ from pytest_tablebench.keeper import Payload, RunKeeper
 from pytest_tablebench.models.engine import Address, Engine, EngineConfig, LaneConfig
 from pytest_tablebench.names import printable
 from pytest_tablebench.plan import ModelPlan, plan_model
-from pytest_tablebench.results import Outcome, check_writable
+from pytest_tablebench.results import MediaFolder, Outcome, check_writable
 from pytest_tablebench.results._record import cell_values
 from pytest_tablebench.results._texts import example_key
 from pytest_tablebench.runner import CaseRun, Runner, no_answer_reason
+from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.settings import Settings
 from pytest_tablebench.table import Table
 
@@ -125,6 +127,7 @@ class Session:
             if self.role != "worker":
                 self.decider.read_baseline()
         runner.talks.window = 2 * self.settings.connections
+        runner.talks.media = lru_cache(lambda model: MediaFolder(self.paths[model]))
         models = runner.models.engine_models()
         if self.role == "worker" or self.settings.replay or not models:
             return
@@ -369,7 +372,7 @@ class Session:
         """Return the payload of a finished case, with facts where there are new ones."""
         payload = case_payload(run, outcome, error)
         if run.prompt is not None:
-            payload["prompt"] = json.dumps([run.prompt_digest, run.prompt])
+            payload["prompt"] = json.dumps([run.prompt_digest, text_of(run.prompt)])
         if run.example is not None:
             case = run.case
             key = example_key(case.dataset, case.example_id, case.perturbation)

@@ -26,12 +26,14 @@ from pytest_tablebench.errors import (
 from pytest_tablebench.models import Reply, Request, ask
 from pytest_tablebench.models.engine import Client
 from pytest_tablebench.names import printable
+from pytest_tablebench.serializers.content import Content, images_of
 
 if TYPE_CHECKING:
     from pytest_tablebench.cases import Case
     from pytest_tablebench.datasets import Example
     from pytest_tablebench.models import Message, Provider
     from pytest_tablebench.models.store import Store
+    from pytest_tablebench.results import MediaFolder
     from pytest_tablebench.strategies import Conversation, Strategy
 
 __all__ = ["Answer", "Line", "Talk", "Talks"]
@@ -88,7 +90,7 @@ class Talk:
 
     case: Case
     example: Example | None = None
-    prompt: str | None = None
+    prompt: Content | None = None
     answer: Answer | None = None
     error: Exception | None = None
     conversation: Conversation | None = None
@@ -126,7 +128,7 @@ class Talks:
     def __init__(
         self,
         *,
-        render: Callable[[Case], tuple[Example, str]],
+        render: Callable[[Case], tuple[Example, Content]],
         strategy: Strategy,
         line: Callable[[str], Line],
         store: Callable[[], Store | None],
@@ -146,6 +148,8 @@ class Talks:
         """Told, while a case waits for its answer, who answers nothing at the moment."""
         self.window = 0
         """Cases that are begun ahead of the one that runs."""
+        self.media: Callable[[str], MediaFolder] | None = None
+        """Where the pictures that a model is shown are kept, by its name."""
         self._render = render
         self._strategy = strategy
         self._line = line
@@ -236,7 +240,7 @@ class Talks:
             talk.error = error
         return talk
 
-    def first_request(self, case: Case, prompt: str) -> Request:
+    def first_request(self, case: Case, prompt: Content) -> Request:
         """Return what a case's conversation begins with. Raises `ModelError`."""
         return self._request(case, next(self._strategy.converse(prompt)), 0)
 
@@ -259,6 +263,7 @@ class Talks:
             line = self._line(talk.case.model)
             request = self._request(talk.case, messages, len(talk.replies))
             key = talk.key = request.key()
+            self._keep_images(request)
             reply = self._at_once(key, request, line)
             if reply is None:
                 return self._send(talk, key, request, line)
@@ -266,6 +271,17 @@ class Talks:
             if following is None:
                 return None
             messages = following
+
+    def _keep_images(self, request: Request) -> None:
+        """Lay the pictures where callers and pages find them."""
+        if self.media is None:
+            return
+        for message in request.messages:
+            for image in images_of(message.content):
+                try:
+                    self.media(request.model).put(image)
+                except OSError as error:
+                    raise ModelError(f"a picture cannot be kept: {error}", reason="error") from None
 
     def _at_once(self, key: str, request: Request, line: Line) -> Reply | None:
         """Return the reply that can be had without the engine, None where only it can tell."""
@@ -303,7 +319,8 @@ class Talks:
             if self._client is None:
                 self._client = self._connect()
             again = talk.now and key in self._failed_keys
-            self._client.ask(key, request, lane=line.lane, again=again)
+            media = None if self.media is None else self.media(line.model).path
+            self._client.ask(key, request, lane=line.lane, again=again, media=media)
 
     def _take_in(self, *, wait: bool) -> None:
         """Go on with the conversations whose replies have arrived."""

@@ -8,15 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
+from pytest_tablebench.serializers.content import Content, text_of, to_fields
+
 __all__ = ["Message", "Provider", "Reply", "Request"]
 
 
 @dataclass(frozen=True)
 class Message:
-    """One turn of a conversation. Images will join as further parts beside `content`."""
+    """One turn of a conversation: text, or text and pictures."""
 
     role: str
-    content: str
+    content: Content
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Request:
     @property
     def text(self) -> str:
         """All message texts, joined by newlines: what a text-only model sees."""
-        return "\n".join(message.content for message in self.messages)
+        return "\n".join(text_of(message.content) for message in self.messages)
 
     def key(self) -> str:
         """Return the SHA-256, as 64 hexadecimal digits, of all that can change the answer.
@@ -61,7 +63,7 @@ class Request:
 def _plain(value: object) -> object:
     """Return what JSON is written for a value it does not know: messages, other mappings."""
     if isinstance(value, Message):
-        return vars(value)
+        return {"role": value.role, "content": to_fields(value.content)}
     if isinstance(value, Mapping):
         return dict(value)
     return str(value)

@@ -15,6 +15,7 @@ from pytest_tablebench.models._base import Reply, Request
 from pytest_tablebench.models._litellm_errors import Failures
 from pytest_tablebench.models._litellm_facts import Resolution, count_tokens, resolve
 from pytest_tablebench.models._litellm_load import load, uncollected
+from pytest_tablebench.models._openai import as_openai
 
 if TYPE_CHECKING:
     import asyncio
@@ -143,7 +144,7 @@ class LiteLLMModel:
         call: dict[str, Any] = {
             **request.params,
             "model": self.model,
-            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "messages": as_openai(request.messages),
             "timeout": self.timeout,
             "max_retries": 0,
             "num_retries": 0,

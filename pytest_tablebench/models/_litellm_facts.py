@@ -18,6 +18,7 @@ from typing import Any
 from pytest_tablebench._secrets import redact
 from pytest_tablebench.models._base import Message
 from pytest_tablebench.models._litellm_load import load
+from pytest_tablebench.models._openai import as_openai
 
 __all__ = ["Resolution", "count_tokens", "resolve"]
 
@@ -160,7 +161,7 @@ def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
         return None
     count = litellm.token_counter(
         model=STANDS_FOR.get(tokenizer, name),
-        messages=[{"role": m.role, "content": m.content} for m in messages],
+        messages=as_openai(messages),
         use_default_image_token_count=True,  # else an image at an address would be fetched
     )
     return int(count)

@@ -9,6 +9,7 @@ from pytest_tablebench.results._folder import (
     read_run,
 )
 from pytest_tablebench.results._intervals import interval
+from pytest_tablebench.results._media import MediaFolder
 from pytest_tablebench.results._record import SCHEMA, Cell, Outcome, Record, Scored
 from pytest_tablebench.results._repeats import fold_repeats, pass_at_k, pass_hat_k
 from pytest_tablebench.results.analyses import analyse
@@ -16,6 +17,7 @@ from pytest_tablebench.results.analyses import analyse
 __all__ = [
     "SCHEMA",
     "Cell",
+    "MediaFolder",
     "Outcome",
     "Record",
     "RunFolder",

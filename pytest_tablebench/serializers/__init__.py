@@ -15,13 +15,15 @@ from pytest_tablebench.serializers._text import (
     to_json,
     to_markdown,
 )
+from pytest_tablebench.serializers.content import Content, Image
 from pytest_tablebench.table import Table
 
-__all__ = ["SERIALIZERS", "Serializer", "serialize"]
+__all__ = ["SERIALIZERS", "Content", "Image", "Serializer", "serialize"]
 
-Serializer = Callable[[Table], str]
+Serializer = Callable[[Table], Content]
+"""`serializer(table)` returns a text, or a tuple of texts and pictures."""
 
-SERIALIZERS: dict[str, Serializer] = {
+SERIALIZERS: dict[str, Callable[[Table], str]] = {
     "html": to_html,
     "csv": to_csv,
     "json": to_json,

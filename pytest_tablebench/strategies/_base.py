@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import Protocol
 
 from pytest_tablebench.models import Message, Reply
+from pytest_tablebench.serializers import Content
 
 __all__ = ["Conversation", "Direct", "Strategy"]
 
@@ -22,7 +23,7 @@ class Strategy(Protocol):
 
     name: str
 
-    def converse(self, prompt: str) -> Conversation:
+    def converse(self, prompt: Content) -> Conversation:
         """Start the conversation about a prompt."""
         ...
 
@@ -32,7 +33,7 @@ class Direct:
 
     name = "direct"
 
-    def converse(self, prompt: str) -> Conversation:
+    def converse(self, prompt: Content) -> Conversation:
         """Ask once."""
         reply = yield (Message("user", prompt),)
         return reply.text

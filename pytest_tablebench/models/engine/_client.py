@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pytest_tablebench.errors import ENGINE, ModelError
@@ -67,13 +68,22 @@ class Client:
         """Why nothing more will come, once the connection has ended."""
         return None if self._gone is None else self._lost()
 
-    def ask(self, key: str, request: Request, *, lane: int, again: bool = False) -> None:
+    def ask(
+        self,
+        key: str,
+        request: Request,
+        *,
+        lane: int,
+        again: bool = False,
+        media: Path | None = None,
+    ) -> None:
         """Have a request answered; `outcomes` tells what came of it.
 
-        `again`: what failed in this run is tried once more, rather than told once more.
+        `again`: what failed in this run is tried once more, rather than told once more. `media`
+        is the folder in which the request's pictures lie.
         """
         head = {"do": "ask", "key": key, "lane": lane, "step": request.step, "again": again}
-        self._send(pack(head, request_body(request)))
+        self._send(pack(head, request_body(request, media)))
 
     def outcomes(self, *, wait: bool) -> list[tuple[str, Outcome]]:
         """Return what has come of requests since the last time, by key.

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models._base import Message, Reply, Request
+from pytest_tablebench.serializers.content import read_fields, to_fields
 
 __all__ = [
     "PROBLEMS",
@@ -70,15 +72,23 @@ class Lines:
         return whole
 
 
-def request_body(request: Request) -> bytes:
-    """Return all of a request, for a caller."""
-    return to_json({**vars(request), "messages": [[m.role, m.content] for m in request.messages]})
+def request_body(request: Request, media: Path | None = None) -> bytes:
+    """Return all of a request, for a caller; it finds the pictures in the folder `media`."""
+    messages = [[m.role, to_fields(m.content)] for m in request.messages]
+    place = {} if media is None else {"media": str(media)}
+    return to_json({**vars(request), "messages": messages, **place})
 
 
 def read_request(body: bytes) -> Request:
-    """Return the request that `request_body` wrote."""
+    """Return the request that `request_body` wrote.
+
+    Raises `OSError` or `ValueError` for a picture that is gone or was changed.
+    """
     fields = json.loads(body)
-    fields["messages"] = tuple(Message(role, content) for role, content in fields["messages"])
+    media = Path(fields.pop("media", ""))
+    fields["messages"] = tuple(
+        Message(role, read_fields(content, media)) for role, content in fields["messages"]
+    )
     return Request(**fields)
 
 

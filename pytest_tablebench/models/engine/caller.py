@@ -96,7 +96,7 @@ class Caller(asyncio.Protocol):
         """
         while True:
             number, lane, body = await self._queued.get()
-            call = self._call(number, self._models[lane], read_request(body))
+            call = self._call(number, self._models[lane], body)
             task = self._loop.create_task(call)
             self._tasks.add(task)
             task.add_done_callback(self._ended)
@@ -112,8 +112,9 @@ class Caller(asyncio.Protocol):
             return facts
         return [count_tokens(given["model"], (Message("user", text),)) for text in given["texts"]]
 
-    async def _call(self, number: int, model: LiteLLMModel, request: Request) -> None:
+    async def _call(self, number: int, model: LiteLLMModel, body: bytes) -> None:
         try:
+            request = read_request(body)
             reply = await model.acomplete(request)
         except ModelError as error:
             self._send({"n": number, "error": error_fields(error)})

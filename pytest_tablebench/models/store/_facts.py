@@ -11,6 +11,7 @@ from typing import Any
 from pytest_tablebench._secrets import without_secrets
 from pytest_tablebench.models._base import Message, Request
 from pytest_tablebench.names import without_credentials
+from pytest_tablebench.serializers.content import text_of, to_fields
 
 __all__ = ["describe"]
 
@@ -18,8 +19,9 @@ __all__ = ["describe"]
 def describe(request: Request) -> dict[str, Any]:
     """Return what the store keeps of a request, ready for JSON.
 
-    A message is its role, the SHA-256 of its content in UTF-8 (lone surrogates as they are) and
-    its length in characters: the texts themselves are large and not ours to hand on.
+    A message is its role, the SHA-256 of its content in UTF-8 (lone surrogates as they are; with
+    pictures, of its parts as JSON) and its length in characters: the texts themselves are large
+    and not ours to hand on.
     """
     return {
         "case_id": request.case_id,
@@ -54,9 +56,10 @@ def _scrubbed(text: str) -> str:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    content = message.content.encode("utf-8", "surrogatepass")
+    said = to_fields(message.content)
+    text = said if isinstance(said, str) else json.dumps(said)
     return {
         "role": message.role,
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "characters": len(message.content),
+        "sha256": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        "characters": len(text_of(message.content)),
     }

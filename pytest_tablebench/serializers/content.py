@@ -1,0 +1,139 @@
+"""Content: what a serializer makes of a table, and what a message is made of.
+
+A text is a `str`. Content with pictures is a tuple of parts, each a `str` or an `Image`. Requests,
+the store, records and pages know a picture by the SHA-256 of its bytes; the bytes themselves lie
+once, in `media/` of the run folder, where whoever sends them reads them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+
+__all__ = ["Content", "Image", "Marks", "images_of", "read_fields", "text_of", "to_fields"]
+
+_SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
+_DIGEST = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Image:
+    """A picture.
+
+    Arguments:
+        media_type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+        data: the bytes of its file.
+
+    Raises:
+        SettingsError: another media type, which models do not take.
+    """
+
+    media_type: str
+    data: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.media_type not in _SUFFIXES:
+            raise SettingsError(
+                f"an image of type {self.media_type!r}; models take {', '.join(_SUFFIXES)}"
+            )
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the bytes, as 64 hexadecimal digits."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def file_name(self) -> str:
+        """The name of its file in `media/`."""
+        return f"{self.digest}.{_SUFFIXES[self.media_type]}"
+
+
+Content = str | tuple[str | Image, ...]
+"""A text, or parts in the order in which they are shown."""
+
+
+def text_of(content: Content) -> str:
+    """Return the text; for each picture a line that names its file stands in it."""
+    if isinstance(content, str):
+        return content
+    return "".join(
+        part if isinstance(part, str) else f"\n[image {part.file_name}]\n" for part in content
+    )
+
+
+def images_of(content: Content) -> tuple[Image, ...]:
+    """Return the pictures, in order."""
+    if isinstance(content, str):
+        return ()
+    return tuple(part for part in content if isinstance(part, Image))
+
+
+def to_fields(content: Content) -> Any:
+    """Return the content as JSON values: pictures by their digest alone."""
+    if isinstance(content, str):
+        return content
+    return [
+        part if isinstance(part, str) else {"image": part.digest, "media_type": part.media_type}
+        for part in content
+    ]
+
+
+def read_fields(fields: Any, media: Path) -> Content:
+    """Return the content that `to_fields` wrote, with the bytes that lie in the folder `media`.
+
+    Raises `OSError` for a picture that is not there, `ValueError` for one with other bytes.
+    """
+    if isinstance(fields, str):
+        return fields
+    return tuple(part if isinstance(part, str) else _read_image(part, media) for part in fields)
+
+
+def _read_image(part: Mapping[str, str], media: Path) -> Image:
+    digest, kind = part["image"], part["media_type"]
+    if not _DIGEST.fullmatch(digest) or kind not in _SUFFIXES:
+        raise ValueError("no picture of ours")
+    image = Image(kind, (media / f"{digest}.{_SUFFIXES[kind]}").read_bytes())
+    if image.digest != digest:
+        raise ValueError(f"{image.file_name} is not what {digest} was")
+    return image
+
+
+class Marks:
+    """Stand-ins for pictures while a prompt is put together as one text.
+
+    A mark is made of the picture's own digest between two characters of private use. Only marks
+    that were given out here become pictures again: a text that holds one of them shows a picture
+    of the same prompt twice, and nothing else.
+    """
+
+    def __init__(self) -> None:
+        self._images: dict[str, Image] = {}
+
+    def mark(self, content: Content) -> str:
+        """Return the content as one text, with a mark for each picture."""
+        if isinstance(content, str):
+            return content
+        return "".join(part if isinstance(part, str) else self._given(part) for part in content)
+
+    def _given(self, image: Image) -> str:
+        mark = f"\ue000{image.digest}\ue001"
+        self._images[mark] = image
+        return mark
+
+    def include(self, others: Marks) -> None:
+        """Take in the marks of a text that becomes part of this one."""
+        self._images |= others._images
+
+    def resolve(self, text: str) -> Content:
+        """Return the text with its marks turned back into pictures."""
+        if not self._images:
+            return text
+        parts = re.split(f"({'|'.join(map(re.escape, self._images))})", text)
+        return tuple(self._images.get(part, part) for part in parts if part)
