@@ -73,7 +73,7 @@ class Ending:
             case = Case(*values)
             by_model.setdefault(case.model, []).append(case)
         for model, cases in by_model.items():
-            decider.follow(model, cases)
+            decider.follow(model, cases, keeper.facts.get("missing", {}))
         self._followed = True
         return True
 

@@ -152,8 +152,11 @@ class Decider:
         except TableBenchError:  # records that cannot be read tell nothing
             return plan_gates(self._gates, cases, benchmarks=benchmarks)
 
-    def follow(self, model: str, cases: Sequence[Case]) -> None:
-        """Prepare to follow a model's run, where it may stop early."""
+    def follow(self, model: str, cases: Sequence[Case], missing: Collection[str] = ()) -> None:
+        """Prepare to follow a model's run, where it may stop early.
+
+        `missing` are the datasets whose files are not there.
+        """
         settings = self.settings
         if settings.stop_rule is None:
             return
@@ -165,6 +168,7 @@ class Decider:
             baseline=baseline,
             seed=settings.seed,
             benchmarks=self._benchmarks(cases),
+            missing=missing,
         )
 
     def _benchmarks(self, cases: Iterable[Case]) -> dict[str, list[str]]:

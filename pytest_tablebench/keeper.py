@@ -263,6 +263,7 @@ class RunKeeper:
             "limit": settings.limit,
             "grid": self.facts.get("grid"),
             "datasets": self.facts.get("datasets", {}),
+            "missing": self.facts.get("missing", {}),
             "data": str(settings.data) if settings.data else None,
             "cases_planned": self.facts.get("cases", {}).get(kept.model),
             "cases_recorded": len(kept.cells),

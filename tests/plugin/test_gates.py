@@ -10,10 +10,15 @@ import pytest
 import pytest_tablebench
 from pytest_tablebench.cli import main
 from tests.support.gate_bench import PLANNED, GateBench, names, options, outcomes
-from tests.support.toy_bench import CONFTEST
+from tests.support.toy_bench import CONFTEST, SUITE
 
 GATE = "toy.performance >= 0.5"
 NO_WORSE = "toy.performance >= baseline"
+
+MISSING_FILES = """
+if name == "other" and (HERE / "gone").exists():
+            raise DataMissing("other: no files")
+"""
 
 BOTH_WAYS = pytest.mark.parametrize("workers", [0, 2], ids=["n0", "n2"])
 
@@ -37,6 +42,35 @@ def refused(result: pytest.RunResult, *parts: str) -> None:
     for part in parts:
         assert part in lines[0]
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
+
+
+@pytest.mark.parametrize("extra", [[], ["-n2", "--bench-stop-when-decided"]], ids=["n0", "n2"])
+def test_a_benchmark_that_lost_a_dataset_is_undecided(bench, extra):
+    rows = [[f"e{number:03}", f"Which is {number}?", ["36"]] for number in range(40)]
+    bench.data(toy=rows, other=rows)
+    bench.pytester.makeconftest(
+        CONFTEST.replace('log("open", name)', MISSING_FILES.strip())
+        + "\nfrom pytest_tablebench.errors import DataMissing\n"
+    )
+    bench.suite(
+        SUITE
+        + '@pytest.mark.tablebench("other")\n'
+        + "def test_other(case, answer):\n    assert_exact_match(case, answer)\n"
+    )
+    bench.run("--model=echo/any", results="before")
+    (bench.path / "gone").touch()
+    gates = ["toys.performance >= 0.5", "toy.performance >= 0.5"]
+    run = bench.run_apart if extra else bench.run
+    result = run("--model=echo/any", "--bench-baseline=before", *options(gates), *extra)
+    assert result.ret == 11
+    assert row(result, gates[0])[0] == "undecided"
+    assert row(result, gates[1])[0] == "holds"
+    result.stdout.fnmatch_lines(
+        ["*toys.performance >= 0.5: the baseline has other, and the files of it are missing here*"]
+    )
+    assert list(bench.facts()["missing"]) == ["other"]
+    # Judged again it is no more than it was.
+    assert main(["rejudge", "run", "--bench-baseline=before", f"--bench-gate={gates[0]}"]) == 11
 
 
 # Gates that mean nothing

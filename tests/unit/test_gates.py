@@ -326,6 +326,37 @@ def test_a_benchmark_named_with_a_dataset_that_did_not_run_is_undecided():
     assert (result.state, result.reason) == ("undecided", "no case of e was asked")
 
 
+MISSING = {"e": "no files; get them with `tablebench pull e`"}
+
+
+@pytest.mark.parametrize(
+    ("gate", "shrunk"),
+    [
+        ("b.performance >= 0.1", True),
+        ("b.performance >= baseline - 0.9", True),
+        ("all.pass_rate >= 0.1", True),
+        ("all.no_answer <= 0.5", True),
+        ("d.performance >= 0.1", False),
+        ("other.performance >= 0.1", False),
+        ("run.cost <= 1", False),
+    ],
+)
+@pytest.mark.parametrize("point", [False, True])
+def test_a_scope_whose_files_are_missing_is_judged_on_nothing_less(gate, shrunk, point):
+    """The baseline has datasets d and e of one benchmark; the files of e are not there any more."""
+    both = rows([0.6] * 40, benchmark="b") + rows([0.6] * 40, dataset="f", benchmark="other")
+    before = [*both, *rows([0.6] * 40, dataset="e", benchmark="b")]
+    run = {"missing": MISSING, "cost_usd": 0.5}
+    found = judge(gate, both, before, run=run, point=point)
+    assert found.state == ("undecided" if shrunk else "holds")
+    if shrunk:
+        assert "the baseline has e, and the files of it are missing here" in found.reason
+    # Who chose to ask a part, or has no baseline, is judged on what was asked.
+    assert judge(gate, both, before, run={"cost_usd": 0.5}, point=point).state == "holds"
+    if "baseline" not in gate:
+        assert judge(gate, both, run=run, point=point).state == "holds"
+
+
 def test_benchmarks_are_those_of_the_records():
     records = rows([0.2] * 4, benchmark="b") + rows([0.6] * 4, dataset="e", benchmark="b")
     assert judge("b.performance >= 0", records).estimate == pytest.approx(0.4)

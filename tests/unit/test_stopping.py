@@ -324,6 +324,18 @@ def test_a_gate_on_what_is_not_planned_stays_undecided(name):
     assert not run(name, gates[:1], both(40)[0]).all_decided
 
 
+@pytest.mark.parametrize("name", ["passes", "anytime", "point"])
+def test_a_scope_whose_files_are_missing_is_never_decided(name):
+    gates = ["all.performance >= 0.2", "d.performance >= 0.2"]
+    old = [*both(60)[1], *as_records(np.ones((9, 35)), "e")]
+    rule = run(name, gates, both(60)[0], baseline=old, missing=["e"])
+    assert rule.all_decided
+    assert rule.decided == {"d.performance >= 0.2": "holds"}
+    shrunk, other = rule.results()
+    assert (shrunk.state, other.state) == ("undecided", "holds")
+    assert "the baseline has e" in shrunk.reason
+
+
 def test_only_counts_never_stop_a_run():
     rule = run("passes", ["all.no_answer <= 0.1"], both(5)[0])
     assert not rule.all_decided

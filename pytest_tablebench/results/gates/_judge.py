@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -51,10 +51,10 @@ def judge_gates(
     `benchmarks` names the datasets of each benchmark, by default what the records say.
     `level` is the confidence; `correction` "holm" makes "some gate fails" hold at it too;
     `point` judges on the estimates alone. `run` and `baseline_run` are the contents of
-    `run.json`, for gates on the cost. `clusters` tells, for a dataset whose examples share
-    tables, the table of each example. `answers` gives the answer texts by (dataset, example,
-    serializer, perturbation) where the records have none (`raw`): only with them can a run be
-    found identical to its baseline.
+    `run.json`: what gates on the cost judge, and whose files were missing. `clusters` tells,
+    for a dataset whose examples share tables, the table of each example. `answers` gives the
+    answer texts by (dataset, example, serializer, perturbation) where the records have none
+    (`raw`): only with them can a run be found identical to its baseline.
 
     Raises `SettingsError` for a gate that cannot be read or needs a baseline that is not
     given, and `DataError` for records that cannot be used.
@@ -69,7 +69,8 @@ def judge_gates(
             )
     new = read_side(records, answers)
     old = read_side(baseline, baseline_answers) if baseline is not None else None
-    known = scopes(new, old, benchmarks, clusters)
+    missing = (run or {}).get("missing") or ()
+    known = scopes(new, old, benchmarks, clusters, missing)
     judged = judge_sides(known, wanted, tails=[(1 - level) / 2] * len(wanted))
     if correction == "holm" and not point:
         judged = correct(judged, (1 - level) / 2)
@@ -116,9 +117,11 @@ def scopes(
     old: Sides | None,
     benchmarks: Mapping[str, Sequence[str]] | None = None,
     clusters: Clusters | None = None,
+    missing: Collection[str] = (),
 ) -> Scopes:
     """Return both runs ready to be judged."""
-    return Scopes(new, old, new.benchmarks if benchmarks is None else benchmarks, clusters or {})
+    names = new.benchmarks if benchmarks is None else benchmarks
+    return Scopes(new, old, names, clusters or {}, missing)
 
 
 def judge_sides(known: Scopes, gates: Sequence[Gate], tails: Sequence[float]) -> list[Judged]:
@@ -133,6 +136,9 @@ def judge_one(gate: Gate, known: Scopes, tail: float) -> GateResult:
     """Judge one gate on its interval, without regard to others."""
     if gate.measure == "cost":
         return GateResult(gate=gate.text, estimate=None, bound=gate.bound)
+    shrunk = known.shrunk(gate)
+    if shrunk is not None:
+        return GateResult(gate=gate.text, estimate=None, bound=gate.bound, reason=shrunk)
     if gate.measure == "no_answer":
         return judge_no_answer(gate, known, tail)
     sample = collect(gate, known)

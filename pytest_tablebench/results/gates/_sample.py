@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import fsum
@@ -72,12 +72,16 @@ class Sample:
 
 @dataclass
 class Scopes:
-    """Both runs by dataset, aligned once for all gates; and what the scopes' names stand for."""
+    """Both runs by dataset, aligned once for all gates; and what the scopes' names stand for.
+
+    `missing` are the datasets whose files the run did not have.
+    """
 
     new: Sides
     old: Sides | None
     benchmarks: Mapping[str, Sequence[str]]
     clusters: Clusters = field(default_factory=dict)
+    missing: Collection[str] = ()
     _pairs: dict[str, Pair] = field(default_factory=dict)
 
     def datasets(self, gate: Gate) -> list[str]:
@@ -95,6 +99,24 @@ class Scopes:
             return "no case of this scope was asked"
         names = known_names(gate.scope, [printable(name, 60) for name in known])
         return f"no case of {printable(gate.scope, 60)} was asked; {names}"
+
+    def shrunk(self, gate: Gate) -> str | None:
+        """Return why a scope of several datasets is not what it was in the baseline; else None.
+
+        A run may ask a part of them, but files that are missing are no choice.
+        """
+        if self.old is None or gate.scope == "run":
+            return None
+        known = self.old.datasets
+        own = known if gate.scope == "all" else self.old.benchmarks.get(gate.scope, ())
+        lost = sorted(name for name in own if name in known and name in self.missing)
+        if not lost:
+            return None
+        names = ", ".join(printable(name, 60) for name in lost)
+        return (
+            f"the baseline has {names}, and the files of {'it' if len(lost) == 1 else 'them'} are "
+            f"missing here: {printable(gate.scope, 60)} would be judged on less"
+        )
 
     def pair(self, dataset: str) -> Pair:
         """Return a dataset of both runs over the union of their examples and configurations."""

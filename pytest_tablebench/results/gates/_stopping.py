@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
@@ -190,16 +190,17 @@ class StoppingRule(ABC):
         level: float = 0.95,
         benchmarks: Mapping[str, Sequence[str]] | None = None,
         clusters: Clusters | None = None,
+        missing: Collection[str] = (),
         answers: Callable[[Any], Hashable | None] | None = None,
         baseline_answers: Mapping[Key, Hashable] | None = None,
     ) -> None:
         """Prepare for the planned cases of one model.
 
         `benchmarks` names the datasets of each benchmark, by default what the cases say where
-        they have a `benchmark`. `answers`
+        they have a `benchmark`. `missing` are the datasets whose files are not there. `answers`
         gives a record's answer text or a mark of it (by default its `raw`). Raises
         `SettingsError` for a gate that needs a baseline. A gate that no planned case belongs to
-        stays undecided.
+        stays undecided, and so does one whose scope is less than in the baseline.
         """
         self.gates = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
         self.alpha = 1 - level
@@ -210,16 +211,16 @@ class StoppingRule(ABC):
         self._answer = answers or _raw
         self._clusters = clusters
         self._benchmarks = _benchmarks(cases) if benchmarks is None else benchmarks
+        self._missing = missing
         self._old: Sides | None = None
         if baseline is not None:
             old = read_side(baseline, baseline_answers)
-            self._old = Sides(
-                {
-                    name: align(old.datasets[name], side.examples, side.configurations)
-                    for name, side in self.board.sides.items()
-                    if name in old.datasets
-                }
-            )
+            common = {
+                name: align(old.datasets[name], side.examples, side.configurations)
+                for name, side in self.board.sides.items()
+                if name in old.datasets
+            }
+            self._old = replace(old, datasets={**old.datasets, **common})
         self._results: dict[int, GateResult] = {}
         for gate in self.gates:
             if gate.baseline and baseline is None and not gate.counted:
@@ -227,9 +228,9 @@ class StoppingRule(ABC):
         self._nowhere = {
             place
             for place, gate in enumerate(self.gates)
-            if not gate.counted and not self.datasets(gate)
+            if not gate.counted and (not self.datasets(gate) or self._planned().shrunk(gate))
         }
-        """Gates that no planned case belongs to: asking cannot decide them."""
+        """Gates that asking cannot decide: no planned case belongs to them, or too few do."""
 
     @property
     def planned(self) -> int:
@@ -305,18 +306,21 @@ class StoppingRule(ABC):
 
     def scopes(self, new: Sides) -> Scopes:
         """Return what is seen of the run beside the baseline."""
-        return Scopes(new, self._old, self._benchmarks, self._clusters or {})
+        return Scopes(new, self._old, self._benchmarks, self._clusters or {}, self._missing)
+
+    def _planned(self) -> Scopes:
+        return self.scopes(Sides(self.board.sides))
 
     def datasets(self, gate: Gate) -> list[str]:
         """Return the names of the datasets a gate is about, asked or not."""
-        return self.scopes(Sides(self.board.sides)).datasets(gate)
+        return self._planned().datasets(gate)
 
     def open(self) -> list[int]:
         """Return the places of the gates still to be decided by an interval."""
         return [
             place
             for place, gate in enumerate(self.gates)
-            if not gate.counted and place not in self._results
+            if not gate.counted and place not in self._results and place not in self._nowhere
         ]
 
     def family(self) -> int:
