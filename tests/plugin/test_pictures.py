@@ -7,6 +7,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.results import read_records
 from tests.support.openai_server import OpenAIServer, text
 from tests.support.runs import run_pytest
 
@@ -40,7 +41,8 @@ def test_a_picture_reaches_the_server_and_lies_in_the_run_folder_once(tmp_path: 
     with OpenAIServer(answer) as server:
         run = run_pytest(tmp_path, server, *options, "-n", "2", count=2)
         assert len(run.records) == 4, run.output  # as csv too
-        again = run_pytest(tmp_path, server, *options, "--bench-replay", count=2)
+        replay = ("--bench-replay", "--bench-results", "replayed")
+        run_pytest(tmp_path, server, *options, *replay, count=2)
     assert len(sent) == 4  # the second run was answered from the store
     shown = [content for content in sent if not isinstance(content, str)]
     assert len(shown) == 2
@@ -54,9 +56,9 @@ def test_a_picture_reaches_the_server_and_lies_in_the_run_folder_once(tmp_path: 
     name = f"{hashlib.sha256(PNG).hexdigest()}.png"
     assert [path.name for path in (run.folder / "run" / "media").iterdir()] == [name]
     assert (run.folder / "run" / "media" / name).read_bytes() == PNG
-    for record in again.records.values():
+    again = list(read_records(tmp_path / "replayed"))
+    assert len({record.prompt_digest for record in again}) == 4
+    for record in again:
         assert record.from_store
         assert record.raw == "1969"
         assert run.records[record.case_id].prompt_digest == record.prompt_digest
-    digests = {record.prompt_digest for record in again.records.values()}
-    assert len(digests) == 4
