@@ -108,20 +108,34 @@ def _judge(path: Path, settings: Settings, given: argparse.Namespace) -> Rejudge
 
 
 def _gates(asked: Sequence[str] | None, judged: Rejudged) -> list[Gate]:
-    """Return the gates asked for, else those that run.json names."""
+    """Return the gates asked for, else those that run.json names.
+
+    Those of the run itself mean something, though it may have been cut off before any case of
+    theirs; so does what it planned to ask.
+    """
     from pytest_tablebench.results.gates import check_gates, parse_gate
 
-    texts = list(asked or ()) or _recorded_gates(judged.run)
-    gates = [parse_gate(text) for text in texts]
-    records = judged.records
+    own = [parse_gate(text) for text in _recorded_gates(judged.run)]
+    if not asked:
+        return own
+    gates, records = [parse_gate(text) for text in asked], judged.records
     check_gates(
-        gates,
-        dict.fromkeys(record.dataset for record in records),
-        dict.fromkeys(record.benchmark for record in records),
-        dict.fromkeys(record.serializer for record in records),
-        dict.fromkeys(record.perturbation for record in records),
+        [gate for gate in gates if gate not in own],
+        _with(judged.run, {record.dataset for record in records}, "datasets"),
+        sorted({record.benchmark for record in records}),
+        _with(judged.run, {record.serializer for record in records}, "grid", "serializers"),
+        _with(judged.run, {record.perturbation for record in records}, "grid", "perturbations"),
     )
     return gates
+
+
+def _with(run: Mapping[str, Any], names: set[str], *path: str) -> list[str]:
+    """Return the names with those that run.json has at a place, sorted."""
+    found: Any = run
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    planned = found if isinstance(found, dict | list) else ()
+    return sorted({*names, *(name for name in planned if isinstance(name, str))})
 
 
 def _recorded_gates(run: Mapping[str, Any]) -> list[str]:

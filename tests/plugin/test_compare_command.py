@@ -14,7 +14,8 @@ import pytest_tablebench.results.rejudge  # noqa: F401
 from pytest_tablebench.cli import main
 from pytest_tablebench.results import read_records, read_run
 from tests.support import upstream
-from tests.support.toy_bench import Bench
+from tests.support.gate_bench import options
+from tests.support.toy_bench import ADA, BO, CY, SUITE, Bench
 
 FORMATS = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
 TABFACT_SUITE = """
@@ -169,6 +170,27 @@ def test_a_run_that_was_cut_off_stays_undecided(two, bench, capsys):
         assert code == 11
         assert "note: the run was cut off: 12 of 13 cases are recorded" in out
         assert "the run ended before all planned cases were asked" in out
+
+
+def test_the_gates_of_a_run_that_did_not_reach_their_cases_are_known(bench, capsys):
+    """Cut off after the first case: one dataset, one format and one perturbation are recorded."""
+    bench.data(toy=[ADA, BO, CY], zoo=[ADA])
+    bench.suite(SUITE.replace("toy", "zoo"), "test_zoo.py")
+    own = ["zoo.pass_rate >= 0.1", "toys.no_answer <= 1", "toy[csv][transpose].performance >= 0"]
+    bench.run("--model=echo/any", *FORMATS, *options(own), results="a")
+    path = bench.path / "a/records.jsonl"
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+    facts = bench.facts("a") | {"status": "running", "gates": own}
+    (bench.path / "a/run.json").write_text(json.dumps(facts), encoding="utf-8")
+    code, out, err = command(capsys, "rejudge", "a")
+    assert (code, err) == (11, "")
+    assert out.count("the run ended before all planned cases were asked: it was killed") == 3
+    # Named again or anew, what was planned is known; what was not, is not.
+    planned = "toy[csv].performance >= 0.5"
+    assert command(capsys, "rejudge", "a", *options([own[0], planned]))[0] == 11
+    code, out, err = command(capsys, "rejudge", "a", "--bench-gate=toy[json].performance >= 0.5")
+    assert (code, out) == (2, "")
+    assert "unknown serializer or perturbation 'json'" in err
 
 
 def test_a_run_with_skipped_cases_is_whole(two, bench, capsys):
