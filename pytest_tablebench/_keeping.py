@@ -95,6 +95,8 @@ class KeepingHooks:
         if self._announced or state is None or state.engine is None or state.keeper is None:
             return
         start = state.engine.keeper.await_note("start", START_S)
+        if state.engine.keeper.lost is not None:
+            raise pytest.UsageError(str(state.engine.keeper.lost))  # before anything was asked
         if start is None:
             return
         if start["facts"] is not None:

@@ -158,9 +158,12 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["tablebench_paths"] = {model: str(path) for model, path in paths.items()}
     if state.engine is not None:
         try:
-            address = state.engine.keeper.address
+            keeper = state.engine.keeper
         except SettingsError as error:
             raise pytest.UsageError(escaped(str(error))) from None
+        if keeper.lost is not None:
+            raise pytest.UsageError(str(keeper.lost))
+        address = keeper.address
         node.workerinput["tablebench_engine"] = [address.port, address.token]
 
 

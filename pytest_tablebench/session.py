@@ -207,7 +207,8 @@ class Session:
     def stop_asking(self, why: str) -> None:
         """Have no further call started, by any process of the run."""
         if self.engine is not None:
-            self.engine.keeper.stop(why)
+            with contextlib.suppress(SettingsError):  # it did not start
+                self.engine.keeper.stop(why)
 
     def look_at_totals(self) -> Sequence[Mapping[str, Any]]:
         """Learn what the engine says has been paid so far; return who answers nothing now."""

@@ -358,6 +358,22 @@ def test_without_a_broker_clients_say_so(site: Site) -> None:
     assert client.finish() is None
 
 
+def test_a_broker_that_is_gone_before_is_no_error_of_its_own(site: Site) -> None:
+    site.process.kill()
+    site.process.wait()
+    client = Client(Address(site.port, TOKEN), "runner")
+    assert client.lost is not None
+    assert client.lost.whole_run
+    client.ask("k1", request(), lane=0)
+    client.note("start", 1)
+    assert client.outcomes(wait=True) == []
+    assert client.await_note("start", 60) is None
+    with pytest.raises(ModelError, match="is gone"):
+        client.question("facts", {})
+    assert client.finish() is None
+    client.close()
+
+
 # A caller that ends in the middle of its calls.
 
 

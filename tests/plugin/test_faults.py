@@ -217,3 +217,42 @@ def test_an_engine_that_does_not_start_is_said_in_one_line(
     [line] = [line for line in run.output.splitlines() if "ERROR" in line]
     assert line.startswith("ERROR: the process for model calls did not start: ")
     assert line.endswith("No module named 'there')")
+
+
+ENDING = """
+import gc
+
+import pytest
+
+from pytest_tablebench.models.engine import _owner
+
+
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def HOOK():
+    for found in gc.get_objects():
+        if isinstance(found, _owner.Engine):
+            found.address  # it has begun to listen
+            found._process.kill()
+            found._process.wait()
+"""
+
+
+@pytest.mark.parametrize(
+    ("workers", "hook"),
+    [
+        ("0", "pytest_collection_modifyitems"),
+        ("2", "pytest_testnodeready"),
+        *([("2", "pytest_configure_node")] if FULL else []),
+    ],
+)
+def test_an_engine_that_dies_before_the_first_call_is_said_in_one_line(
+    tmp_path: Path, workers: str, hook: str
+) -> None:
+    (tmp_path / "conftest.py").write_text(ENDING.replace("HOOK", hook), encoding="utf-8")
+    with OpenAIServer() as server:
+        run = run_pytest(tmp_path, server, "-n", workers, count=40)
+        assert server.calls == 0
+    assert run.exit_code == pytest.ExitCode.USAGE_ERROR, run.output
+    [line] = [line for line in run.output.splitlines() if "ERROR" in line]
+    assert line.startswith("ERROR: the process that makes the model calls is gone (")
+    assert not run.folder.joinpath("run").exists()

@@ -30,6 +30,9 @@ Outcome: TypeAlias = Reply | ModelError
 SLICE_S = 0.5
 """Longest single wait on the socket: Windows delivers Ctrl-C only between two waits."""
 
+CONNECT_S = 30.0
+"""Seconds after which nobody listens."""
+
 
 @dataclass(frozen=True)
 class Address:
@@ -43,15 +46,13 @@ class Client:
     """A connection to the broker of a run, for one thread.
 
     Nothing happens in the background: the socket is read whenever something is asked or awaited.
+    Where nobody listens any more, the connection is `lost` from the beginning.
     """
 
     def __init__(self, address: Address, role: Literal["runner", "keeper"]) -> None:
         self.address = address
-        self._socket = socket.create_connection(("127.0.0.1", address.port), timeout=30)
-        self._socket.settimeout(None)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = socket.socket()
         self._selector = selectors.DefaultSelector()
-        self._selector.register(self._socket, selectors.EVENT_READ)
         self._lines = Lines()
         self._outcomes: list[tuple[str, Outcome]] = []
         self._answers: dict[int, dict[str, Any]] = {}
@@ -61,6 +62,14 @@ class Client:
         self.notes: dict[str, Any] = {}
         self.waits: list[dict[str, Any]] = []
         """Who answers nothing at the moment: fields of `Wait`, with times of day."""
+        try:
+            self._socket.settimeout(CONNECT_S)
+            self._socket.connect(("127.0.0.1", address.port))
+            self._socket.settimeout(None)
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._selector.register(self._socket, selectors.EVENT_READ)
+        except OSError as error:
+            self._gone = str(error)
         self._send(pack({"token": address.token, "role": role}))
 
     @property
@@ -185,7 +194,7 @@ class Client:
 
     def _lost(self) -> ModelError:
         return ModelError(
-            f"the process that makes the model calls is gone ({self._gone})",
+            f"the process that makes the model calls is gone ({self._gone}); run again",
             reason=ENGINE,
             whole_run=True,
         )

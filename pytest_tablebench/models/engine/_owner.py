@@ -112,7 +112,7 @@ class Engine:
             assert self._process.stdout is not None  # noqa: S101 - it is a pipe
             line = self._process.stdout.readline()
             self._process.stdout.close()
-            if line:
+            if line.endswith(b"\n"):  # or it ended within
                 self._port = int(line)
             else:
                 self._failure = f"the process for model calls did not start: {self._said()}"
