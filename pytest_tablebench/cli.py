@@ -120,12 +120,16 @@ def _list(data: Path | None) -> None:
 
 
 def _report(paths: Sequence[Path], out: Path | None, plots: bool) -> tuple[list[str], int]:
-    from pytest_tablebench.reports.paper import load_runs, report_lines, write_report
+    from pytest_tablebench.reports.paper import load_runs, report_lines, strays, write_report
     from pytest_tablebench.reports.terminal import summary_lines
     from pytest_tablebench.results import summarize
 
-    runs = load_runs(paths)
     lines = []
+    others = strays(paths)
+    if others and len(others) < len(paths):  # as `runs/*` names whatever lies there
+        paths = [path for path in paths if path not in others]
+        lines.append(f"skipped, no run: {', '.join(printable(str(path)) for path in others)}")
+    runs = load_runs(paths)
     for run in runs:
         lines.append(f"{printable(run.model)}  ({printable(str(run.path))})")
         if run.planned is None or len(run.rows) < run.planned:

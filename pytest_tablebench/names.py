@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit, urlunsplit
 
 __all__ = [
+    "are",
+    "counted",
     "known_names",
     "printable",
     "slug",
@@ -30,6 +32,16 @@ def known_names(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(repr(choice) for choice in near)}? " if near else ""
     return f"{hint}known: {', '.join(choices)}"
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return `1 case` or `2,000 cases`; `plural` where an `s` behind the noun is not it."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def are(count: int) -> str:
+    """Return `is` for one, `are` for any other number."""
+    return "is" if count == 1 else "are"
 
 
 def split_names(text: str) -> list[str]:

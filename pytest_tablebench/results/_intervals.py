@@ -156,14 +156,15 @@ def interval(
 
 
 def paired_bounds(found: Moments, tail: float = 0.025) -> Bounds:
-    """Return the interval of a mean paired difference in -1..1, and its rule (section 3)."""
+    """Return the interval of a mean paired difference, cut to -1..1, and its rule (section 3)."""
     if found.df is None:
-        reach = 1 - tail ** (1 / found.size)
-        return max(-1.0, found.mean - reach), min(1.0, found.mean + reach), "zero variance"
-    from scipy.special import stdtrit
+        reach, rule = 1 - tail ** (1 / found.size), "zero variance"
+    else:
+        from scipy.special import stdtrit
 
-    reach = float(stdtrit(found.df, 1 - tail)) * found.se
-    return found.mean - reach, found.mean + reach, "t"
+        reach, rule = float(stdtrit(found.df, 1 - tail)) * found.se, "t"
+    # Scores, pass rates and robustness are 0 to 1: no difference lies further out than 1.
+    return max(-1.0, found.mean - reach), min(1.0, found.mean + reach), rule
 
 
 def failure_tail(found: Moments, bound: float, *, above: bool, paired: bool) -> float:

@@ -294,6 +294,21 @@ def test_what_is_no_run_is_said_in_one_line(bench, capsys, name):
     assert err.startswith(f"tablebench: {name}")
 
 
+def test_whatever_lies_beside_runs_is_skipped_in_one_line(bench, capsys):
+    bench.run("--model=echo/any", results="runs/a")
+    (bench.path / "runs/empty").mkdir()
+    (bench.path / "runs/notes.txt").write_text("", encoding="utf-8")
+    given = ("runs/a", "runs/empty", "runs/notes.txt")  # as the shell expands runs/*
+    code, out, err = report(capsys, *given, "--no-plots")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[:2] == ["skipped, no run: runs/empty, runs/notes.txt", "echo/any  (runs/a)"]
+    assert (bench.path / "runs/a/report.html").is_file()
+    # A name that nothing has is a mistake, and so is a list without a run.
+    assert report(capsys, "runs/a", "runs/b")[0] == 2
+    assert report(capsys, "runs/empty", "runs/notes.txt")[0] == 2
+
+
 def test_a_newer_run_is_refused(bench, capsys):
     bench.run("--model=echo/any")
     facts = bench.facts() | {"schema": 99}

@@ -35,12 +35,19 @@ def toy(comparison, measure):
 
 
 def test_performance_is_the_paired_difference_with_its_t_interval(tmp_path):
-    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "performance")
-    assert (found.before, found.after) == (pytest.approx(1.25 / 3), pytest.approx(2.25 / 3))
-    assert found.difference == pytest.approx(1 / 3)  # of .25, -.25 and 1
-    half = T_2 * math.sqrt(0.3958333333 / 3)  # variance of the three
-    assert found.interval == pytest.approx((1 / 3 - half, 1 / 3 + half), abs=1e-5)
+    after = AFTER | {"e3": [1, 0, 0, 0]}
+    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, after)), "performance")
+    assert (found.before, found.after) == (pytest.approx(1.25 / 3), pytest.approx(1.5 / 3))
+    assert found.difference == pytest.approx(1 / 12)  # of .25, -.25 and .25
+    half = T_2 * math.sqrt(0.0833333333 / 3)  # variance of the three
+    assert found.interval == pytest.approx((1 / 12 - half, 1 / 12 + half), abs=1e-5)
     assert (found.n_examples, found.left_out) == (3, 0)
+
+
+def test_the_interval_of_a_difference_is_cut_to_its_range(tmp_path):
+    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "performance")
+    # Of .25, -.25 and 1: 1/3 -+ 1.56, and no difference of scores lies beyond -1 or 1.
+    assert (found.difference, found.interval) == (pytest.approx(1 / 3), (-1.0, 1.0))
 
 
 def test_p_is_of_a_sign_flip_test_over_examples(tmp_path):
@@ -133,23 +140,25 @@ def test_datasets_count_equally_in_a_benchmark(tmp_path):
 
     many_before = {f"m{n}": [0, 0, 0, 0] for n in range(6)}
     many_after = {f"m{n}": [n % 2, n % 2, 0, 0] for n in range(6)}  # 0 or .5 more
-    few_before = {"f1": [1, 1, 1, 1], "f2": [1, 1, 1, 1]}
-    few_after = {"f1": [1, 1, 1, 0], "f2": [0, 0, 0, 0]}  # -.25 and -1
+    few_before = {f"f{n}": [1, 1, 1, 1] for n in range(4)}
+    few_after = {f"f{n}": [1, 1, 1, 0] if n % 2 else [0, 0, 0, 0] for n in range(4)}  # -.25 and -1
     first = write_run(tmp_path / "a", [*cases("many", many_before), *cases("few", few_before)])
     second = write_run(tmp_path / "b", [*cases("many", many_after), *cases("few", few_after)])
     comparison = compare_runs(first, second)
     found = scope(comparison, "benchmark", "toys").measures["performance"]
     assert found.difference == pytest.approx((0.25 - 0.625) / 2)
-    # Spec section 4: SE = sqrt(.075 / 6 + .28125 / 2) / 2, df = (sum v)^2 / sum (v^2 / (n - 1)).
-    v_many, v_few = 0.075 / 6, 0.28125 / 2
-    df = (v_many + v_few) ** 2 / (v_many**2 / 5 + v_few**2 / 1)
+    # Spec section 4: SE = sqrt(.075 / 6 + .1875 / 4) / 2, df = (sum v)^2 / sum (v^2 / (n - 1)).
+    v_many, v_few = 0.075 / 6, 0.1875 / 4
+    df = (v_many + v_few) ** 2 / (v_many**2 / 5 + v_few**2 / 3)
     from scipy.special import stdtrit
 
     half = stdtrit(df, 0.975) * math.sqrt(v_many + v_few) / 2
     expected = (-0.1875 - half, -0.1875 + half)
     assert found.interval == pytest.approx(expected, abs=1e-6)
-    # Weights make m's and f's differences .5 * 8/12 (three times), -.25 * 8/4 and -1 * 8/4.
-    assert found.p == pytest.approx(_exact_sign_flip([1 / 3] * 3 + [-0.5, -2]), abs=0.02)
+    # Weights make m's and f's differences .5 * 10/12 (three times), -.25 * 10/8 and -1 * 10/8
+    # (twice each).
+    weighted = [5 / 12] * 3 + [-0.3125] * 2 + [-1.25] * 2
+    assert found.p == pytest.approx(_exact_sign_flip(weighted), abs=0.02)
 
 
 def _exact_sign_flip(values):

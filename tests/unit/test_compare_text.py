@@ -30,7 +30,7 @@ def test_the_first_table_shows_each_measure(tmp_path):
     [row] = [line for line in lines if line.startswith("toy  performance")]
     found = columns(row)
     # 1/3 and 4.3027 standard errors of .3632 to each side.
-    assert found[:6] == ["toy", "performance", "0.417", "0.750", "+0.333", "-1.230 to +1.896"]
+    assert found[:6] == ["toy", "performance", "0.417", "0.750", "+0.333", "-1.000 to +1.000"]
     assert found[7:] == ["3", "0", "0.0 % / 0.0 %", "5", "1"]
     [row] = [line for line in lines if columns(line)[0] == "robustness"]
     assert columns(row)[:4] == ["robustness", "0.667", "0.333", "-0.333"]

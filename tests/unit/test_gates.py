@@ -84,6 +84,16 @@ def test_paired_by_hand():
     assert (interval.low, interval.high) == pytest.approx(result.interval)
 
 
+def test_the_interval_of_a_difference_stays_within_its_range():
+    """Three differences of 0, 0 and 1: 1/3 -+ 4.303 * 1/3 is -1.10 to 1.77 before it is cut."""
+    before, after = rows([0, 0, 1]), rows([0, 1, 1])
+    assert judge("d.performance >= baseline", after, before).interval == (-1.0, 1.0)
+    found = paired_difference([0.0, 0.0, 1.0])
+    assert (found.low, found.high, found.method) == (-1.0, 1.0, "t")
+    # What no difference can undercut is kept for sure.
+    assert judge("d.performance >= baseline - 1", after, before).state == "holds"
+
+
 def test_stratified_by_hand():
     # Means .5 and .2; v = .01/2 and .04/2... each of two examples, df by Welch.
     found = paired_difference([[0.4, 0.6], [0.0, 0.4]])

@@ -13,6 +13,7 @@ from pytest_tablebench.reports.paper._runs import (
     differences,
     load_runs,
     run_remarks,
+    strays,
     told_apart,
 )
 from pytest_tablebench.reports.paper._text import terminal_lines
@@ -34,6 +35,7 @@ __all__ = [
     "report_folder",
     "report_lines",
     "run_remarks",
+    "strays",
     "terminal_lines",
     "told_apart",
     "write_report",

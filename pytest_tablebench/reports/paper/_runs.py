@@ -11,9 +11,10 @@ from typing import Any
 
 from pytest_tablebench.names import printable
 from pytest_tablebench.results import read_records, read_run
+from pytest_tablebench.results._folder import RUN
 from pytest_tablebench.results._record import cell_values
 
-__all__ = ["Row", "RunData", "differences", "load_runs", "run_remarks", "told_apart"]
+__all__ = ["Row", "RunData", "differences", "load_runs", "run_remarks", "strays", "told_apart"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,19 @@ def load_runs(paths: Sequence[Path]) -> list[RunData]:
     return told_apart([_load(folder) for folder in found.values()])
 
 
+def strays(paths: Sequence[Path]) -> list[Path]:
+    """Return what is there, but is neither a run folder nor a folder that holds some."""
+    return [
+        path
+        for path in paths
+        if path.exists() and not any((one / RUN).exists() for one in _run_folders(path))
+    ]
+
+
 def _run_folders(path: Path) -> list[Path]:
-    if (path / "run.json").exists() or not path.is_dir():
+    if (path / RUN).exists() or not path.is_dir():
         return [path]
-    inside = sorted(child for child in path.iterdir() if (child / "run.json").is_file())
+    inside = sorted(child for child in path.iterdir() if (child / RUN).is_file())
     return inside or [path]
 
 
