@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.models import LiteLLMModel, Resolution
-from pytest_tablebench.models.engine import Client
+from pytest_tablebench.models.engine import Client, LocalExecutor
 from pytest_tablebench.names import without_credentials
 from pytest_tablebench.talks import Line
 
 if TYPE_CHECKING:
+    from pytest_tablebench.executors import Executor
     from pytest_tablebench.models import Provider
     from pytest_tablebench.models.engine import Address
     from pytest_tablebench.models.store import Store
@@ -79,6 +80,10 @@ class Models:
             self._client = Client(self.address(), "runner")
         return self._client
 
+    def executor(self) -> Executor:
+        """Return what asks the models of the engine. Raises `ModelError` where there is none."""
+        return LocalExecutor(self.client(), {m: n for n, m in enumerate(self.engine_models())})
+
     def line(self, model: str) -> Line:
         """Return how a model is asked. Raises `ModelError` when the engine cannot tell."""
         if model not in self._lines:
@@ -90,7 +95,6 @@ class Models:
                     model,
                     {name: value for name, value in params.items() if name not in dropped},
                     api_base=endpoint(model, provider.api_base, owner),
-                    lane=list(self.engine_models()).index(model),
                 )
             else:
                 stored, base = self.is_stored(model), self.settings.api_base

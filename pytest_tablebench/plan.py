@@ -126,14 +126,15 @@ def _look(runner: Runner, cases: Sequence[Case]) -> _Looked:
     store = runner.models.store()
     for case in cases:
         try:
-            _, prompt = runner.renderer.render(case)
-            request = runner.talks.first_request(case, prompt)
+            request = runner.talks.first_request(case, *runner.renderer.render(case))
         except (ModelError, SettingsError):
             raise
         except Exception:
             # Bad data, or a part of the user's own that fails: the case itself will say where.
             looked.unusable += 1
             continue
+        if request is None:
+            continue  # it begins with a program: what it asks is known when that has run
         key = request.key()
         if key in stored or key in looked.prompts:
             continue

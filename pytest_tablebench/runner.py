@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.answers import Answer
 from pytest_tablebench.asking import Models
 from pytest_tablebench.cases import Case, cross
 from pytest_tablebench.errors import (
@@ -28,7 +29,7 @@ from pytest_tablebench.serializers import SERIALIZERS
 from pytest_tablebench.serializers.content import Content, to_fields
 from pytest_tablebench.settings import Settings, check_names
 from pytest_tablebench.table import Table
-from pytest_tablebench.talks import Answer, Talks
+from pytest_tablebench.talks import Talks
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset, Example, Source
@@ -194,7 +195,8 @@ class Runner:
             strategy=registry.strategies["direct"],
             line=self.models.line,
             store=self.models.store,
-            client=self.models.client,
+            compat=settings.compat,
+            executor=self.models.executor,
             models=settings.models,
             retries=settings.retries,
             patience=settings.patience,

@@ -8,13 +8,13 @@ calls, and what has arrived is taken in whenever a case starts or waits.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench._notices import notice
+from pytest_tablebench.answers import Answer, StepFacts, answer_of, step_facts
 from pytest_tablebench.errors import (
     ENGINE,
     MODEL_STOPPED,
@@ -23,44 +23,29 @@ from pytest_tablebench.errors import (
     StoreError,
     TableBenchError,
 )
+from pytest_tablebench.executors import Executor, Outcome, Work
+from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import Reply, Request, ask
-from pytest_tablebench.models.engine import Client
 from pytest_tablebench.names import printable
 from pytest_tablebench.serializers.content import Content, images_of
+from pytest_tablebench.strategies import Task
 
 if TYPE_CHECKING:
     from pytest_tablebench.cases import Case
+    from pytest_tablebench.compat import Compat
     from pytest_tablebench.datasets import Example
-    from pytest_tablebench.models import Message, Provider
+    from pytest_tablebench.models import Provider
     from pytest_tablebench.models.store import Store
     from pytest_tablebench.results import MediaFolder
     from pytest_tablebench.strategies import Conversation, Strategy
 
-__all__ = ["Answer", "Line", "Talk", "Talks"]
+__all__ = ["Line", "Talk", "Talks"]
+
+PROGRAMS = "programs"
+"""The lane of what runs in the sandbox."""
 
 STOP_AFTER = 3
 """Failures in a row that no other case of a model can survive either, until it is given up."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a model said about a case, whichever number of calls it took.
-
-    `calls` are those made in this run, which identical requests share; `from_store`: there were
-    none.
-    """
-
-    text: str
-    flags: tuple[str, ...] = ()
-    calls: int = 1
-    latency_s: float | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost_usd: float | None = None
-    from_store: bool = False
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @dataclass(frozen=True)
@@ -72,7 +57,6 @@ class Line:
         params: parameters sent with every request.
         api_base: the endpoint, part of what an answer depends on.
         provider: answers in this process; None: the engine makes the calls.
-        lane: number of the model in the engine.
         stored: whether its answers are kept and looked up.
     """
 
@@ -80,7 +64,6 @@ class Line:
     params: Mapping[str, Any]
     api_base: str | None = None
     provider: Provider | None = None
-    lane: int = 0
     stored: bool = True
 
 
@@ -94,7 +77,9 @@ class Talk:
     answer: Answer | None = None
     error: Exception | None = None
     conversation: Conversation | None = None
-    replies: list[Reply] = field(default_factory=list)
+    steps: list[StepFacts] = field(default_factory=list)
+    step: Step | None = None
+    """What it waits for."""
     started: float = 0.0
     dropped: bool = False
     now: bool = False
@@ -113,10 +98,11 @@ class Talks:
 
     Arguments:
         render: makes the example and the prompt of a case.
-        strategy: how a prompt becomes requests.
+        strategy: how a task becomes an answer.
+        compat: the mode, for strategies.
         line: how a model is asked, by its name; may wait for the engine the first time.
         store: answers kept; None without any.
-        client: connects to the engine, when it is needed first; None where there is none.
+        executor: does what the process itself does not; made when it is needed first.
         models: those of the run, by name; it goes on until all of them are given up.
         retries: further attempts at calls made in this process.
         patience: seconds for which a provider in this process may answer nothing.
@@ -130,9 +116,10 @@ class Talks:
         *,
         render: Callable[[Case], tuple[Example, Content]],
         strategy: Strategy,
+        compat: Compat = "fixed",
         line: Callable[[str], Line],
         store: Callable[[], Store | None],
-        client: Callable[[], Client],
+        executor: Callable[[], Executor],
         models: Sequence[str],
         retries: int,
         patience: float,
@@ -154,7 +141,8 @@ class Talks:
         self._strategy = strategy
         self._line = line
         self._open_store = store
-        self._connect = client
+        self._make_executor = executor
+        self._compat = compat
         self._models = models
         self._retries = retries
         self._patience = patience
@@ -165,7 +153,7 @@ class Talks:
         self._ahead: dict[int, Talk] = {}
         self._first = self._next = 0
         self._waiting: dict[str, list[Talk]] = {}
-        self._client: Client | None = None
+        self._executor: Executor | None = None
         self._failing: dict[str, set[Case]] = {}
         """Cases that failed for a reason that concerns all, since the last answer of the model."""
         self._silence: dict[str, float] = {}
@@ -189,8 +177,8 @@ class Talks:
             talk = self._begin(case, now=True)
         while not talk.done:
             self._take_in(wait=True)
-            if not talk.done and self._client is not None and self.on_wait is not None:
-                self.on_wait(self._client.waits)
+            if not talk.done and self._executor is not None and self.on_wait is not None:
+                self.on_wait(self._executor.waits)
         if talk.error is not None and talk.key is not None:
             self._failed_keys.add(talk.key)
         return talk
@@ -205,7 +193,7 @@ class Talks:
         self._first = position
         for passed in [n for n in self._ahead if not position <= n < self._next]:
             self._ahead.pop(passed).dropped = True
-        if self._client is not None:
+        if self._executor is not None:
             self._take_in(wait=False)
         end = min(position + self.window, len(self._plan))
         while self._next < end and self.stopped is None:
@@ -231,8 +219,8 @@ class Talks:
             return talk
         try:
             talk.example, talk.prompt = self._render(case)
-            talk.conversation = self._strategy.converse(talk.prompt)
-            self._ask(talk, next(talk.conversation))
+            talk.conversation = self._strategy.converse(self._task(talk.example, talk.prompt))
+            self._do(talk, next(talk.conversation))
         except TableBenchError as error:
             self._fail(talk, error)
         except Exception as error:
@@ -240,46 +228,67 @@ class Talks:
             talk.error = error
         return talk
 
-    def first_request(self, case: Case, prompt: Content) -> Request:
-        """Return what a case's conversation begins with. Raises `ModelError`."""
-        return self._request(case, next(self._strategy.converse(prompt)), 0)
+    def _task(self, example: Example, prompt: Content) -> Task:
+        return Task(example, prompt, self._compat)
 
-    def _request(self, case: Case, messages: tuple[Message, ...], step: int) -> Request:
-        line = self._line(case.model)
+    def first_request(self, case: Case, example: Example, prompt: Content) -> Request | None:
+        """Return what a case's conversation begins with, None where that is no question.
+
+        Raises `ModelError`.
+        """
+        step = next(self._strategy.converse(self._task(example, prompt)))
+        return self._request(case, step, 0) if isinstance(step, Ask) else None
+
+    def _request(self, case: Case, step: Ask, number: int) -> Request:
+        line = self._line(step.model or case.model)
         return Request(
-            case.model,
-            messages,
+            line.model,
+            step.messages,
             line.params,
             api_base=line.api_base,
             strategy=self._strategy.name,
-            step=step,
+            step=number,
             repeat=case.repeat,
             case_id=case.case_id,
         )
 
-    def _ask(self, talk: Talk, messages: tuple[Message, ...]) -> None:
-        """Have one step of a conversation answered, from the store, here or by the engine."""
+    def _do(self, talk: Talk, step: Step) -> None:
+        """Have one step of a conversation done: from the store, here or by the executor."""
         while True:
-            line = self._line(talk.case.model)
-            request = self._request(talk.case, messages, len(talk.replies))
-            key = talk.key = request.key()
-            self._keep_images(request)
-            reply = self._at_once(key, request, line)
-            if reply is None:
-                return self._send(talk, key, request, line)
-            following = self._go_on(talk, reply)
+            talk.step = step
+            work, found = self._look(talk, step)
+            if found is None:
+                lane = PROGRAMS if isinstance(step, Execute) else step.model or talk.case.model
+                return self._submit(talk, work, lane)
+            following = self._go_on(talk, found)
             if following is None:
                 return None
-            messages = following
+            step = following
 
-    def _keep_images(self, request: Request) -> None:
-        """Lay the pictures where callers and pages find them."""
+    def _look(self, talk: Talk, step: Step) -> tuple[Work, Reply | None]:
+        """Return the work that a step means, and what came of it where that is known here."""
+        if isinstance(step, Execute):
+            talk.key = step.key()
+            return Work(talk.key, step, again=self._is_again(talk)), None
+        line = self._line(step.model or talk.case.model)
+        request = self._request(talk.case, step, len(talk.steps))
+        talk.key = request.key()
+        self._keep_images(talk.case.model, request)
+        media = None if self.media is None else self.media(talk.case.model).path
+        work = Work(talk.key, request, again=self._is_again(talk), media=media)
+        return work, self._at_once(talk.key, request, line)
+
+    def _is_again(self, talk: Talk) -> bool:
+        return talk.now and talk.key in self._failed_keys
+
+    def _keep_images(self, model: str, request: Request) -> None:
+        """Lay the pictures where callers and the model's page find them."""
         if self.media is None:
             return
         for message in request.messages:
             for image in images_of(message.content):
                 try:
-                    self.media(request.model).put(image)
+                    self.media(model).put(image)
                 except OSError as error:
                     raise ModelError(f"a picture cannot be kept: {error}", reason="error") from None
 
@@ -312,55 +321,57 @@ class Talks:
                     notice(f"{printable(request.case_id)}: {error}")
         return reply
 
-    def _send(self, talk: Talk, key: str, request: Request, line: Line) -> None:
-        waiting = self._waiting.setdefault(key, [])
+    def _submit(self, talk: Talk, work: Work, lane: str) -> None:
+        waiting = self._waiting.setdefault(work.key, [])
         waiting.append(talk)
         if len(waiting) == 1:
-            if self._client is None:
-                self._client = self._connect()
-            again = talk.now and key in self._failed_keys
-            media = None if self.media is None else self.media(line.model).path
-            self._client.ask(key, request, lane=line.lane, again=again, media=media)
+            try:
+                if self._executor is None:
+                    self._executor = self._make_executor()
+                self._executor.submit(work, lane)
+            except BaseException:
+                del self._waiting[work.key]
+                raise
 
     def _take_in(self, *, wait: bool) -> None:
-        """Go on with the conversations whose replies have arrived."""
-        client = self._client
-        if client is None:
+        """Go on with the conversations whose outcomes have arrived."""
+        executor = self._executor
+        if executor is None:
             return
-        for key, outcome in client.outcomes(wait=wait):
+        for key, outcome in executor.outcomes(wait=wait):
             for talk in self._waiting.pop(key, []):
                 self._arrived(talk, outcome)
-        if client.lost is not None:
+        if executor.lost is not None:
             for talk in [talk for waiting in self._waiting.values() for talk in waiting]:
-                self._fail(talk, client.lost)
+                self._fail(talk, executor.lost)
             self._waiting.clear()
 
-    def _arrived(self, talk: Talk, outcome: Reply | ModelError) -> None:
+    def _arrived(self, talk: Talk, outcome: Outcome) -> None:
         if isinstance(outcome, ModelError):
             self._fail(talk, outcome)
             return
         try:
             following = self._go_on(talk, outcome)
             if following is not None and not talk.dropped:
-                self._ask(talk, following)
+                self._do(talk, following)
         except TableBenchError as error:
             self._fail(talk, error)
         except Exception as error:
             talk.error = error
 
-    def _go_on(self, talk: Talk, reply: Reply) -> tuple[Message, ...] | None:
-        """Give a conversation its reply; return its next messages, None when it is over."""
-        talk.replies.append(reply)
-        if talk.conversation is None:
-            raise RuntimeError("a reply to a conversation that never began")
+    def _go_on(self, talk: Talk, found: Reply | Execution) -> Step | None:
+        """Give a conversation what came of its step; return the next one, None when it is over."""
+        if talk.conversation is None or talk.step is None or talk.key is None:
+            raise RuntimeError("an outcome for a conversation that never began")
+        talk.steps.append(step_facts(talk.step, talk.key, found))
         try:
-            return talk.conversation.send(reply)
+            return talk.conversation.send(found)
         except StopIteration as end:
-            if not reply.from_store:
+            if not found.from_store:
                 self._failing.pop(talk.case.model, None)
                 self._silence.pop(talk.case.model, None)
             elapsed = self._clock() - talk.started
-            talk.answer = _answer(str(end.value), talk.replies, elapsed)
+            talk.answer = answer_of(str(end.value), talk.steps, elapsed)
             talk.conversation = None
             return None
 
@@ -423,24 +434,3 @@ class Talks:
         self.given_up.setdefault(model, why)
         if len(self.given_up) >= len(self._models):
             self.stopped = why
-
-
-def _answer(text: str, replies: list[Reply], elapsed: float) -> Answer:
-    flags = ("truncated",) if any(reply.finish_reason == "length" for reply in replies) else ()
-    return Answer(
-        text=text,
-        flags=flags,
-        calls=sum(not reply.from_store for reply in replies),
-        latency_s=_total([reply.latency_s for reply in replies]) or round(elapsed, 6),
-        prompt_tokens=_total([reply.prompt_tokens for reply in replies]),
-        completion_tokens=_total([reply.completion_tokens for reply in replies]),
-        cost_usd=_total([reply.cost_usd for reply in replies]),
-        from_store=all(reply.from_store for reply in replies),
-    )
-
-
-def _total(values: list[Any]) -> Any:
-    """Sum, or None when any part is unknown."""
-    if not values or any(value is None for value in values):
-        return None
-    return sum(values) if all(isinstance(value, int) for value in values) else math.fsum(values)

@@ -8,17 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
-from pytest_tablebench.serializers.content import Content, text_of, to_fields
+from pytest_tablebench.serializers.content import Message, text_of, to_fields
 
 __all__ = ["Message", "Provider", "Reply", "Request"]
-
-
-@dataclass(frozen=True)
-class Message:
-    """One turn of a conversation: text, or text and pictures."""
-
-    role: str
-    content: Content
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,16 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 
-__all__ = ["Content", "Image", "Marks", "images_of", "read_fields", "text_of", "to_fields"]
+__all__ = [
+    "Content",
+    "Image",
+    "Marks",
+    "Message",
+    "images_of",
+    "read_fields",
+    "text_of",
+    "to_fields",
+]
 
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -57,6 +66,14 @@ class Image:
 
 Content = str | tuple[str | Image, ...]
 """A text, or parts in the order in which they are shown."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One turn of a conversation: text, or text and pictures."""
+
+    role: str
+    content: Content
 
 
 def text_of(content: Content) -> str:

@@ -1,6 +1,6 @@
 """Strategies: how one case becomes model requests."""
 
-from pytest_tablebench.strategies._base import Conversation, Direct, Strategy
+from pytest_tablebench.strategies._base import Conversation, Direct, Strategy, Task
 from pytest_tablebench.strategies._demonstrations import DemonstrationPool, choose, input_fields
 from pytest_tablebench.strategies._prompt import Demonstration, assemble
 
@@ -10,6 +10,7 @@ __all__ = [
     "DemonstrationPool",
     "Direct",
     "Strategy",
+    "Task",
     "assemble",
     "choose",
     "input_fields",

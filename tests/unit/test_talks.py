@@ -7,11 +7,13 @@ from typing import Any
 from pytest_tablebench.cases import Case
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.errors import ModelError
+from pytest_tablebench.executors import Work
 from pytest_tablebench.models import Reply, Request
 from pytest_tablebench.models.store import Store
 from pytest_tablebench.strategies import Direct
 from pytest_tablebench.talks import Line, Talks
 
+EXAMPLE = Example("1", {}, "", (), "")
 CASES = [Case("d", str(number), "html", "none", "m", f"d/{number}") for number in range(8)]
 AUTH = ModelError("wrong key", reason="auth", whole_run=True)
 
@@ -28,10 +30,13 @@ class Engine:
         self.asked: list[tuple[int, bool]] = []
         self._due: list[tuple[str, Any]] = []
 
-    def ask(self, key: str, request: Request, *, lane: int, again: bool) -> None:
-        number = int(request.text)
-        self.asked.append((number, again))
-        self._due.append((key, AUTH if number in self.failing else Reply(f"answer {number}")))
+    def submit(self, work: Work, lane: str) -> None:
+        assert isinstance(work.task, Request)
+        assert lane == work.task.model
+        number = int(work.task.text)
+        self.asked.append((number, work.again))
+        failed = number in self.failing
+        self._due.append((work.key, AUTH if failed else Reply(f"answer {number}")))
 
     def outcomes(self, *, wait: bool) -> list[tuple[str, Any]]:
         told, self._due = self._due, []
@@ -48,7 +53,7 @@ def talks_with(engine: Engine, window: int, *, models: str = "m", provider: Any 
         strategy=Direct(),
         line=lambda model: Line(model, {}, provider=provider),
         store=lambda: None,
-        client=lambda: found,
+        executor=lambda: found,
         models=tuple(models),
         retries=0,
         patience=60.0,
@@ -135,7 +140,7 @@ def test_without_an_engine_nobody_is_asked_a_second_time():
         raise gone
 
     talks = talks_with(Engine(), window=1, models="nm")
-    talks._connect = connect
+    talks._make_executor = connect
     said = [str(talks.talk(case).error) for case in BOTH[:2]]
     assert said == ["the process is gone", "stopped: the process is gone"]
     assert talks.stopped == "stopped: the process is gone"
@@ -234,7 +239,7 @@ def test_a_provider_is_not_asked_for_what_another_run_has_paid_for_meanwhile(tmp
     talks._open_store, talks._keep = (lambda: store), True
     talks._line = lambda model: Line(model, {}, provider=Counting())
     assert said(talks, 0) == "paid here"
-    other.put(talks.first_request(CASES[1], "1"), Reply("paid there"))
+    other.put(talks.first_request(CASES[1], EXAMPLE, "1"), Reply("paid there"))
     assert said(talks, 1) == "paid there"
     assert asked == ["0"]
     store.close()

@@ -5,6 +5,7 @@ runs items.
 """
 
 from pytest_tablebench.models.engine._client import Address, Client
+from pytest_tablebench.models.engine._executor import LocalExecutor
 from pytest_tablebench.models.engine._owner import Engine, EngineConfig, LaneConfig
 
-__all__ = ["Address", "Client", "Engine", "EngineConfig", "LaneConfig"]
+__all__ = ["Address", "Client", "Engine", "EngineConfig", "LaneConfig", "LocalExecutor"]

@@ -1,0 +1,102 @@
+"""Answers of models, and the steps they took."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pytest_tablebench.metrics.steps import Ask, Execution, Step
+from pytest_tablebench.models import Reply
+
+__all__ = ["Answer", "StepFacts", "answer_of", "step_facts"]
+
+
+@dataclass(frozen=True)
+class StepFacts:
+    """One step of a conversation, without its texts.
+
+    Arguments:
+        kind: `ask` or `execute`.
+        key: of the request or the program.
+        outcome: why a reply ended (`stop`, `length`, ...), or a program's outcome.
+        model: who was asked, where that is not the model under test.
+        seconds, prompt_tokens, completion_tokens, cost_usd: None when unknown, or not of its kind.
+        from_store: whether it was answered or run earlier.
+    """
+
+    kind: Literal["ask", "execute"]
+    key: str
+    outcome: str | None
+    model: str | None = None
+    seconds: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    from_store: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model said about a case, whichever number of calls it took.
+
+    `calls` are those made in this run, which identical requests share; `from_store`: there were
+    none.
+    """
+
+    text: str
+    flags: tuple[str, ...] = ()
+    calls: int = 1
+    latency_s: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    from_store: bool = False
+    steps: tuple[StepFacts, ...] = ()
+    """What was done for it, in order."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
+    """Return what is kept of a step and of what came of it."""
+    if isinstance(found, Execution):
+        return StepFacts(
+            "execute", key, found.outcome, seconds=found.seconds, from_store=found.from_store
+        )
+    return StepFacts(
+        "ask",
+        key,
+        found.finish_reason,
+        step.model if isinstance(step, Ask) else None,
+        found.latency_s,
+        found.prompt_tokens,
+        found.completion_tokens,
+        found.cost_usd,
+        found.from_store,
+    )
+
+
+def answer_of(text: str, steps: list[StepFacts], elapsed: float) -> Answer:
+    """Return the answer that steps ended in; `elapsed` are its seconds where they say none."""
+    asked = [step for step in steps if step.kind == "ask"]
+    flags = ("truncated",) if any(step.outcome == "length" for step in asked) else ()
+    return Answer(
+        text=text,
+        flags=flags,
+        calls=sum(not step.from_store for step in asked),
+        latency_s=_total([step.seconds for step in steps]) or round(elapsed, 6),
+        prompt_tokens=_total([step.prompt_tokens for step in asked]),
+        completion_tokens=_total([step.completion_tokens for step in asked]),
+        cost_usd=_total([step.cost_usd for step in asked]),
+        from_store=all(step.from_store for step in asked),
+        steps=tuple(steps),
+    )
+
+
+def _total(values: list[Any]) -> Any:
+    """Sum, or None when any part is unknown."""
+    if not values or any(value is None for value in values):
+        return None
+    return sum(values) if all(isinstance(value, int) for value in values) else math.fsum(values)
