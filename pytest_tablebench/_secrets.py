@@ -1,14 +1,20 @@
-"""Keys, tokens and passwords: found by their names, and taken out of what is written."""
+"""Keys, tokens and passwords: found by name or place, and taken out of what is written."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from urllib.parse import parse_qsl, unquote
 
-__all__ = ["redact", "secret_name", "without_secrets"]
+__all__ = ["BY_PLACE", "digest", "placed_secrets", "redact", "secret_name", "without_secrets"]
+
+BY_PLACE = frozenset({"extra_headers", "extra_query"})
+"""Parameters whose values are secrets, whatever their names: of gateways we know nothing."""
 
 HIDDEN = "***"
 _SECRET_NAME = re.compile(
@@ -18,9 +24,10 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _HEADERS = re.compile(r"headers$", re.IGNORECASE)
+_PLACE = re.compile(r"headers$|(^|_)(extra|default)_query$", re.IGNORECASE)
+_DIGEST = re.compile(r"sha256:[0-9a-f]{12}")
 _SECRET_VARIABLE = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
 _SECRET_TEXT = (
-    (re.compile(r"://[^/\s@]*@"), f"://{HIDDEN}@"),
     (re.compile(r"\b(bearer|basic)\s+[^\s'\",;}]+", re.IGNORECASE), rf"\1 {HIDDEN}"),
     (re.compile(r"([?&][\w-]*(?:key|token|sig)[\w-]*=)[^&\s]+", re.IGNORECASE), rf"\1{HIDDEN}"),
     (
@@ -33,8 +40,58 @@ _SECRET_TEXT = (
     ),
     (re.compile(r"\bsk-[\w*.-]{4,}"), HIDDEN),
 )
+_ADDRESS = re.compile(r"://[^\s\"'<>]+")
 _SHORTEST = 6
 """A value of the environment below this length says too little to be looked for."""
+
+_SHORTEST_PLACED = 4
+"""The same for a value that stands where only secrets do."""
+
+
+def digest(value: object) -> str:
+    """Return what is written in place of a secret that answers may depend on.
+
+    Twelve digits of the SHA-256 of its JSON: two values can be told apart. The digest of a digest
+    is that digest.
+    """
+    if isinstance(value, str) and _DIGEST.fullmatch(value):
+        return value
+    text = json.dumps(value, sort_keys=True, default=str)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def placed_secrets(address: str | None, params: Mapping[str, Any]) -> frozenset[str]:
+    """Return what `redact` has to look for: the secrets of an address and of parameters.
+
+    They are user name, password and query of the address, and the values of `BY_PLACE`.
+    """
+    found = set(_of_address(address or ""))
+    for name in BY_PLACE & params.keys():
+        for text in _leaves(params[name]):
+            found |= {text, text.rpartition(" ")[2]}  # `Bearer KEY`: the key alone, too
+    found |= {unquote(text) for text in found}
+    return frozenset(text for text in found if len(text) >= _SHORTEST_PLACED)
+
+
+def _of_address(address: str) -> Iterator[str]:
+    user, _, rest = address.partition("://")[2].rpartition("@")
+    yield from (user, *user.partition(":")[::2])
+    query = rest.partition("#")[0].partition("?")[2]
+    yield query
+    for part in query.split("&"):
+        yield part.partition("=")[2]
+    for _, value in parse_qsl(query):
+        yield value
+
+
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _leaves(part)
+    else:
+        yield str(value)
 
 
 def secret_name(name: str, value: object) -> str | None:
@@ -64,17 +121,17 @@ def without_secrets(value: object) -> Any:
     return _scrub(value, _variables())
 
 
-def redact(text: str) -> str:
-    """Take keys, tokens and passwords out of a text."""
-    return _text(text, _variables())
+def redact(text: str, placed: frozenset[str] = frozenset()) -> str:
+    """Take keys, tokens and passwords out of a text; `placed` are some that are known."""
+    return _text(text, _variables() | placed)
 
 
 def _variables() -> frozenset[str]:
-    """Return the values of the environment that are secret."""
+    """Return the values of the environment that are secret, without blanks and line ends."""
     return frozenset(
-        text
+        text.strip()
         for name, text in os.environ.items()
-        if len(text) >= _SHORTEST and _SECRET_VARIABLE.search(name)
+        if len(text.strip()) >= _SHORTEST and _SECRET_VARIABLE.search(name)
     )
 
 
@@ -85,9 +142,7 @@ def _scrub(value: object, variables: frozenset[str]) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {
-            _text(str(name), variables): HIDDEN
-            if _is_secret(str(name), content)
-            else _scrub(content, variables)
+            _text(str(name), variables): _content(str(name), content, variables)
             for name, content in value.items()
         }
     if isinstance(value, list | tuple):
@@ -95,9 +150,32 @@ def _scrub(value: object, variables: frozenset[str]) -> Any:
     return _text(str(value), variables)
 
 
+def _content(name: str, content: object, variables: frozenset[str]) -> Any:
+    if _PLACE.search(name):
+        return _digests(content, variables)
+    return HIDDEN if _is_secret(name, content) else _scrub(content, variables)
+
+
+def _digests(content: object, variables: frozenset[str]) -> Any:
+    if isinstance(content, Mapping):
+        return {
+            _text(str(name), variables): _digests(inner, variables)
+            for name, inner in content.items()
+        }
+    if isinstance(content, list | tuple):
+        return [_digests(inner, variables) for inner in content]
+    return digest(content)
+
+
 def _text(text: str, variables: frozenset[str]) -> str:
-    for variable in variables:
+    # The longest first: a shorter one may be a part of it, and would leave the rest.
+    for variable in sorted(variables, key=len, reverse=True):
         text = text.replace(variable, HIDDEN)
+    # User name and password end with the last @: a careless password holds others, or a slash.
+    text = _ADDRESS.sub(
+        lambda found: f"://{HIDDEN}@{found[0].rpartition('@')[2]}" if "@" in found[0] else found[0],
+        text,
+    )
     for pattern, replacement in _SECRET_TEXT:
         text = pattern.sub(replacement, text)
     return text

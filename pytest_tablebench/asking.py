@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.models import LiteLLMModel, Resolution
 from pytest_tablebench.models.engine import Client, LocalExecutor
-from pytest_tablebench.names import without_credentials
+from pytest_tablebench.names import header_fault, without_credentials
 from pytest_tablebench.talks import Line
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.settings import Settings
 
-__all__ = ["Models", "endpoint"]
+__all__ = ["Models", "endpoint", "key_fault"]
 
 
 class Models:
@@ -91,6 +91,9 @@ class Models:
             if isinstance(provider, LiteLLMModel):
                 found = self.facts_about(model)
                 dropped, owner = (found.dropped, found.provider) if found else ({}, None)
+                fault = key_fault(model, owner)
+                if fault is not None and not self.settings.replay:
+                    raise ModelError(fault, reason="auth", whole_run=True)
                 self._lines[model] = Line(
                     model,
                     {name: value for name, value in params.items() if name not in dropped},
@@ -188,7 +191,8 @@ def endpoint(model: str, api_base: str | None, provider: str | None = None) -> s
     litellm and the clients below it read addresses from variables named after the provider, by
     rules of each one's own: `ollama_chat` from `OLLAMA_API_BASE`, `anthropic` from two. What they
     say changes the answers, so it has to be part of the requests' keys, and one too many there
-    costs less than an answer of another server. User names and passwords are no part of it.
+    costs less than an answer of another server. User names and passwords are no part of it; of a
+    query a digest is.
 
     Arguments:
         model: the name exactly as litellm takes it.
@@ -197,14 +201,29 @@ def endpoint(model: str, api_base: str | None, provider: str | None = None) -> s
     """
     if api_base is not None:
         return without_credentials(api_base)
+    found = _variables(model, provider, ("_API_BASE", "_BASE_URL", "_ENDPOINT"))
+    return " ".join(sorted(set(map(without_credentials, found.values())))) or None
+
+
+def key_fault(model: str, provider: str | None = None) -> str | None:
+    """Return what keeps a provider's key in the environment from being sent; shows no key.
+
+    The arguments are those of `endpoint`.
+    """
+    for variable, value in _variables(model, provider, ("_API_KEY", "_TOKEN")).items():
+        fault = header_fault(value)
+        if fault is not None:
+            return f"{variable} holds {fault}, which HTTP cannot send; set it without"
+    return None
+
+
+def _variables(model: str, provider: str | None, endings: tuple[str, ...]) -> dict[str, str]:
+    """Return the variables with such endings that are named after a provider, and are set."""
     name = provider or (model.partition("/")[0] if "/" in model else "openai")
     word = re.split(r"[-_]", name.removeprefix("text-completion-"))[0].lower()
     names = tuple({word.upper(), _ALSO.get(word, word.upper())})
-    found = {
-        without_credentials(value)
-        for variable, value in os.environ.items()
-        if value
-        and variable.startswith(names)
-        and variable.endswith(("_API_BASE", "_BASE_URL", "_ENDPOINT"))
+    return {
+        variable: value
+        for variable, value in sorted(os.environ.items())
+        if value and variable.startswith(names) and variable.endswith(endings)
     }
-    return " ".join(sorted(found)) or None

@@ -7,11 +7,14 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
-from urllib.parse import urlsplit, urlunsplit
+
+from pytest_tablebench._secrets import digest
 
 __all__ = [
+    "address_fault",
     "are",
     "counted",
+    "header_fault",
     "known_names",
     "printable",
     "slug",
@@ -112,9 +115,41 @@ def _escaped(text: str) -> str:
 
 
 def without_credentials(url: str) -> str:
-    """Return the URL without user name, password and query: the form that may be written."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "<unreadable URL>"
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    """Return an address in the form that may be written: a digest in place of its query.
+
+    User name and password are left out. They end with the last `@`, whatever stands before it;
+    where that may as well belong to the path, a digest of it tells two addresses apart. The
+    fragment is left out as well: no server sees it.
+    """
+    scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
+    user, _, rest = rest.rpartition("@")
+    rest, _, query = rest.partition("#")[0].partition("?")
+    hidden = f"{user}@{query}" if _ENDS_AUTHORITY.search(user) else query
+    return f"{scheme}{mark}{rest}{'?' if hidden else ''}{digest(hidden) if hidden else ''}"
+
+
+def address_fault(url: str) -> str | None:
+    """Return what keeps a URL from being the address of a model's server, without repeating it."""
+    host = re.match(r"https?://[^/?#]", url)
+    if host is None:
+        return "has to start with http:// or https:// and a host, as in http://localhost:8000/v1"
+    if not url.isprintable() or " " in url:
+        return "holds a blank, a line end or another character that HTTP cannot send"
+    if _ENDS_AUTHORITY.search(url.partition("://")[2].rpartition("@")[0]):
+        return (
+            "has an @ behind a /, ? or #: write %2F, %3F and %23 in a user name or password, and "
+            "%40 in a path"
+        )
+    return None
+
+
+def header_fault(text: str) -> str | None:
+    """Return what keeps a text from being sent in a header of HTTP; None where nothing does."""
+    if "\n" in text or "\r" in text:
+        return "a line end"
+    if not text.isascii():
+        return "characters outside ASCII"
+    return None if text.replace("\t", " ").isprintable() else "a control character"
+
+
+_ENDS_AUTHORITY = re.compile(r"[/?#]")

@@ -11,12 +11,20 @@ from typing import Any, Literal, get_args
 
 from pytest_tablebench.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import printable, split_names, unknown_name, without_credentials
+from pytest_tablebench.names import (
+    address_fault,
+    header_fault,
+    printable,
+    split_names,
+    unknown_name,
+    without_credentials,
+)
 from pytest_tablebench.options import DEFAULT_MODEL, OPTIONS, Option
 
 __all__ = ["DEFAULT_MODEL", "OPTIONS", "Option", "Settings", "read_settings", "without_credentials"]
 
 Demos = Literal["perturbed", "fixed"]
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 DEMOS: tuple[Demos, ...] = get_args(Demos)
 
 
@@ -34,8 +42,8 @@ class Settings:
     configs_per_example: int | None = None
     seed: int = 0
     compat: Compat = "fixed"
-    api_base: str | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
+    api_base: str | None = field(default=None, repr=False)
+    params: Mapping[str, Any] = field(default_factory=dict, repr=False)
     timeout: float = 120.0
     retries: int = 5
     patience: float = 180.0
@@ -243,18 +251,16 @@ def _api_base(raw: Mapping[str, Any]) -> str | None:
     if "bench_api_base" not in raw:
         return None
     url = str(raw["bench_api_base"])
-    if not re.match(r"https?://[^/\s]+", url):
-        raise SettingsError(
-            f"--bench-api-base takes a URL such as http://localhost:8000/v1, "
-            f"not {printable(without_credentials(url), 80)!r}"
-        )
+    fault = address_fault(url)
+    if fault is not None:
+        raise SettingsError(f"--bench-api-base {fault}")
     return url
 
 
 def _params(raw: Mapping[str, Any]) -> dict[str, Any]:
     params: dict[str, Any] = {}
     for text in _texts(raw, "bench_param"):
-        from pytest_tablebench._secrets import secret_name
+        from pytest_tablebench._secrets import BY_PLACE, secret_name
         from pytest_tablebench.models import RESERVED
 
         name, equals, value = text.partition("=")
@@ -265,6 +271,9 @@ def _params(raw: Mapping[str, Any]) -> dict[str, Any]:
             params[name] = json.loads(value)
         except ValueError:
             params[name] = value
+        if name in BY_PLACE:
+            _check_placed(name, params[name])
+            continue
         secret = secret_name(name, params[name])
         if secret is not None:
             # Parameters are written into the run folder; keys must never be.
@@ -276,6 +285,21 @@ def _params(raw: Mapping[str, Any]) -> dict[str, Any]:
         if name in RESERVED:
             raise SettingsError(f"--bench-param {name}: is set by the run itself")
     return params
+
+
+def _check_placed(name: str, value: object) -> None:
+    """Raise `SettingsError` for headers or a query that cannot be sent; shows no value."""
+    flag = f"--bench-param {name}"
+    if not isinstance(value, Mapping) or not value:
+        raise SettingsError(f'{flag} takes an object of JSON, as in {name}={{"Name": "value"}}')
+    for key, content in value.items():
+        if name == "extra_headers":
+            fault = "no text" if not isinstance(content, str) else header_fault(content)
+            fault = fault or (None if _HEADER_NAME.fullmatch(key) else "a name that is none")
+            if fault is not None:
+                raise SettingsError(
+                    f"{flag}: {printable(key, 40)} has {fault}, which HTTP cannot send"
+                )
 
 
 def _data(raw: Mapping[str, Any], base: Path) -> Path | None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import importlib
-import re
 import time
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench._secrets import redact
+from pytest_tablebench._secrets import placed_secrets
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models._base import Reply, Request
 from pytest_tablebench.models._litellm_errors import Failures
 from pytest_tablebench.models._litellm_facts import Resolution, count_tokens, resolve
 from pytest_tablebench.models._litellm_load import load, uncollected
 from pytest_tablebench.models._openai import as_openai
+from pytest_tablebench.names import address_fault
 
 if TYPE_CHECKING:
     import asyncio
@@ -77,15 +77,13 @@ class LiteLLMModel:
     """
 
     model: str
-    api_base: str | None
+    api_base: str | None = field(repr=False)
     timeout: float
 
     def __post_init__(self) -> None:
-        if self.api_base is not None and not re.match(r"https?://[^/]", self.api_base):
-            raise SettingsError(
-                f"the API address {redact(self.api_base)!r} is not a URL: it has to start with "
-                "http:// or https://, as in http://localhost:8000/v1"
-            )
+        fault = address_fault(self.api_base) if self.api_base is not None else None
+        if fault is not None:
+            raise SettingsError(f"the API address {fault}")
         if not self.timeout > 0:
             raise SettingsError(f"the time limit of a call has to be above 0, got {self.timeout}")
 
@@ -108,7 +106,7 @@ class LiteLLMModel:
         if not ended or call.cancelled():
             raise self._failures.timed_out()
         outcome, latency_s = call.result()
-        return self._read(litellm, outcome, latency_s)
+        return self._read(litellm, outcome, latency_s, request)
 
     async def warm_up(self) -> None:
         """Load what litellm and the client below it load on their first call; ask no one.
@@ -154,11 +152,12 @@ class LiteLLMModel:
             call["api_base"] = self.api_base
         return call
 
-    def _read(self, litellm: Any, outcome: Any, latency_s: float) -> Reply:
+    def _read(self, litellm: Any, outcome: Any, latency_s: float, request: Request) -> Reply:
         """Read what a call ended with: litellm's response or an exception."""
         if isinstance(outcome, Exception):
             # Raised here and not from it: its traceback carries headers and keys.
-            raise self._failures.explain(litellm, outcome)
+            placed = placed_secrets(self.api_base, request.params)
+            raise self._failures.explain(litellm, outcome, placed)
         if isinstance(outcome, BaseException):
             raise outcome
         return self._reply(outcome, latency_s)

@@ -58,8 +58,8 @@ class Failures:
             reason="content_filter",
         )
 
-    def explain(self, litellm: Any, error: Exception) -> ModelError:
-        """Tell which of our reasons an exception out of litellm is.
+    def explain(self, litellm: Any, error: Exception, placed: frozenset[str]) -> ModelError:
+        """Tell which of our reasons an exception out of litellm is; `placed` are known secrets.
 
         litellm's classes alone do not say: a refused connection, a missing key and nonsense
         JSON are all an InternalServerError with status 500. What really happened is further
@@ -68,11 +68,11 @@ class Failures:
         chain = list(_causes(error))
         kinds = {cls.__name__ for link in chain for cls in type(link).__mro__}
         response = _response(chain)
-        detail = _detail(error, response)
+        detail = _detail(error, response, placed)
         codes = {getattr(link, "code", None) for link in chain} | {_error_field(response, "code")}
         # litellm's proxy names the class of its own error in the text, and nowhere else.
         kinds |= _kinds_named(response)
-        where = f" at {redact(self.api_base)}" if self.api_base else ""
+        where = f" at {redact(self.api_base, placed)}" if self.api_base else ""
 
         def failure(reason: str, message: str, **flags: Any) -> ModelError:
             text = f"{self.model}{where}: {message}" + (f" [{detail}]" if detail else "")
@@ -250,9 +250,9 @@ def _names_no_model(response: Any) -> bool:
     return re.match(r"[\w/]{0,80}:? ?Invalid model name passed in", said) is not None
 
 
-def _detail(error: Exception, response: Any) -> str:
+def _detail(error: Exception, response: Any, placed: frozenset[str]) -> str:
     """What the server or litellm says, on one short line."""
     said = _error_field(response, "message") or str(error).split("\nTraceback", 1)[0]
     said = re.sub(r"^(litellm\.\w+: |\w+Error: |\w+Exception - )+", "", said)
-    said = " ".join(redact(said).split())
+    said = " ".join(redact(said, placed).split())
     return said if len(said) <= 200 else said[:199] + "…"

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench._secrets import redact
+from pytest_tablebench._secrets import redact, without_secrets
 from pytest_tablebench.models._base import Message
 from pytest_tablebench.models._litellm_load import load
 from pytest_tablebench.models._openai import as_openai
@@ -260,9 +260,10 @@ def _sent(litellm: Any, name: str, provider: str | None, kept: Mapping[str, Any]
     if not mapped.get("stream"):
         mapped.pop("stream", None)
     sent = {k: v for k, v in mapped.items() if k not in FOR_LITELLM and k != "max_retries"}
-    if isinstance(headers := kept.get("extra_headers"), Mapping):
-        sent["extra_headers"] = dict.fromkeys(headers, "***")  # they may hold keys
-    return sent
+    if "extra_headers" in kept:
+        sent["extra_headers"] = kept["extra_headers"]
+    plain: dict[str, Any] = without_secrets(sent)
+    return plain
 
 
 def _table(litellm: Any, model: str, name: str, provider: str | None) -> Mapping[str, Any]:

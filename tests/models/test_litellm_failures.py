@@ -283,6 +283,15 @@ def test_secret_known_by_its_place_stays_out(
     assert "***" in message
 
 
+def test_values_of_extra_headers_and_queries_stay_out(
+    make: Make, name: str, openai_server: OpenAIServer
+) -> None:
+    openai_server.always(error(400, "no such session: crumb-1 of pwd word-2"))
+    request = asking(extra_headers={"Cookie": "crumb-1"}, extra_query={"pwd": "word-2"})
+    message = str(failing(make(name, openai_server), request))
+    assert "no such session: *** of pwd ***" in message
+
+
 def test_password_of_the_address_stays_out(
     make: Make, name: str, openai_server: OpenAIServer
 ) -> None:

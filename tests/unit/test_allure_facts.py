@@ -27,7 +27,7 @@ def test_environment_holds_what_was_run() -> None:
     }
     assert environment_text(run, "wrong").splitlines() == [
         "model=openai/gpt=x: y",
-        "api_base=http://host/v1",
+        "api_base=http://host/v1?sha256:009c593cdd9d",
         "seed=0",
         'params={"temperature": 0}',
         "serializers=html, csv",

@@ -21,7 +21,8 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("http://localhost:8000/v1", "http://localhost:8000/v1"),
         ("http://me:hunter2@localhost:8000/v1", "http://localhost:8000/v1"),
-        ("https://h/openai?api-version=1&key=hunter2#x", "https://h/openai"),
+        # The first 12 digits of the SHA-256 of `"api-version=1&key=hunter2"`, as JSON.
+        ("https://h/openai?api-version=1&key=hunter2#x", "https://h/openai?sha256:9dc32cf3e8e3"),
         ("http://[::1]:80/v1", "http://[::1]:80/v1"),
         (None, None),
     ],

@@ -170,7 +170,8 @@ def test_no_key_and_no_credential_reaches_the_files(tmp_path, monkeypatch):
     content = segments(tmp_path)[0].read_text()
     assert [text for text in hidden if text in content] == []
     request = json.loads(content.splitlines()[0])["request"]
-    assert request["api_base"] == "https://host/v1"
+    key = hashlib.sha256(b'"key=ten-10"').hexdigest()[:12]
+    assert request["api_base"] == f"https://host/v1?sha256:{key}"
     body = {"api_key": "***", "deep": [{"Authorization": "***"}], "seed": 7}
     assert request["params"]["extra_body"] == body
     assert request["params"]["max_tokens"] == 512

@@ -40,7 +40,7 @@ CASES = {
     "model": ({"model": "gpt-4o-mini"}, "model: stored gpt-4o, asked gpt-4o-mini"),
     "endpoint": (
         {"api_base": "http://me:pw@other/v1?k=1"},
-        "api_base: stored http://localhost:8000/v1, asked http://other/v1",
+        "api_base: stored http://localhost:8000/v1, asked http://other/v1?sha256:ae762cb23406",
     ),
     "no endpoint": (
         {"api_base": None},

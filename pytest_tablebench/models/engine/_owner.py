@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,8 @@ class LaneConfig:
     """A model, the address it is asked at, and whose limits it shares."""
 
     model: str
-    api_base: str | None
-    provider: str
+    api_base: str | None = field(repr=False)
+    provider: str = field(repr=False)
 
 
 @dataclass(frozen=True)

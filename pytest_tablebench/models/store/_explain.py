@@ -53,7 +53,7 @@ class Explainer:
         if found is not None:
             return found or (
                 "all that is stored of the request is the same: what is not stored differs "
-                "(user name, password or query of api_base, secrets in params)"
+                "(user name and password of api_base, secrets in params)"
             )
         model = printable(request.model, SHOWN)
         others = self._settings.get(request.model)

@@ -35,10 +35,9 @@ def describe(request: Request) -> dict[str, Any]:
     }
 
 
-def _endpoint(address: str) -> str:
-    if "://" not in address:
-        return address.rpartition("@")[2]
-    return without_credentials(address)
+def _endpoint(addresses: str) -> str:
+    """The address; where variables name several, each of them."""
+    return " ".join(map(without_credentials, addresses.split(" ")))
 
 
 def _params(params: Mapping[str, Any]) -> Any:

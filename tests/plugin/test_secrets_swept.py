@@ -1,0 +1,98 @@
+"""One run with a secret of each kind, and a look for them in everything it wrote and showed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.openai_server import OpenAIServer, error
+from tests.support.runs import Script, run_pytest
+
+HEADERS = {
+    "Cookie": "session-4cb1",
+    "X-Functions-Key": "fun-77ad",
+    "Auth": "Bearer bear-90fe",
+    "jwt": "eyJ-31cc",
+}
+QUERY = {"pwd": "word-1a2b", "sig": "sign-5d6e", "auth": "auth-8f90", "subscription-key": "sub-77"}
+IN_ADDRESS = "addr-c0de"
+SECRETS = (*HEADERS.values(), "bear-90fe", *QUERY.values(), IN_ADDRESS)
+
+
+def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """What stands in the files of a folder, packed or not."""
+    for path in folder.rglob("*"):
+        if not path.is_file():
+            continue
+        content = path.read_bytes()
+        yield str(path), content
+        if content.startswith(b"\x1f\x8b"):
+            yield f"{path}, unpacked", zlib.decompress(content, 31)
+        for packed in re.findall(rb"[A-Za-z0-9+/]{60,}={0,2}", content):
+            try:
+                yield f"{path}, unpacked", zlib.decompress(base64.b64decode(packed))
+            except (ValueError, zlib.error):
+                continue
+
+
+def test_no_secret_known_by_its_place_is_written_or_shown(tmp_path):
+    said = f"refused: {', '.join(SECRETS)} at /v1?key={IN_ADDRESS}"
+    script = Script(3, {1: [error(400, said)], 2: [error(500, said)]})
+    with OpenAIServer(script) as server:
+        run = run_pytest(
+            tmp_path,
+            f"{server.url}?code={IN_ADDRESS}",
+            f"--bench-param=extra_headers={json.dumps(HEADERS)}",
+            f"--bench-param=extra_query={json.dumps(QUERY)}",
+            "--bench-retries=0",
+            "--bench-allure=all",
+            "--junitxml=junit.xml",
+            "-rA",
+            "--showlocals",
+            "--tb=long",
+            count=3,
+            page=True,
+        )
+        [asked, *_] = server.requests
+    sent = {name.lower(): value for name, value in asked.headers.items()}
+    assert sent["x-functions-key"] == "fun-77ad"
+    assert IN_ADDRESS in asked.path
+    outcomes = sorted(record.outcome for record in run.records.values())
+    assert outcomes == ["no_answer", "no_answer", "right"], run.output
+    written = dict(contents(tmp_path))
+    for name in ("junit.xml", "output.txt", "run/report.html, unpacked", "run/run.json"):
+        assert str(tmp_path / name) in written
+    found = [
+        (n, secret) for n, text in written.items() for secret in SECRETS if secret.encode() in text
+    ]
+    assert not found
+    assert run.facts["params"]["extra_query"]["pwd"].startswith("sha256:")
+    assert "***" in run.output  # the server's words, without them
+
+
+@pytest.mark.parametrize("mark", "/?#")
+def test_an_address_with_a_careless_password_is_refused_unseen(bench, mark):
+    result = bench.run("--model=gpt-4o", f"--bench-api-base=http://me:hun{mark}ter2@host/v1")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert line.startswith("ERROR: --bench-api-base has an @ behind a /, ? or #: write %2F")
+    assert "ter2" not in result.stdout.str() + line
+    assert not (bench.path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "fault"), [("sk-abc\n", "a line end"), ("sk-ä", "characters outside ASCII")]
+)
+def test_a_key_that_cannot_be_sent_is_refused_before_the_first_call(bench, monkeypatch, key, fault):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with OpenAIServer() as server:
+        result = bench.run("--model=openai/x", f"--bench-api-base={server.url}")
+        assert server.calls == 0
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: OPENAI_API_KEY holds {fault}, which HTTP cannot send*"])
