@@ -164,6 +164,8 @@ class KeepingHooks:
             return
         try:
             self._read_past.add(payload.pop("problems", []))
+            # A worker's death is no outcome of the model alone: gates that hold do not hide it.
+            self._others_failed += payload.pop("died", False)
             keeper.receive(payload)
         except (OSError, TableBenchError) as error:
             self._stop(f"{OUR_STOP}stopped: the run cannot be kept: {error}")

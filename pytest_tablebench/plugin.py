@@ -154,6 +154,12 @@ def _register_snapshots(config: pytest.Config, settings: Settings) -> None:
 def pytest_configure_node(node: Any) -> None:
     """Tell an xdist worker where the run is kept."""
     state = _session(node.config)
+    if not node.config.pluginmanager.hasplugin("tablebench-workers"):
+        from pytest_tablebench._running import WorkerDeaths
+
+        deaths = WorkerDeaths(state)
+        node.config.pluginmanager.register(deaths, "tablebench-workers")
+        deaths.pytest_configure_node(node)  # later ones pytest tells it itself
     paths = state.paths
     node.workerinput["tablebench_paths"] = {model: str(path) for model, path in paths.items()}
     if state.engine is not None:
@@ -222,6 +228,10 @@ def _runner(config: pytest.Config) -> Runner:
             session.join(Address(port, token), int(config.workerinput["workercount"]))
         if hasattr(config, "workerinput"):
             session.first = config.workerinput["workerid"] == "gw0"
+            from pytest_tablebench._running import RunningCases
+
+            path = Path(config.workerinput["tablebench_running"])
+            config.pluginmanager.register(RunningCases(session, path))
     return session.require_runner()
 
 

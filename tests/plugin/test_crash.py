@@ -16,6 +16,7 @@ import pytest
 from pytest_tablebench.results import read_records, read_run
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import Process, Script, right, start_pytest, until
+from tests.support.toy_bench import Bench
 
 posix_only = pytest.mark.skipif(
     os.name != "posix", reason="needs POSIX signals to a process and to its group"
@@ -129,16 +130,72 @@ def test_a_killed_worker_costs_its_own_case_alone(tmp_path: Path) -> None:
         run = process.wait()
     assert run.exit_code == 1, run.output
     assert "replacing crashed worker" in run.output
-    # The case the worker was at is lost, by name; all others are there.
-    missing = {example.id for example in gate.script.examples} - set(run.by_number)
-    assert len(missing) == 1
-    assert missing < {gate.script.examples[number].id for number in gate.held}
+    # The case the worker was at has no answer; all others are there.
+    assert set(run.by_number) == {example.id for example in gate.script.examples}
+    [lost] = [record for record in run.records.values() if record.outcome != "right"]
+    assert (lost.outcome, lost.reason, lost.raw) == ("no_answer", "worker_died", None)
+    assert lost.example_id in {gate.script.examples[number].id for number in gate.held}
     assert process.lines[: len(before)] == before
-    assert {record.outcome for record in run.records.values()} == {"right"}
     facts = run.facts
-    assert (facts["status"], facts["exit_code"]) == ("incomplete", 1)
-    assert (facts["cases_planned"], facts["cases_recorded"]) == (COUNT, COUNT - 1)
+    assert (facts["status"], facts["exit_code"]) == ("complete", 1)
+    assert (facts["cases_planned"], facts["cases_recorded"]) == (COUNT, COUNT)
     assert "INTERNALERROR" not in run.output
+
+
+DYING = """
+ask = Echo.complete
+
+
+def complete(self, request):
+    if "/bo/" in request.case_id:
+        import os
+        os._exit(7)
+    return ask(self, request)
+
+
+Echo.complete = complete
+"""
+
+
+def test_gates_that_hold_do_not_hide_a_dead_worker(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    conftest = bench.path / "conftest.py"
+    conftest.write_text(conftest.read_text("utf-8") + DYING, encoding="utf-8")
+    bench.suite()
+    result = bench.run_apart(
+        "--model=echo/any", "-n1", "--bench-gate=toy.pass_rate>=0.01", "--bench-gate-point"
+    )
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*worker 'gw0' crashed while running*bo*"])
+    outcomes = {record["example_id"]: record["reason"] for record in bench.records()}
+    assert outcomes == {"ada": None, "bo": "worker_died", "cy": None}
+    assert [gate["state"] for gate in bench.facts()["gates"]] == ["holds"]
+    assert not [path for path in temporary.iterdir() if "tablebench" in path.name]
+
+
+@posix_only
+@pytest.mark.parametrize("killed", [False, True], ids=["ctrl-c", "killed"])
+def test_a_run_stopped_before_its_first_record_leaves_a_readable_folder(
+    tmp_path: Path, killed: bool
+) -> None:
+    folder = tmp_path / "run"
+    with held_run(tmp_path, through=0, workers=2) as (process, _):
+        process.until((folder / "run.json").exists, "a run folder")
+        if killed:
+            process.kill()
+        else:
+            process.signal_group(signal.SIGINT)
+            run = process.wait()
+            assert run.exit_code == 2, run.output
+            assert "INTERNALERROR" not in run.output
+    facts = read_run(folder)
+    assert facts["status"] == ("running" if killed else "incomplete")
+    assert (facts["cases_planned"], facts["cases_recorded"]) == (COUNT, 0)
+    assert list(read_records(folder)) == []
 
 
 @posix_only

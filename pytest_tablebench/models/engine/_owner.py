@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench._leftovers import TemporaryFolder, sweep
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models.engine._client import Address, Client
 from pytest_tablebench.models.engine._wire import PROBLEMS, pack
@@ -64,10 +64,12 @@ class Engine:
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config
-        self._temporary: Path | None = None
+        self._temporary: TemporaryFolder | None = None
+        sweep()
         store = config.store
         if store is None:
-            store = self._temporary = Path(tempfile.mkdtemp(prefix="tablebench-answers-"))
+            self._temporary = TemporaryFolder()
+            store = self._temporary.path
         self._token = secrets.token_hex(16)
         self._port: int | None = None
         self._failure: str | None = None
@@ -159,7 +161,7 @@ class Engine:
             self._process.stdout.close()
         self._errors.close()
         if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+            self._temporary.remove()
 
     def _said(self) -> str:
         """Return the end of what the process wrote before it ended."""

@@ -1,0 +1,127 @@
+"""What each xdist worker is at, so that the case of one that dies is recorded all the same.
+
+A worker writes, into a small file of its own, what is to be recorded should it never come back;
+the controller reads it when the worker is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_tablebench._items import REPEATED
+from pytest_tablebench._leftovers import RUNNING
+from pytest_tablebench.cases import Case
+from pytest_tablebench.errors import ModelError, TableBenchError
+
+if TYPE_CHECKING:
+    from pytest_tablebench.session import Session
+
+__all__ = ["RunningCases", "WorkerDeaths"]
+
+DIED = ModelError("the worker died while it ran the case", reason="worker_died")
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+class RunningCases:
+    """In a worker: notes the case that is about to run.
+
+    Arguments:
+        state: of this process.
+        path: the file, which must not be there yet.
+    """
+
+    def __init__(self, state: Session, path: Path) -> None:
+        self._state = state
+        self._path = path
+        self._file: int | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        """Note the item's case, where it has one."""
+        case = item.callspec.params.get("case") if hasattr(item, "callspec") else None
+        if not isinstance(case, Case) or self._state.unusable is not None:
+            return
+        from pytest_tablebench.session import case_payload
+
+        payload = case_payload(self._state.require_runner().start(case), "no_answer", DIED)
+        payload |= {"recorded": not item.stash.get(REPEATED, False), "died": True}
+        note = {"nodeid": item.nodeid, "cases": self._state.planned, "payload": payload}
+        with contextlib.suppress(OSError):  # then it is not known, as without this file
+            if self._file is None:
+                self._file = os.open(self._path, _NEW, 0o600)
+            os.lseek(self._file, 0, os.SEEK_SET)
+            # One write; what a longer note before it leaves behind its line end does not count.
+            os.write(self._file, json.dumps(note).encode("ascii") + b"\n")
+
+    def pytest_sessionfinish(self) -> None:
+        """Leave nothing behind."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+
+
+class WorkerDeaths:
+    """In the controller: begins the run with its first case, and ends the case of a dead worker."""
+
+    def __init__(self, state: Session) -> None:
+        self._state = state
+        self._paths: dict[str, Path] = {}
+        self._begun = False
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker where its note belongs."""
+        path = Path(tempfile.gettempdir()) / f"{RUNNING}{secrets.token_hex(16)}"
+        self._paths[node.workerinput["workerid"]] = path
+        node.workerinput["tablebench_running"] = str(path)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Begin to keep the run as soon as a case runs: its record may never come."""
+        keeper = self._state.keeper
+        if self._begun or keeper is None or "[" not in nodeid:
+            return
+        found = next((note for path in self._paths.values() if (note := _read(path))), None)
+        if found is None:
+            return
+        self._begun = True
+        if "cases" not in keeper.facts:
+            keeper.learn({"cases": found["cases"]})
+        with contextlib.suppress(OSError, TableBenchError):  # the first record says so
+            keeper.open()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
+        """Give the report of a worker's death the record of the case that it ran."""
+        path = self._paths.get(report.node.workerinput["workerid"])
+        note = _read(path) if path is not None else None
+        keeper = self._state.keeper
+        if note is None or keeper is None or note["nodeid"] != crashitem:
+            return
+        payload = note["payload"]
+        if payload["case_id"] not in keeper.kept[payload["model"]].cells:  # it had come to its end
+            report.tablebench = payload
+
+    def pytest_unconfigure(self) -> None:
+        """Remove what workers that were ended from outside have left."""
+        for path in self._paths.values():
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """Return a worker's note; None where there is none, or none that was written whole."""
+    try:
+        note = json.loads(path.read_bytes().split(b"\n")[0])
+    except (OSError, ValueError):
+        return None
+    return note if isinstance(note, dict) else None
