@@ -2,8 +2,9 @@
 
     python benchmarks/fidelity.py DATA_FOLDER [--limit 100]
 
-Four replies to every example are scored in both modes: the demonstration's own answer (`gold`),
-the answer of the next example (`other`), the built-in lexical model's, and nothing (`empty`).
+Five replies to every example are scored in both modes: the demonstration's own answer (`gold`),
+the same as `Answer: **...**` (`wrapped`), the answer of the next example (`other`), the built-in
+lexical model's, and nothing (`empty`).
 `prompts` is the share of prompts over all 35 configurations whose text differs between the modes.
 """
 
@@ -53,7 +54,7 @@ def main() -> None:
         compat: Runner(Settings(data=given.data, compat=compat, shots=2), builtin_registry())
         for compat in COMPAT_MODES
     }
-    kinds = ("gold", "other", "lexical", "empty")
+    kinds = ("gold", "wrapped", "other", "lexical", "empty")
     print(f"{'':15}{'n':>4}" + "".join(f"{kind:>16}" for kind in kinds) + f"{'prompts':>10}")
     print(f"{'':19}" + f"{'fixed  refer.':>16}" * len(kinds))
     for name in builtin_registry().datasets:
@@ -68,6 +69,7 @@ def main() -> None:
         for number, example in enumerate(examples):
             other = examples[(number + 1) % len(examples)]
             replies["gold"].append((example, example.target))
+            replies["wrapped"].append((example, f"Answer: **{example.target}**"))
             replies["other"].append((example, other.target))
             replies["empty"].append((example, ""))
             for perturbation in GRID:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.metrics._markers import strip_answer_marker
+from pytest_tablebench.metrics._verdict import read_verdict
 from pytest_tablebench.names import unknown_name
 
 __all__ = ["POSTPROCESSORS", "Postprocessor", "postprocess", "run_chain"]
@@ -18,14 +20,6 @@ __all__ = ["POSTPROCESSORS", "Postprocessor", "postprocess", "run_chain"]
 Postprocessor = Callable[[Any], Any]
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_IS = r"(?:is\b\s*:?|:)"
-# The asterisks of `**Answer:** 42` and `**Answer**: 42` are the marker's; those around the answer,
-# or around marker and answer, are left to `_QUOTES`. Repeated markers go at once: each of them
-# alone would copy a long reply.
-_MARKERS = re.compile(
-    rf"(?:(\**)(?:the\s+)?(?:final\s+)?answer(?:\1\s*{_IS}|\s*{_IS}\1)\s*)+", re.IGNORECASE
-)
-_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`", "**": "**"}
 
 
 def take_first_non_empty_line(value: Any) -> str:
@@ -86,33 +80,6 @@ def fix_whitespace(value: Any) -> str:
     return " ".join(str(value).split())
 
 
-def strip_answer_marker(value: Any) -> str:
-    """Drop what models wrap a short answer in: `Answer:` before it, quotes, a full stop."""
-    text = str(value).strip()
-    before = None
-    while before != text:
-        before = text
-        if markers := _MARKERS.match(text):
-            text = text[markers.end() :]
-        text = _without_full_stop(text)
-        for opening, closing in _QUOTES.items():
-            if len(text) > len(opening + closing) and text.startswith(opening):
-                inner = text[len(opening) : -len(closing)]
-                if text.endswith(closing) and opening not in inner and closing not in inner:
-                    text = inner.strip()
-    return text
-
-
-def _without_full_stop(text: str) -> str:
-    """Take off a full stop, and one before it (`42 . .`); an ellipsis stays."""
-    end = len(text)
-    while end > 1 and text[end - 1] == "." != text[end - 2]:
-        end -= 1
-        while end and text[end - 1].isspace():
-            end -= 1
-    return text[:end]
-
-
 POSTPROCESSORS: dict[str, Postprocessor] = {
     function.__name__: function
     for function in (
@@ -127,6 +94,7 @@ POSTPROCESSORS: dict[str, Postprocessor] = {
         remove_punctuations,
         remove_articles,
         fix_whitespace,
+        read_verdict,
         strip_answer_marker,
     )
 }

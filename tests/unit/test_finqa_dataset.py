@@ -103,7 +103,8 @@ def test_fixed_properties() -> None:
     assert (dataset.name, dataset.folder, dataset.benchmark) == ("finqa", "finqa", "torr")
     assert (dataset.metric, dataset.shots, dataset.limit) == ("fin_qa", 5, 100)
     assert dataset.threshold == 1.0
-    assert dataset.chain("fixed") == dataset.chain("reference") == ("take_first_non_empty_line",)
+    assert dataset.chain("reference") == ("take_first_non_empty_line",)
+    assert dataset.chain("fixed") == ("take_first_non_empty_line", "strip_answer_marker")
 
 
 def test_an_example_can_be_had_before_its_turn(tmp_path: Path) -> None:

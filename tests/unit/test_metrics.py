@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pytest_tablebench import SettingsError, postprocess, score, score_answer
 from pytest_tablebench.metrics import METRICS, POSTPROCESSORS, run_chain
 from pytest_tablebench.metrics._exact_match import _WITH_UNIT
+from pytest_tablebench.table import Table
 
 WORDS = st.text(alphabet=string.ascii_letters + "äöüßéñ", min_size=1, max_size=8)
 # Whole words only: an item with comma and space in it is two items.
@@ -111,7 +112,7 @@ def test_wikitq_reference_mode_keeps_the_published_numbers() -> None:
         ("refuted .", 1),
         (" REFUTED ! No doubt.", 1),
         ("refuted, since 3 is not 4", 1),
-        ("refuted\nentailed", 1),
+        ("refuted\nentailed", 0),
         ("entailed", 0),
         ("not refuted", 0),
         ("refuted: yes", 0),
@@ -421,6 +422,25 @@ def test_postprocessors_take_any_text(name: str, value: str) -> None:
 )
 def test_strip_answer_marker(reply: str, cleaned: str) -> None:
     assert postprocess("strip_answer_marker", reply) == cleaned
+
+
+@pytest.mark.parametrize("wrapped", ["Answer: {}", "**{}**", "`{}`.", "The answer is **{}**"])
+def test_no_dataset_of_short_answers_counts_what_an_answer_is_wrapped_in(wrapped: str) -> None:
+    vocabulary = ("music.artist", "people.person")
+    for dataset, answer, context in (
+        ("starter", "5", {}),
+        ("wikitq", "Italy", {}),
+        ("tabfact", "refuted", {}),
+        ("finqa", "divide(1, 2)", {"table": Table(["a"], []), "answer": "0.5", "exe_ans": 0.5}),
+        ("turl_cta", "music.artist, people.person", {"vocabulary": vocabulary}),
+        ("tablebench_nr", "5", {}),
+    ):
+        reply = wrapped.format(answer)
+        assert score_answer(dataset, reply, [answer], **context).value == 1, dataset
+        if dataset != "starter":
+            exact = score_answer(dataset, answer, [answer], compat="reference", **context)
+            wrong = score_answer(dataset, reply, [answer], compat="reference", **context)
+            assert wrong.value < exact.value or dataset == "tablebench_nr"
 
 
 @pytest.mark.parametrize(

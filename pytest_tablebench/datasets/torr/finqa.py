@@ -210,9 +210,10 @@ class FinQA:
         source.example_ids(1)  # a file that is no list of questions says so at once
         return source
 
-    def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - both modes read the same
-        """First line."""
-        return ("take_first_non_empty_line",)
+    def chain(self, compat: Compat) -> tuple[str, ...]:
+        """First line; `fixed` takes the answer's marker off."""
+        first = "take_first_non_empty_line"
+        return (first,) if compat == "reference" else (first, "strip_answer_marker")
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return instruction and source; only `reference` asks for names like `table-max`."""

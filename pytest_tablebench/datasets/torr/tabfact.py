@@ -177,9 +177,10 @@ class TabFact:
         )
 
     def chain(self, compat: Compat) -> tuple[str, ...]:
-        """First line, lower case, cut at punctuation; only `fixed` strips what is left."""
-        cut = "lower_case_till_punc" if compat == "reference" else "lower_case_till_punc_stripped"
-        return ("take_first_non_empty_line", cut)
+        """First line, lower case, cut at punctuation; `fixed` reads the verdict."""
+        if compat == "reference":
+            return ("take_first_non_empty_line", "lower_case_till_punc")
+        return ("read_verdict",)
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return instruction and source; nothing announces the answer."""

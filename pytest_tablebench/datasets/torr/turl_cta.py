@@ -256,9 +256,12 @@ class TurlCTA:
         )
         return source
 
-    def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - the same in both modes
-        """First line, lower case, split at commas."""
-        return ("take_first_non_empty_line", "lower_case", "to_list_by_comma")
+    def chain(self, compat: Compat) -> tuple[str, ...]:
+        """First line, lower case, split at commas; `fixed` takes the answer's marker off."""
+        first, *others = ("take_first_non_empty_line", "lower_case", "to_list_by_comma")
+        return (
+            (first, *others) if compat == "reference" else (first, "strip_answer_marker", *others)
+        )
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return instruction and source; nothing announces the answer."""

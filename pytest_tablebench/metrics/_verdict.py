@@ -1,0 +1,64 @@
+"""The verdict of a reply to TabFact, whatever it is wrapped in and whatever note stands behind."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pytest_tablebench.metrics._markers import strip_answer_marker
+
+__all__ = ["read_verdict"]
+
+_LABELS = {"entail": "entailed", "refut": "refuted"}
+_OTHER = {"entailed": "refuted", "refuted": "entailed"}
+
+# Brackets, quotes, bold, headings and bullets before the verdict; behind it their ends, and then
+# nothing more, or a note: set off by a mark, or joined by a word that gives a reason.
+_BEFORE = r"""(?:[\s*_"'“‘«`(\[{<#>]|[-•]\s)*+"""
+_BEHIND = r"""[\s*_"'”’»`)\]}>]*+"""
+_MARK = r"(?:[.,;:!?=|…–—(\[{]|(?<=\s)-|-\s)"
+_REASON = r"(?<=\s)(?:as|based|because|by|due|for|given|since)\b"
+_VERDICT = re.compile(
+    rf"{_BEFORE}(?P<label>entailed|refuted)(?![^\W_])"
+    rf"(?P<note>{_BEHIND}(?:$|(?:{_MARK}|{_REASON}).*))$",
+    re.DOTALL,
+)
+# `refuted: no` and `entailed? Not at all` take back what they seem to say.
+_TAKEN_BACK = re.compile(
+    rf"{_BEHIND}(?:[:=?]\W*+(?:yes|no|not|true|false|0|1)\b\W*+$|\?\W*+(?:no|not)\b)"
+)
+_MENTION = re.compile(r"(entail|refut)\w*")
+_REACH = 40
+_NEGATED = re.compile(
+    r"""(?:\b(?:not|cannot|never|nor|no|neither|without|rather\ than|instead\ of)|n['’]t)
+        (?:\s+(?:at\ all|be|been|being|[a-z]+ly))*[\s*_"'“‘`]+$""",
+    re.VERBOSE,
+)
+
+
+def read_verdict(value: Any) -> str:
+    """Return `entailed` or `refuted` where a reply says one and not the other.
+
+    The first line that holds anything begins with the verdict, which may stand behind `Answer:`,
+    in brackets, quotes or bold, and before a note. Where anything behind it says the contrary
+    (`not refuted` says `entailed`), and in any other reply, the text comes back in lower case on
+    one line.
+    """
+    text = strip_answer_marker(value).lower()
+    line, _, others = text.partition("\n")
+    found = _VERDICT.match(strip_answer_marker(line))
+    if found and not _TAKEN_BACK.match(found["note"]):
+        label = found["label"]
+        if _agrees(label, found["note"]) and _agrees(label, others):
+            return label
+    return " ".join(text.split())
+
+
+def _agrees(label: str, note: str) -> bool:
+    for mention in _MENTION.finditer(note):
+        claim = _LABELS[mention[1]]
+        if _NEGATED.search(note[max(0, mention.start() - _REACH) : mention.start()]):
+            claim = _OTHER[claim]
+        if claim != label:
+            return False
+    return True
