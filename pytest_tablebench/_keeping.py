@@ -148,6 +148,8 @@ class KeepingHooks:
         unusable = report.__dict__.pop("tablebench_unusable", None)
         if unusable is not None:
             # What a worker found before its first call: here it can end the session.
+            if self._keeper is not None:
+                self._keeper.withdraw()
             raise pytest.UsageError(unusable)
         given_up = report.__dict__.pop("tablebench_given_up", None)
         if given_up is not None and self._state is not None:
