@@ -48,6 +48,8 @@ class Fault:
         ignore_range: whether a wish for a part is answered with the whole.
         wrong_range: whether it is answered with another part.
         body: sent instead of the file.
+        drip: whether the body comes byte by byte, 10 ms each, without an end.
+        drip_head: whether already the headers do.
     """
 
     status: int = 200
@@ -59,6 +61,8 @@ class Fault:
     ignore_range: bool = False
     wrong_range: bool = False
     body: bytes | None = None
+    drip: bool = False
+    drip_head: bool = False
 
 
 @dataclass
@@ -116,6 +120,10 @@ class UpstreamServer:
                 f"/raw.host/{repository}/{revision}/{name}"
             )
             self._files[f"/raw.host/{repository}/{revision}/{name}"] = content
+
+    def lead(self, path: str, address: str) -> None:
+        """Answer requests of a path with a redirect."""
+        self._redirects[path] = address
 
     def archive(self, repository: str, revision: str, content: bytes) -> None:
         """Serve a tarball, led to by a redirect."""
@@ -310,14 +318,20 @@ class _Handler(BaseHTTPRequestHandler):
     def _reply(
         self, status: int, body: bytes, headers: Mapping[str, str], fault: Fault | None = None
     ) -> None:
+        if fault is not None and fault.drip_head:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+            return self._drip()
         self.send_response(status)
         self.send_header("Connection", "close")
-        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+        length = 10**9 if fault is not None and fault.drip else len(body)
+        for name, value in {"Content-Length": str(length), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command == "HEAD":
-            return
+            return None
         fault = fault or Fault()
+        if fault.drip:
+            return self._drip()
         end = next((n for n in (fault.cut, fault.hold) if n is not None), len(body))
         self.noted.sent = len(body[:end])
         self.wfile.write(body[:end])
@@ -325,6 +339,11 @@ class _Handler(BaseHTTPRequestHandler):
         if fault.hold is not None:
             self.server.owner.holding.set()
             self.server.owner.closing.wait(60)
+        return None
+
+    def _drip(self) -> None:
+        while not self.server.owner.closing.wait(0.01):
+            self.wfile.write(b"x")
 
 
 def _merged(base: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from urllib.parse import quote
 
 from pytest_tablebench.datasets.pull._transfer import (
     PASSING,
+    Answer,
     NoAccess,
     NotThere,
     PassingFailure,
     Remote,
     Transfer,
+    same_server,
 )
 from pytest_tablebench.datasets.pull._upstream import File, Upstream, is_pattern, matches
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.names import header_fault
 
 __all__ = ["Facts", "hub_facts", "hub_files"]
 
-T = TypeVar("T")
+MAX_LISTING = 4_000_000
+"""Bytes of one page of a listing: the hub puts a thousand files on it."""
+
+MAX_PAGES = 20
+MAX_NAME = 500
+"""Characters of a path in a listing."""
 
 _STRANGE = "the server does not answer as Hugging Face does"
 
@@ -40,23 +47,21 @@ def hub_facts(
 ) -> Facts:
     """Ask for a file's metadata; the bytes are fetched by `Transfer`.
 
-    huggingface_hub itself throws an unfinished file away when its process ends, so it only
-    says where the file is, with the token of the user's log-in.
+    huggingface_hub itself throws an unfinished file away when its process ends, and follows links
+    to other hosts with the token; it only says what the token of the user's log-in is.
     """
-    from huggingface_hub import get_hf_file_metadata, hf_hub_url
-    from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
-
-    url = hf_hub_url(
-        upstream.repository, path, repo_type="dataset", revision=revision, endpoint=endpoint
+    url = (
+        f"{endpoint}/datasets/{upstream.repository}/resolve/{quote(revision, safe='')}/"
+        f"{quote(path)}"
     )
-    headers = build_hf_headers(library_name="pytest-tablebench")
-    found = _ask(
-        lambda: get_hf_file_metadata(url, headers=headers, endpoint=endpoint), url, transfer
-    )
+    remote = Remote(url, _headers())
+    found = _ask("HEAD", remote, transfer)
     # The tag of a large file is its SHA-256; that of a small one is git's own digest.
-    etag = found.etag or ""
+    etag = found.headers.get("x-linked-etag") or found.headers.get("etag", "")
+    etag = etag.removeprefix("W/").strip('"')
     sha256 = etag if re.fullmatch(r"[0-9a-f]{64}", etag) else None
-    return Facts(Remote(url, headers), found.commit_hash, sha256)
+    commit = found.headers.get("x-repo-commit", "")
+    return Facts(remote, commit if re.fullmatch(r"[0-9a-f]{40}", commit) else None, sha256)
 
 
 def hub_files(
@@ -65,18 +70,8 @@ def hub_files(
     """Return the files of the table of sources, patterns replaced by what the hub has."""
     if not any(is_pattern(file.path) for file in upstream.files):
         return upstream.files
-    from huggingface_hub import HfApi
-    from huggingface_hub.hf_api import RepoFile
-
     url = f"{endpoint}/datasets/{upstream.repository}"
-
-    def listing() -> list[str]:
-        tree = HfApi(endpoint=endpoint).list_repo_tree(
-            upstream.repository, repo_type="dataset", revision=revision, recursive=True
-        )
-        return sorted(entry.path for entry in tree if isinstance(entry, RepoFile))
-
-    paths = _ask(listing, url, transfer)
+    paths = sorted(_listed(upstream.repository, revision, endpoint, transfer))
     files: list[File] = []
     for file in upstream.files:
         found = [path for path in paths if matches(path, file.path)]
@@ -86,51 +81,79 @@ def hub_files(
     return tuple(files)
 
 
-def _ask(question: Callable[[], T], url: str, transfer: Transfer) -> T:
+def _listed(repository: str, revision: str, endpoint: str, transfer: Transfer) -> list[str]:
+    """Return the paths of all files; pages of the listing come from the one server alone."""
     import httpx
 
-    def attempt() -> T:
+    url = f"{endpoint}/api/datasets/{repository}/tree/{quote(revision, safe='')}?recursive=true"
+    paths: list[str] = []
+    page = url
+    for _ in range(MAX_PAGES):
+        found = _ask("GET", Remote(page, _headers()), transfer)
         try:
-            with _translated(url):
-                return question()
+            entries = json.loads(found.body)
+            paths += [entry["path"] for entry in entries if entry["type"] == "file"]
+            sound = all(isinstance(path, str) and len(path) <= MAX_NAME for path in paths)
+            following = httpx.URL(found.url).join(found.next) if found.next else None
+        except (ValueError, LookupError, TypeError, RecursionError, httpx.InvalidURL) as error:
+            raise DataError(f"{url}: {_STRANGE} ({type(error).__name__})") from None
+        if not sound or found.status != 200:
+            raise DataError(f"{url}: {_STRANGE}")
+        if following is None:
+            return paths
+        if not same_server(httpx.URL(found.url), following):
+            raise DataError(f"{url}: the listing goes on at another server; it is not followed")
+        page = str(following)
+    raise DataError(f"{url}: the listing has more than {MAX_PAGES} pages")
+
+
+def _headers() -> dict[str, str]:
+    """Return the headers of a request, with the token of the user's log-in."""
+    from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
+
+    headers: dict[str, str] = build_hf_headers(library_name="pytest-tablebench")
+    for value in headers.values():
+        fault = header_fault(value)
+        if fault is not None:
+            raise DataError(f"HF_TOKEN holds {fault}, which HTTP cannot send; set it without")
+    return headers
+
+
+def _ask(method: str, remote: Remote, transfer: Transfer) -> Answer:
+    import httpx
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        raise DataError(f"{remote.url}: HF_HUB_OFFLINE is set, so nothing is asked for")
+
+    def attempt() -> Answer:
+        try:
+            found = transfer.ask(method, remote, MAX_LISTING)
         except httpx.TransportError:
             raise
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError, LookupError, TypeError) as error:
-            raise DataError(f"{url}: {_STRANGE} ({type(error).__name__})") from None
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            raise DataError(f"{remote.url}: {_STRANGE} ({type(error).__name__})") from None
+        _check(found, remote.url)
+        return found
 
-    return transfer.retry(attempt, url, lambda: 0)
+    return transfer.retry(attempt, remote.url, lambda: 0)
 
 
-@contextmanager
-def _translated(url: str) -> Iterator[None]:
-    """Turn the library's errors into ours, on one line."""
-    from huggingface_hub.errors import (
-        EntryNotFoundError,
-        FileMetadataError,
-        GatedRepoError,
-        HfHubHTTPError,
-        OfflineModeIsEnabled,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
-
-    try:
-        yield
-    except GatedRepoError:
-        raise NoAccess(f"{url}: the server gives this only to people who asked for it") from None
-    except RevisionNotFoundError:
-        raise DataError(f"{url}: the server does not know this revision") from None
-    except RepositoryNotFoundError:
-        raise NoAccess(f"{url}: the server has no such dataset, or not for everybody") from None
-    except EntryNotFoundError:
-        raise NotThere(f"{url}: there is no such file (any more)") from None
-    except HfHubHTTPError as error:
-        status = error.response.status_code
-        if status in PASSING:
-            raise PassingFailure(f"the server answered {status}") from None
-        kind = NoAccess if status in (401, 403) else DataError
-        raise kind(f"{url}: the server answered {status}") from None
-    except OfflineModeIsEnabled:
-        raise DataError(f"{url}: HF_HUB_OFFLINE is set, so nothing is asked for") from None
-    except FileMetadataError:
-        raise DataError(f"{url}: {_STRANGE}") from None
+def _check(found: Answer, url: str) -> None:
+    """Raise unless the answer is one; the hub says by a code what it means."""
+    if found.status < 400:
+        return
+    code = found.headers.get("x-error-code")
+    if code == "GatedRepo":
+        raise NoAccess(f"{url}: the server gives this only to people who asked for it")
+    if code == "RevisionNotFound":
+        raise DataError(f"{url}: the server does not know this revision")
+    if code == "EntryNotFound":
+        raise NotThere(f"{url}: there is no such file (any more)")
+    # It also says 401 of what is not there at all.
+    if code == "RepoNotFound" or (found.status == 401 and code is None):
+        raise NoAccess(f"{url}: the server has no such dataset, or not for everybody")
+    if found.status in PASSING:
+        raise PassingFailure(f"the server answered {found.status}")
+    kind = NoAccess if found.status in (401, 403) else DataError
+    raise kind(f"{url}: the server answered {found.status}")

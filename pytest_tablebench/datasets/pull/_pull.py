@@ -71,6 +71,7 @@ def pull(
     sleep: Callable[[float], None] = time.sleep,
     bar: bool | None = None,
     max_bytes: int = MAX_BYTES,
+    clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Fetch what is missing of some datasets into `data/<source>/`.
 
@@ -83,6 +84,7 @@ def pull(
         sleep: waits between attempts.
         bar: whether to draw progress bars; None draws them on a terminal.
         max_bytes: the largest file accepted.
+        clock: tells the time in seconds, from any start.
 
     Raises `SettingsError` for an unknown name before anything is fetched, and `DataError` for
     what could not be fetched after everything else was.
@@ -91,7 +93,7 @@ def pull(
     github = _endpoint(github, GITHUB_VARIABLE, "https://github.com")
     hub = _endpoint(hub, HUB_VARIABLE, "https://huggingface.co")
     failures: list[str] = []
-    with Transfer(sleep=sleep, bar=bar, max_bytes=max_bytes) as transfer:
+    with Transfer(sleep=sleep, bar=bar, max_bytes=max_bytes, clock=clock) as transfer:
         for upstream in wanted:
             folder = data / upstream.name
             endpoint = hub if upstream.host == "hub" else github

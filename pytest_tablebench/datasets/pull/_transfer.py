@@ -1,11 +1,17 @@
-"""One file from one address: streamed, resumed, retried, bounded."""
+"""One file from one address: streamed, resumed, retried, bounded in size and time.
+
+A client for asyncio does the work: there a time limit holds for a whole reply, where others know
+limits for each read alone, and a server that sends a byte now and then never meets those.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -18,7 +24,18 @@ if TYPE_CHECKING:
     import httpx
     from tenacity import RetryCallState
 
-__all__ = ["MAX_BYTES", "NoAccess", "NotThere", "PassingFailure", "Remote", "Transfer", "part_of"]
+__all__ = [
+    "MAX_BYTES",
+    "PASSING",
+    "Answer",
+    "NoAccess",
+    "NotThere",
+    "PassingFailure",
+    "Remote",
+    "Transfer",
+    "part_of",
+    "same_server",
+]
 
 MAX_BYTES = 2 * 1024**3
 """No file of any source is nearly as large: a server that sends more is not the source."""
@@ -30,7 +47,17 @@ ATTEMPTS = 50
 """Attempts in all, even when each brings a little."""
 
 CONNECT_S, READ_S = 10.0, 30.0
+HEAD_S = 60.0
+"""Seconds until a reply has begun, or is there where it is a short one; redirects included."""
+
+LEAST_SPEED, SPEED_S = 1000, 30.0
+"""Bytes a second, over that many seconds, below which a download is given up."""
+
+FILE_S = 3600.0
+"""Seconds a file may take, all attempts together."""
+
 MAX_WAIT_S = 30.0
+MAX_REDIRECTS = 5
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 T = TypeVar("T")
@@ -46,6 +73,10 @@ class NotThere(DataError):
 
 class TooLarge(DataError):
     """The server sends more than any file of a dataset holds."""
+
+
+class TooSlow(DataError):
+    """The server sends so slowly that there is no use in waiting."""
 
 
 class PassingFailure(Exception):
@@ -64,9 +95,26 @@ class Remote:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
+@dataclass(frozen=True)
+class Answer:
+    """A short reply: its status, headers (names in lower case), and body."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    next: str | None
+    """Address of the page that follows, where the server names one."""
+
+
 def part_of(target: Path) -> Path:
     """Return where the bytes of a file are collected until all are there."""
     return target.with_name(target.name + ".part")
+
+
+def same_server(one: httpx.URL, other: httpx.URL) -> bool:
+    """Tell whether two addresses are of one server: the same scheme, host and port."""
+    return (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
 
 
 def _tag_of(part: Path) -> Path:
@@ -80,6 +128,7 @@ class Transfer:
         sleep: waits so many seconds between attempts.
         bar: whether to draw progress bars; None draws them on a terminal only.
         max_bytes: the largest file accepted.
+        clock: tells the time in seconds, from any start.
     """
 
     def __init__(
@@ -88,28 +137,37 @@ class Transfer:
         sleep: Callable[[float], None] = time.sleep,
         bar: bool | None = None,
         max_bytes: int = MAX_BYTES,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._clock = clock
+        self._runner: asyncio.Runner | None = None
         self._sleep = sleep
         self._bar = sys.stderr.isatty() if bar is None else bar
         self._max_bytes = max_bytes
-        self._client: httpx.Client | None = None
+        self._client: httpx.AsyncClient | None = None
 
     def __enter__(self) -> Transfer:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._client is not None:
-            self._client.close()
+            self._run(self._client.aclose())
+        if self._runner is not None:
+            self._runner.close()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        return self._runner.run(work)
 
     @property
-    def client(self) -> httpx.Client:
+    def client(self) -> httpx.AsyncClient:
         """The HTTP client, made when it is first needed."""
         if self._client is None:
             import httpx
 
-            self._client = httpx.Client(
+            self._client = httpx.AsyncClient(
                 timeout=httpx.Timeout(READ_S, connect=CONNECT_S),
-                follow_redirects=True,
                 headers={"User-Agent": "pytest-tablebench"},
             )
         return self._client
@@ -155,9 +213,63 @@ class Transfer:
         except httpx.TransportError as error:
             kind = "no answer in time" if isinstance(error, httpx.TimeoutException) else str(error)
             kind = kind or type(error).__name__
-            raise DataError(f"{what}: {kind}; the same command goes on from here") from None
+            raise DataError(f"{what}: {kind}; {_GOES_ON}") from None
         except PassingFailure as error:
-            raise DataError(f"{what}: {error}; the same command goes on from here") from None
+            raise DataError(f"{what}: {error}; {_GOES_ON}") from None
+
+    def ask(self, method: str, remote: Remote, most: int) -> Answer:
+        """Ask once for something short, at that server alone: a redirect elsewhere is the answer.
+
+        Raises `DataError` for more bytes than `most` and for a server that does not come to an
+        end; `httpx` errors and `PassingFailure` are for `retry`.
+        """
+        return self._run(self._ask(method, remote, most))
+
+    async def _ask(self, method: str, remote: Remote, most: int) -> Answer:
+        import httpx
+
+        headers = {**remote.headers, "Accept-Encoding": "identity"}
+        url = httpx.URL(remote.url)
+        for _ in range(MAX_REDIRECTS):
+            async with self._reply(method, str(url), headers, remote.url) as response:
+                body = b""
+                async for chunk in response.aiter_raw():
+                    body += chunk
+                    if len(body) > most:
+                        raise TooLarge(f"{remote.url}: the server says more than {most} bytes")
+            led = url.join(response.headers.get("Location", ""))
+            if not response.is_redirect or not same_server(url, led):
+                break
+            url = led
+        follows = response.links.get("next", {}).get("url")
+        named = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(str(url), response.status_code, named, body, follows)
+
+    @asynccontextmanager
+    async def _reply(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        what: str,
+        *,
+        whole: bool = True,
+        follow: bool = False,
+    ) -> AsyncIterator[httpx.Response]:
+        """Open a reply, within the time that it may take to begin, or to end where `whole`."""
+        request = self.client.build_request(method, url, headers=dict(headers))
+        try:
+            async with asyncio.timeout(HEAD_S) as limit:
+                # The library takes a token out of a request that is led to another server.
+                response = await self.client.send(request, stream=True, follow_redirects=follow)
+                if not whole:
+                    limit.reschedule(None)
+                try:
+                    yield response
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            raise TooSlow(f"{what}: no whole answer within {HEAD_S:g} s; try again later") from None
 
     def fetch(self, remote: Remote, target: Path) -> str:
         """Download into `part_of(target)`, going on where an earlier call was cut off.
@@ -172,9 +284,10 @@ class Transfer:
         def length() -> int:
             return part.stat().st_size if part.is_file() else 0
 
+        end = self._clock() + FILE_S
         try:
             part.parent.mkdir(parents=True, exist_ok=True)
-            self.retry(lambda: self._attempt(remote, part, what), what, length)
+            self.retry(lambda: self._run(self._attempt(remote, part, what, end)), what, length)
             return file_digest(part)
         except TooLarge:
             self.discard(target)
@@ -199,7 +312,7 @@ class Transfer:
         except OSError as error:
             raise os_error(target, error) from None
 
-    def _attempt(self, remote: Remote, part: Path, what: str) -> None:
+    async def _attempt(self, remote: Remote, part: Path, what: str, end: float) -> None:
         tag = _tag_of(part)
         etag = tag.read_text(encoding="ascii", errors="replace") if tag.is_file() else ""
         have = part.stat().st_size if etag and part.is_file() else 0
@@ -207,7 +320,9 @@ class Transfer:
         headers = {**remote.headers, "Accept-Encoding": "identity"}
         if have:
             headers |= {"Range": f"bytes={have}-", "If-Range": etag}
-        with self.client.stream("GET", remote.url, headers=headers) as response:
+        async with self._reply(
+            "GET", remote.url, headers, what, whole=False, follow=True
+        ) as response:
             there = response.headers.get("Content-Range", "")
             if have and response.status_code == 416 and there == f"bytes */{have}":
                 return  # all of it was there already
@@ -225,18 +340,26 @@ class Transfer:
                 part.unlink(missing_ok=True)
                 _write_tag(tag, response.headers.get("ETag", ""))
             with part.open("ab") as stream:
-                self._copy(response, stream, have, what, page=page)
+                await self._copy(response, stream, have, what, page=page, end=end)
 
-    def _copy(
-        self, response: httpx.Response, stream: IO[bytes], have: int, what: str, *, page: bool
+    async def _copy(
+        self,
+        response: httpx.Response,
+        stream: IO[bytes],
+        have: int,
+        what: str,
+        *,
+        page: bool,
+        end: float,
     ) -> None:
         size = response.headers.get("Content-Length", "")
         total = have + int(size) if size.isdecimal() else None
         if total is not None and total > self._max_bytes:
             raise TooLarge(f"{what}: {total} bytes are more than the {self._max_bytes} allowed")
+        since, then = self._clock(), have
         with _progress(total, have, Path(stream.name).stem, show=self._bar) as bar:
             # As they arrive: fixed chunks would lose what came of the last one before a cut.
-            for chunk in response.iter_raw():
+            async for chunk in response.aiter_raw():
                 if have == 0 and not page and _is_page(chunk):
                     raise DataError(f"{what}: {_PAGE}")
                 have += len(chunk)
@@ -246,9 +369,20 @@ class Transfer:
                 # What has arrived survives the sudden end of this process.
                 stream.flush()
                 bar.update(len(chunk))
+                now = self._clock()
+                if now >= end:
+                    raise TooSlow(f"{what}: not there after {FILE_S:g} s; {_GOES_ON}")
+                if now - since >= SPEED_S:
+                    if have - then < LEAST_SPEED * (now - since):
+                        raise TooSlow(
+                            f"{what}: {have - then} bytes in {now - since:.0f} s are too slow; "
+                            f"{_GOES_ON}"
+                        )
+                    since, then = now, have
         os.fsync(stream.fileno())
 
 
+_GOES_ON = "the same command goes on from here"
 _PAGE = (
     "a web page came instead of the file (a log-in or proxy page?); "
     "open the address in a browser to see it"

@@ -1,0 +1,162 @@
+"""Servers that want time, memory or the token: slow ones, endless listings, links elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+import pytest_tablebench.datasets.pull._hub as hub_module
+import pytest_tablebench.datasets.pull._transfer as transfer_module
+from tests.support.pulls import QTSUMM, TEST, Place
+from tests.support.upstream_server import Fault, UpstreamServer
+
+REPOSITORY = "Multilingual-Multimodal-NLP/TableBench"
+TOKEN = "hf_marked4711"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with UpstreamServer() as server:
+        yield Place(server, tmp_path / "data")
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[UpstreamServer]:
+    with UpstreamServer() as server:
+        yield server
+
+
+def tokens(server: UpstreamServer) -> list[str | None]:
+    named = [{n.lower(): v for n, v in asked.headers.items()} for asked in server.asked]
+    return [headers.get("authorization") for headers in named]
+
+
+# Time
+
+
+def test_a_server_that_drips_is_given_up(place: Place) -> None:
+    # At every look at the clock ten seconds have gone.
+    place.server.always(TEST, Fault(drip=True))
+    message = place.refused("finqa", clock=count(0, 10).__next__)
+    assert "bytes in 30 s are too slow; the same command goes on from here" in message
+    assert str(place.data / "finqa" / TEST) in message
+    assert len(place.server.downloads(TEST)) == 1
+    assert place.waits == []
+
+
+def test_a_server_that_is_fast_enough_is_waited_for(place: Place) -> None:
+    # A thousand bytes a second: 5,002 bytes in the 5 s between two looks at the clock.
+    place.pull("finqa", clock=count(0, 5).__next__)
+    assert TEST in place.files("finqa")
+
+
+def test_a_file_may_take_an_hour(place: Place) -> None:
+    place.server.always(TEST, Fault(drip=True))
+    message = place.refused("finqa", clock=count(0, 4000).__next__)
+    assert "not there after 3600 s" in message
+
+
+@pytest.mark.parametrize("name", ["finqa", "wikitq", "qtsumm", "tablebench"])
+def test_headers_that_drip_are_given_up(
+    place: Place, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(transfer_module, "HEAD_S", 0.2)
+    place.server.hub(REPOSITORY, {"a.jsonl": b"{}"})
+    for ending in ("test.json", "master", "9f073a83"):
+        place.server.always(ending, Fault(drip_head=True))
+    assert "no whole answer within 0.2 s" in place.refused(name)
+    assert place.waits == []
+
+
+def test_a_listing_that_drips_is_given_up(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer_module, "HEAD_S", 0.2)
+    place.server.hub(REPOSITORY, {"a.jsonl": b"{}"})
+    place.server.always("9f073a83", Fault(drip=True))
+    assert "no whole answer within 0.2 s" in place.refused("tablebench")
+
+
+# Listings
+
+
+def listing(*paths: object) -> bytes:
+    return json.dumps([{"type": "file", "path": path} for path in paths]).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (listing("x" * 501 + ".jsonl"), "does not answer as Hugging Face does"),
+        (listing(5), "does not answer as Hugging Face does"),
+        (b"[" * 100_000, "does not answer as Hugging Face does"),
+        (b'{"type": "file"}', "does not answer as Hugging Face does"),
+        (b" " * 4_000_001, "more than 4000000 bytes"),
+    ],
+    ids=["long name", "number", "nested", "object", "large"],
+)
+def test_a_listing_that_is_none(place: Place, body: bytes, said: str) -> None:
+    place.server.hub(REPOSITORY, {"a.jsonl": b"{}"})
+    place.server.always("9f073a83", Fault(body=body))
+    assert said in place.refused("tablebench")
+
+
+def test_a_listing_without_an_end(place: Place) -> None:
+    place.server.hub(REPOSITORY, {"a.jsonl": b"{}"})
+    place.server.always("9f073a83", Fault(headers={"Link": '<?cursor=1>; rel="next"'}))
+    assert "more than 20 pages" in place.refused("tablebench")
+    assert len(place.server.asked) == hub_module.MAX_PAGES
+
+
+# The token
+
+
+def test_the_token_follows_no_link_of_a_listing(
+    place: Place, elsewhere: UpstreamServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    place.server.hub(REPOSITORY, {"a.jsonl": b"{}"})
+    link = {"Link": f'<{elsewhere.url}/api/next>; rel="next"'}
+    place.server.always("9f073a83", Fault(headers=link))
+    assert "goes on at another server" in place.refused("tablebench")
+    assert elsewhere.asked == []
+
+
+def test_the_token_follows_no_redirect(
+    place: Place, elsewhere: UpstreamServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    elsewhere.hub("yale-nlp/QTSumm", QTSUMM)
+    path = "/datasets/yale-nlp/QTSumm/resolve/main/qtsumm_train.json"
+    place.server.lead(path, f"{elsewhere.url}{path}")
+    place.pull("qtsumm")
+    assert place.files("qtsumm") == QTSUMM  # what is public comes from there all the same
+    assert set(tokens(place.server)) == {f"Bearer {TOKEN}"}
+    assert tokens(elsewhere) == [None]
+
+
+def test_a_redirect_on_the_same_server_is_followed_with_the_token(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    place.server.hub("new/QTSumm", QTSUMM)
+    for name in QTSUMM:
+        place.server.lead(
+            f"/datasets/yale-nlp/QTSumm/resolve/main/{name}",
+            f"/datasets/new/QTSumm/resolve/main/{name}",
+        )
+    place.pull("qtsumm")
+    assert place.files("qtsumm") == QTSUMM
+    assert set(tokens(place.server)) == {f"Bearer {TOKEN}"}
+
+
+def test_a_token_that_cannot_be_sent_is_named(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_schlüssel")
+    message = place.refused("qtsumm")
+    assert "HF_TOKEN holds characters outside ASCII" in message
+    assert "schl" not in message
+    assert place.server.asked == []
