@@ -23,6 +23,7 @@ class StepFacts:
         model: who was asked, where that is not the model under test.
         seconds, prompt_tokens, completion_tokens, cost_usd: None when unknown, or not of its kind.
         from_store: whether it was answered or run earlier.
+        cut: whether a reply was longer than is kept.
     """
 
     kind: Literal["ask", "execute"]
@@ -34,6 +35,7 @@ class StepFacts:
     completion_tokens: int | None = None
     cost_usd: float | None = None
     from_store: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,16 +77,18 @@ def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
         found.completion_tokens,
         found.cost_usd,
         found.from_store,
+        found.cut,
     )
 
 
 def answer_of(text: str, steps: list[StepFacts], elapsed: float) -> Answer:
     """Return the answer that steps ended in; `elapsed` are its seconds where they say none."""
     asked = [step for step in steps if step.kind == "ask"]
-    flags = ("truncated",) if any(step.outcome == "length" for step in asked) else ()
+    truncated = any(step.outcome == "length" for step in asked)
+    cut = any(step.cut for step in asked)
     return Answer(
         text=text,
-        flags=flags,
+        flags=("truncated",) * truncated + ("cut",) * cut,
         calls=sum(not step.from_store for step in asked),
         latency_s=_total([step.seconds for step in steps]) or round(elapsed, 6),
         prompt_tokens=_total([step.prompt_tokens for step in asked]),

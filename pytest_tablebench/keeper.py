@@ -252,6 +252,7 @@ class RunKeeper:
             "params_dropped": self.plans.get(kept.model, {}).get("dropped"),
             "api_base": without_credentials(settings.api_base) if settings.api_base else None,
             "timeout_s": settings.timeout,
+            "max_reply": settings.max_reply,
             "retries": settings.retries,
             "patience_s": settings.patience,
             "connections": settings.connections,

@@ -73,6 +73,12 @@ OPTIONS = (
         "model calls in flight in the whole run, however many workers. Default: 32",
     ),
     Option("--bench-timeout", "S", "seconds a model call may take. Default: 120"),
+    Option(
+        "--bench-max-reply",
+        "BYTES",
+        "what an answer keeps of a longer reply, up to 2000000; its record has the flag `cut`. "
+        "Default: 1000000",
+    ),
     Option("--bench-retries", "N", "further attempts after a passing failure. Default: 5"),
     Option(
         "--bench-patience",

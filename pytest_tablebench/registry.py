@@ -182,7 +182,12 @@ class BuiltIns:
         def make(model: str, settings: Settings) -> Provider | LiteLLMModel:
             from pytest_tablebench.models import make_provider
 
-            return make_provider(model, api_base=settings.api_base, timeout=settings.timeout)
+            return make_provider(
+                model,
+                api_base=settings.api_base,
+                timeout=settings.timeout,
+                max_reply=settings.max_reply,
+            )
 
         register("tablebench", make)
         register("", make)

@@ -200,6 +200,7 @@ class Runner:
             models=settings.models,
             retries=settings.retries,
             patience=settings.patience,
+            max_reply=settings.max_reply,
             keep=settings.stored,
             replay=settings.replay,
         )

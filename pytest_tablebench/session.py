@@ -146,6 +146,7 @@ class Session:
                 settings.patience,
                 settings.store_folder(),
                 # Who was asked before may have all answers stored.
+                max_reply=settings.max_reply,
                 eager=not all(runner.models.facts_are_stored(model) for model in models),
             )
         )

@@ -45,6 +45,7 @@ class Settings:
     api_base: str | None = field(default=None, repr=False)
     params: Mapping[str, Any] = field(default_factory=dict, repr=False)
     timeout: float = 120.0
+    max_reply: int = 1_000_000
     retries: int = 5
     patience: float = 180.0
     connections: int = 32
@@ -119,6 +120,7 @@ def read_settings(get: Callable[[str], Any], base: Path) -> Settings:
         timeout=_or(
             _number(raw, "bench_timeout", float, 0.001, "seconds above 0"), defaults.timeout
         ),
+        max_reply=_max_reply(raw) or defaults.max_reply,
         retries=_or(
             _number(raw, "bench_retries", int, 0, "a whole number from 0"), defaults.retries
         ),
@@ -192,6 +194,15 @@ def _number(
             raise ValueError
     except ValueError:
         raise SettingsError(f"{_flag(key)} takes {what}, not {printable(text, 40)!r}") from None
+    return value
+
+
+def _max_reply(raw: Mapping[str, Any]) -> Any:
+    """Read the limit of a reply; above it a line of the store could become too long."""
+    what = "bytes from 1000 to 2000000"
+    value = _number(raw, "bench_max_reply", int, 1000, what)
+    if value is not None and value > 2_000_000:
+        raise SettingsError(f"--bench-max-reply takes {what}, not {value}")
     return value
 
 

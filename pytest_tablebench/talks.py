@@ -25,7 +25,7 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
-from pytest_tablebench.models import Reply, Request, ask
+from pytest_tablebench.models import MAX_REPLY, Reply, Request, ask, limited
 from pytest_tablebench.names import printable
 from pytest_tablebench.serializers.content import Content, images_of
 from pytest_tablebench.strategies import Task
@@ -107,6 +107,7 @@ class Talks:
         retries: further attempts at calls made in this process.
         patience: seconds for which a provider in this process may answer nothing.
         clock: seconds, from any starting point.
+        max_reply: bytes of UTF-8 that an answer keeps.
         keep: whether answers got in this process go into the store.
         replay: whether what is not in the store has no answer.
     """
@@ -124,6 +125,7 @@ class Talks:
         retries: int,
         patience: float,
         clock: Callable[[], float] = time.perf_counter,
+        max_reply: int = MAX_REPLY,
         keep: bool = False,
         replay: bool = False,
     ) -> None:
@@ -147,6 +149,7 @@ class Talks:
         self._retries = retries
         self._patience = patience
         self._clock = clock
+        self._max_reply = max_reply
         self._keep = keep
         self._replay = replay
         self._plan: Sequence[Case | None] = ()
@@ -298,7 +301,7 @@ class Talks:
         if store is not None:
             found = store.get(key)
             if found is not None:
-                return found
+                return limited(found, self._max_reply)
             if self._replay:
                 raise ModelError(
                     f"not in the answer store: {store.explain(request)}", reason="not_stored"
@@ -306,10 +309,11 @@ class Talks:
         if line.provider is None:
             return None
         if store is not None and (found := store.look_again(key)) is not None:
-            return found  # another process of this run, or another run, was faster
+            # Another process of this run, or another run, was faster.
+            return limited(found, self._max_reply)
         if self.stopped is not None:
             raise ModelError(self.stopped, reason=STOPPED)
-        reply = ask(line.provider, request, retries=self._retries)
+        reply = ask(line.provider, request, retries=self._retries, max_reply=self._max_reply)
         if store is not None and self._keep:
             try:
                 store.put(request, reply)

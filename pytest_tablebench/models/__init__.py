@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.models._base import Message, Provider, Reply, Request
+from pytest_tablebench.models._base import MAX_REPLY, Message, Provider, Reply, Request, limited
 from pytest_tablebench.models._litellm import RESERVED, LiteLLMModel
 from pytest_tablebench.models._litellm_facts import Resolution
 from pytest_tablebench.models._retry import RetryPolicy, ask
 
 __all__ = [
+    "MAX_REPLY",
     "RESERVED",
     "LiteLLMModel",
     "Message",
@@ -18,12 +19,17 @@ __all__ = [
     "Resolution",
     "RetryPolicy",
     "ask",
+    "limited",
     "make_provider",
 ]
 
 
 def make_provider(
-    name: str, *, api_base: str | None = None, timeout: float = 120.0
+    name: str,
+    *,
+    api_base: str | None = None,
+    timeout: float = 120.0,
+    max_reply: int = MAX_REPLY,
 ) -> Provider | LiteLLMModel:
     """Make the provider for a model name; a `LiteLLMModel` is one that the engine asks.
 
@@ -31,11 +37,12 @@ def make_provider(
         name: `tablebench/lexical`, `tablebench/scripted:PATH`, or any name litellm takes.
         api_base: address of the server, for models behind litellm.
         timeout: seconds one call may take, for models behind litellm.
+        max_reply: bytes of UTF-8 that an answer keeps, for models behind litellm.
     """
     if not name.strip():
         raise SettingsError("the model name is empty; try tablebench/lexical or gpt-4o")
     if not name.startswith("tablebench/"):
-        return LiteLLMModel(model=name, api_base=api_base, timeout=timeout)
+        return LiteLLMModel(model=name, api_base=api_base, timeout=timeout, max_reply=max_reply)
     kind, colon, path = name.removeprefix("tablebench/").partition(":")
     if kind == "lexical" and not colon:
         from pytest_tablebench.models.lexical import LexicalModel

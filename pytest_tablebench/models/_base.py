@@ -5,12 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models._usage import amount, count
 from pytest_tablebench.serializers.content import Message, text_of, to_fields
 
-__all__ = ["Message", "Provider", "Reply", "Request"]
+__all__ = ["MAX_REPLY", "Message", "Provider", "Reply", "Request", "limited"]
+
+MAX_REPLY = 1_000_000
+"""Bytes of UTF-8 that an answer keeps, unless an option says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,9 @@ _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_plain
 class Reply:
     """What a model said. Token counts and cost are None when unknown, never 0.
 
-    `from_store` marks an answer that was paid for earlier; its counts, cost and latency are
-    those of that time.
+    Whoever makes a reply, its numbers are sound: what is no whole number of tokens from 0 to 10^9,
+    no cost and no time from 0 to 10^9, is unknown. `from_store` marks an answer that was paid for
+    earlier; its counts, cost and latency are those of that time. `cut`: the model said more.
     """
 
     text: str
@@ -80,6 +86,40 @@ class Reply:
     cost_usd: float | None = None
     latency_s: float | None = None
     from_store: bool = False
+    cut: bool = False
+
+    def __post_init__(self) -> None:
+        given = vars(self)  # a frozen dataclass is changed only here, before anybody has seen it
+        for name in ("prompt_tokens", "completion_tokens"):
+            given[name] = count(given[name])
+        for name in ("cost_usd", "latency_s"):
+            given[name] = amount(given[name])
+        if not isinstance(self.finish_reason, str):
+            given["finish_reason"] = None
+
+
+def limited(reply: Reply, most: int) -> Reply:
+    """Return a reply whose text is cut to so many bytes of UTF-8, whole characters.
+
+    Raises:
+        ModelError: it is no reply with a text; a provider that somebody wrote may return anything.
+    """
+    if not isinstance(reply, Reply) or not isinstance(reply.text, str):
+        found = type(reply.text if isinstance(reply, Reply) else reply).__name__
+        raise ModelError(
+            f"the provider returned {found}, where a Reply with a text is expected",
+            reason="bad_reply",
+        )
+    text = reply.text
+    # No character takes more than four bytes.
+    if len(text) * 4 > most:
+        data = text.encode("utf-8", "surrogatepass")
+        if len(data) > most:
+            while data[most] & 0xC0 == 0x80:  # inside a character
+                most -= 1
+            text = data[:most].decode("utf-8", "surrogatepass")
+            return replace(reply, text=text, cut=True)
+    return reply
 
 
 class Provider(Protocol):

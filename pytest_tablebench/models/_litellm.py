@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextvars
 import importlib
 import time
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench._secrets import placed_secrets
 from pytest_tablebench.errors import ModelError, SettingsError
-from pytest_tablebench.models._base import Reply, Request
+from pytest_tablebench.models._base import MAX_REPLY, Reply, Request, limited
 from pytest_tablebench.models._litellm_errors import Failures
 from pytest_tablebench.models._litellm_facts import Resolution, count_tokens, resolve
 from pytest_tablebench.models._litellm_load import load, uncollected
@@ -20,7 +21,15 @@ from pytest_tablebench.names import address_fault
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["RESERVED", "LiteLLMModel", "Resolution", "count_tokens", "load", "resolve"]
+__all__ = [
+    "RESERVED",
+    "LiteLLMModel",
+    "Resolution",
+    "close",
+    "count_tokens",
+    "load",
+    "resolve",
+]
 
 # What belongs to the plugin in a call: as model parameters these would send the call elsewhere,
 # repeat it, drop other parameters in silence, or (the key) end up in the record of the run.
@@ -33,6 +42,7 @@ RESERVED = frozenset(
         "base_url",
         "cache",
         "caching",
+        "client",
         "context_window_fallback_dict",
         "drop_params",
         "fallbacks",
@@ -44,6 +54,7 @@ RESERVED = frozenset(
         "n",
         "num_retries",
         "request_timeout",
+        "shared_session",
         "stream",
         "timeout",
     }
@@ -55,6 +66,9 @@ MARGIN_S = 1.0
 
 # Providers that litellm reaches through OpenAI's own client, which loads late and slowly.
 SDK = frozenset({"azure", "openai"})
+
+# Providers that litellm reaches through a client of its own, over no session it is given.
+OWN_CLIENT = frozenset({"anthropic", "bedrock", "gemini", "vertex_ai", "vertex_ai_beta"})
 
 # The name of the thread or task of a call.
 CALL = "tablebench-call"
@@ -71,6 +85,7 @@ class LiteLLMModel:
         model: the name exactly as litellm takes it (`gpt-4o`, `ollama/llama3.2`).
         api_base: address of the server; None leaves it to litellm.
         timeout: seconds one call may take, by the wall clock.
+        max_reply: bytes of UTF-8 that an answer keeps. Little more of a body is held in memory.
 
     Raises:
         SettingsError: the address is no URL, or the time limit is not above 0.
@@ -79,6 +94,7 @@ class LiteLLMModel:
     model: str
     api_base: str | None = field(repr=False)
     timeout: float
+    max_reply: int = MAX_REPLY
 
     def __post_init__(self) -> None:
         fault = address_fault(self.api_base) if self.api_base is not None else None
@@ -96,7 +112,17 @@ class LiteLLMModel:
 
         arguments = self._arguments(request)
         litellm = load()
-        call = asyncio.create_task(_timed(litellm.acompletion(**arguments)), name=CALL)
+        from pytest_tablebench.models import _litellm_session as sessions
+
+        arguments["shared_session"] = sessions.session()
+        if self._provider(litellm) in OWN_CLIENT:
+            arguments["client"] = sessions.client()
+        reading = sessions.Reading(self.max_reply)
+        context = contextvars.copy_context()
+        context.run(sessions.READING.set, reading)
+        call = asyncio.create_task(
+            _timed(litellm.acompletion(**arguments)), name=CALL, context=context
+        )
         try:
             await asyncio.wait({call}, timeout=self.timeout + MARGIN_S)
         finally:
@@ -106,7 +132,9 @@ class LiteLLMModel:
         if not ended or call.cancelled():
             raise self._failures.timed_out()
         outcome, latency_s = call.result()
-        return self._read(litellm, outcome, latency_s, request)
+        reply = self._read(litellm, outcome, latency_s, request)
+        reply = limited(reply, self.max_reply)
+        return replace(reply, cut=True) if reading.closed else reply
 
     async def warm_up(self) -> None:
         """Load what litellm and the client below it load on their first call; ask no one.
@@ -120,11 +148,17 @@ class LiteLLMModel:
             await litellm.acompletion(
                 model=self.model, messages=messages, mock_response=".", num_retries=0
             )
-            if litellm.get_llm_provider(self.model, api_base=self.api_base)[1] in SDK:
+            if self._provider(litellm) in SDK:
                 with uncollected("openai.resources"):
                     importlib.import_module("openai.resources")
         except Exception:  # whatever it is, the first real call says it better
             return
+
+    def _provider(self, litellm: Any) -> str | None:
+        try:
+            return str(litellm.get_llm_provider(self.model, api_base=self.api_base)[1])
+        except Exception:  # an unknown name: the call itself says so
+            return None
 
     @property
     def _failures(self) -> Failures:
@@ -185,9 +219,17 @@ class LiteLLMModel:
             prompt_tokens=usage.prompt_tokens if known and usage else None,
             completion_tokens=usage.completion_tokens if known and usage else None,
             # 0 is no price: litellm says so without usage, and its table for self-hosted models.
-            cost_usd=float(cost) if cost else None,
+            cost_usd=cost or None,
             latency_s=latency_s,
         )
+
+
+async def close() -> None:
+    """Close all connections that calls of the running event loop have left open."""
+    from pytest_tablebench.models import _litellm_session as sessions
+
+    await load().close_litellm_async_clients()
+    await sessions.close()
 
 
 async def _timed(call: Coroutine[Any, Any, Any]) -> tuple[Any, float]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from pytest_tablebench._secrets import redact
 from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models._body import MangledBody
 
 __all__ = ["Failures"]
 
@@ -21,6 +22,13 @@ UNREACHABLE = frozenset(
 )
 TOO_SLOW = frozenset({"APITimeoutError", "TimeoutError", "TimeoutException"})
 CUT_OFF = frozenset({"ConnectionError", "NetworkError", "RemoteProtocolError"})
+# aiohttp's for what is no HTTP: a status line, a header, the length of a chunk.
+NO_HTTP = frozenset({"HttpProcessingError"})
+# A reply of status 200 that breaks whoever reads it.
+UNREADABLE = frozenset({"JSONDecodeError", "RecursionError", "UnicodeDecodeError"})
+
+SEARCHED = 2000
+"""Characters of an error that are looked into; what is shown of it is a tenth of that."""
 
 
 @dataclass(frozen=True)
@@ -66,23 +74,34 @@ class Failures:
         down the chain of causes: the HTTP client's exceptions and the server's response.
         """
         chain = list(_causes(error))
+        mangled = next((link for link in chain if isinstance(link, MangledBody)), None)
+        if mangled is not None:
+            return self.bad_reply(str(mangled))
         kinds = {cls.__name__ for link in chain for cls in type(link).__mro__}
         response = _response(chain)
         detail = _detail(error, response, placed)
-        codes = {getattr(link, "code", None) for link in chain} | {_error_field(response, "code")}
-        # litellm's proxy names the class of its own error in the text, and nowhere else.
-        kinds |= _kinds_named(response)
         where = f" at {redact(self.api_base, placed)}" if self.api_base else ""
 
         def failure(reason: str, message: str, **flags: Any) -> ModelError:
             text = f"{self.model}{where}: {message}" + (f" [{detail}]" if detail else "")
             return ModelError(text, reason=reason, **flags)
 
+        if kinds & NO_HTTP:
+            return failure("server_error", "what the server sent is not HTTP", retryable=True)
+        codes = {getattr(link, "code", None) for link in chain} | {_error_field(response, "code")}
+        # litellm's proxy names the class of its own error in the text, and nowhere else.
+        kinds |= _kinds_named(response)
         if "ContextWindowExceededError" in kinds or "context_length_exceeded" in codes:
             return failure("context_window", "the prompt is longer than the model can read")
         if "ContentPolicyViolationError" in kinds or "content_filter" in codes:
             return self.filtered()
         if response is None:
+            if _broke_off(kinds):
+                return failure(
+                    "server_error",
+                    "the connection was closed before the reply was complete",
+                    retryable=True,
+                )
             if kinds & UNREACHABLE:
                 return failure(
                     "unreachable",
@@ -92,12 +111,6 @@ class Failures:
                 )
             if kinds & TOO_SLOW:
                 return self.timed_out()
-            if kinds & CUT_OFF:
-                return failure(
-                    "server_error",
-                    "the connection was closed before the reply was complete",
-                    retryable=True,
-                )
             if isinstance(error, litellm.BadRequestError) and not self._provider_known(litellm):
                 return ModelError(
                     f"litellm knows no provider for the model name {self.model!r}; names look "
@@ -150,7 +163,7 @@ class Failures:
             )
         # litellm reports a reply that it cannot read by a bare Exception or an error of its own.
         unread = type(chain[-1]).__module__.startswith("litellm")
-        if unread or "JSONDecodeError" in kinds or any(type(link) is Exception for link in chain):
+        if unread or kinds & UNREADABLE or any(type(link) is Exception for link in chain):
             return self.bad_reply("a reply that is no chat completion")
         return failure("error", "the call failed")
 
@@ -198,12 +211,23 @@ def _status(error: Exception, chain: list[BaseException], response: Any) -> int 
     return status if isinstance(status, int) and status >= 400 and status != 500 else None
 
 
+def _broke_off(kinds: set[str]) -> bool:
+    """Whether a connection ended that had been made."""
+    if kinds & TOO_SLOW:
+        return False
+    # litellm calls a connection that was reset one that could not be made; aiohttp knows better.
+    reset = "ClientOSError" in kinds and "ClientConnectorError" not in kinds
+    return reset or bool(kinds & CUT_OFF and not kinds & UNREACHABLE)
+
+
 def _misses_key(error: Exception) -> bool:
     """Whether a call failed before it was sent because no key was found.
 
     Each provider of litellm says so in an exception of another class; the words are common.
     """
-    return bool(re.search(r"(?i)\bmissing\b.{0,40}\b(credentials|api.?key|token)", str(error)))
+    return bool(
+        re.search(r"(?i)\bmissing\b.{0,40}\b(credentials|api.?key|token)", _start(str(error)))
+    )
 
 
 def _retry_after(response: Any) -> float | None:
@@ -222,9 +246,9 @@ def _retry_after(response: Any) -> float | None:
     except ValueError:
         try:
             when = parsedate_to_datetime(value)
-        except ValueError:
+            seconds = (when.astimezone(UTC) - datetime.now(UTC)).total_seconds()
+        except Exception:  # what is no date fails in many ways
             return None
-        seconds = (when.astimezone(UTC) - datetime.now(UTC)).total_seconds()
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
@@ -250,9 +274,17 @@ def _names_no_model(response: Any) -> bool:
     return re.match(r"[\w/]{0,80}:? ?Invalid model name passed in", said) is not None
 
 
+def _start(text: str) -> str:
+    """The beginning of a text, up to a word that is whole: half a key is not known as one."""
+    text = " ".join(text[: 10 * SEARCHED].split())
+    if len(text) <= SEARCHED:
+        return text
+    return text[:SEARCHED].rpartition(" ")[0]
+
+
 def _detail(error: Exception, response: Any, placed: frozenset[str]) -> str:
     """What the server or litellm says, on one short line."""
     said = _error_field(response, "message") or str(error).split("\nTraceback", 1)[0]
-    said = re.sub(r"^(litellm\.\w+: |\w+Error: |\w+Exception - )+", "", said)
+    said = re.sub(r"^(litellm\.\w+: |\w+Error: |\w+Exception - )+", "", _start(said))
     said = " ".join(redact(said, placed).split())
     return said if len(said) <= 200 else said[:199] + "…"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models._base import Provider, Reply, Request
+from pytest_tablebench.models._base import MAX_REPLY, Provider, Reply, Request, limited
 
 __all__ = ["RetryPolicy", "ask"]
 
@@ -92,6 +92,7 @@ def ask(
     request: Request,
     *,
     retries: int,
+    max_reply: int = MAX_REPLY,
     sleep: Callable[[float], None] = time.sleep,
     on_retry: Callable[[ModelError, int, float], None] | None = None,
 ) -> Reply:
@@ -101,6 +102,7 @@ def ask(
         provider: who answers.
         request: what is asked.
         retries: how many further attempts may follow the first; see `RetryPolicy`.
+        max_reply: bytes of UTF-8 that an answer keeps; see `limited`.
         sleep: waits so many seconds.
         on_retry: told the error, the number of the failed attempt and the wait that follows.
     """
@@ -109,7 +111,7 @@ def ask(
     while True:
         attempt += 1
         try:
-            return provider.complete(request)
+            return limited(provider.complete(request), max_reply)
         except ModelError as error:
             failed = error
         wait = policy.wait(failed, attempt)

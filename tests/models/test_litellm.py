@@ -280,7 +280,12 @@ def test_retry_loop_around_a_real_call(make: Make, name: str, openai_server: Ope
 def test_fields_are_json(name: str) -> None:
     model = plain(name, "http://127.0.0.1:1/v1", timeout=7)
     fields = json.loads(json.dumps(dataclasses.asdict(model)))
-    assert fields == {"model": name, "api_base": "http://127.0.0.1:1/v1", "timeout": 7}
+    assert fields == {
+        "model": name,
+        "api_base": "http://127.0.0.1:1/v1",
+        "timeout": 7,
+        "max_reply": 1_000_000,
+    }
     assert LiteLLMModel(**fields) == model
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models import LiteLLMModel, Message, Request
+from pytest_tablebench.models import MAX_REPLY, LiteLLMModel, Message, Request
 from pytest_tablebench.models._litellm_load import READ_ONLY
 from tests.support.loop_thread import Blocking
 from tests.support.openai_server import OpenAIServer
@@ -26,10 +26,16 @@ QUIETLY = pytest.mark.filterwarnings(f"ignore:{READ_ONLY}:UserWarning")
 Make = Callable[..., Blocking]
 
 
-def plain(name: str, server: OpenAIServer | str, *, timeout: float = GENEROUS_S) -> LiteLLMModel:
+def plain(
+    name: str,
+    server: OpenAIServer | str,
+    *,
+    timeout: float = GENEROUS_S,
+    max_reply: int = MAX_REPLY,
+) -> LiteLLMModel:
     """A model at a server or an address."""
     url = server if isinstance(server, str) else server.url
-    return LiteLLMModel(model=name, api_base=url, timeout=timeout)
+    return LiteLLMModel(model=name, api_base=url, timeout=timeout, max_reply=max_reply)
 
 
 def asking(**params: Any) -> Request:

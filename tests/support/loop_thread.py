@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pytest_tablebench.models import Reply, Request
-from pytest_tablebench.models._litellm import LiteLLMModel
+from pytest_tablebench.models._litellm import LiteLLMModel, close
 
 __all__ = ["Blocking", "LoopThread"]
 
@@ -58,8 +58,8 @@ class LoopThread:
         self.loop.close()
 
     async def _wind_up(self) -> None:
-        if litellm := sys.modules.get("litellm"):
-            await litellm.close_litellm_async_clients()
+        if "litellm" in sys.modules:
+            await close()
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()

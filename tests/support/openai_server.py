@@ -36,11 +36,14 @@ __all__ = [
     "drip",
     "drop",
     "drop_midway",
+    "endless",
     "error",
     "hang",
     "no_choices",
     "nonsense",
     "null_content",
+    "packed",
+    "raw",
     "text",
 ]
 
@@ -53,13 +56,15 @@ class Behaviour:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
-    way: Literal["reply", "hang", "drip", "drop", "drop_midway"] = "reply"
+    way: Literal["reply", "hang", "drip", "drop", "drop_midway", "raw", "endless"] = "reply"
     after: threading.Event | threading.Barrier | None = None
     """Answer only after waiting for this: holds calls in flight without sleeping."""
     thinks: float = 0.0
     """Seconds until it answers, as a model needs them."""
     answer: bool = False
     """Whether this is what a model has to be paid for."""
+    piece: bytes = b""
+    """What an endless reply repeats."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +167,21 @@ def drop_midway() -> Behaviour:
     return Behaviour(text("never finished").body, way="drop_midway")
 
 
+def packed(body: bytes, encoding: str = "gzip", *, status: int = 200) -> Behaviour:
+    """Answer with a body that is said to be compressed so; whether it is, is up to the caller."""
+    return Behaviour(body, status=status, headers={"Content-Encoding": encoding})
+
+
+def raw(reply: bytes) -> Behaviour:
+    """Send these bytes as they are, status line and headers among them, and close."""
+    return Behaviour(reply, way="raw")
+
+
+def endless(start: bytes, piece: bytes, *, headers: Mapping[str, str] | None = None) -> Behaviour:
+    """Send a start, then a piece over and over, in chunks, until the client has had enough."""
+    return Behaviour(start, headers=dict(headers or {}), way="endless", piece=piece)
+
+
 class OpenAIServer:
     """The server; every request gets `text("ok")` until told otherwise.
 
@@ -177,8 +197,12 @@ class OpenAIServer:
         self.requests: list[Received] = []
         self.repeated: list[Received] = []
         """Requests for what had been answered, whole, before."""
+        self.paths = ("/chat/completions",)
+        """Ends of the paths that are served."""
         self.max_in_flight = 0
         """Most calls at once; one ends when the last part of its reply is about to be sent."""
+        self.sent = 0
+        """Bytes that endless replies have sent."""
         self._answered: set[str] = set()
         self.closing = threading.Event()
         self._in_flight = 0
@@ -278,7 +302,7 @@ class _Handler(BaseHTTPRequestHandler):
         received = Received(self.path, dict(self.headers.items()), body)
         behaviour = owner._begin(received)
         self._under_way = True
-        if not self.path.endswith("/chat/completions"):
+        if not self.path.endswith(owner.paths):
             behaviour = error(404, f"no such path: {self.path}")
         try:
             self._behave(behaviour, owner.closing)
@@ -307,8 +331,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._end()
             self.connection.shutdown(socket.SHUT_RDWR)
             return
+        if behaviour.way == "raw":
+            self._end()
+            self.wfile.write(behaviour.body)
+            return
         self.send_response(behaviour.status)
         self.send_header("Content-Type", behaviour.content_type)
+        if behaviour.way == "endless":
+            self._send_endless(behaviour, closing)
+            return
         length = 1_000_000 if behaviour.way == "drip" else len(behaviour.body)
         self.send_header("Content-Length", str(length))
         self.send_header("Connection", "close")
@@ -323,6 +354,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         end = len(behaviour.body) // 2 if behaviour.way == "drop_midway" else None
         self.wfile.write(behaviour.body[:end])
+
+    def _send_endless(self, behaviour: Behaviour, closing: threading.Event) -> None:
+        self.send_header("Transfer-Encoding", "chunked")
+        for name, value in behaviour.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        piece = behaviour.body
+        while not closing.is_set():
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            self.server.owner.sent += len(piece)
+            piece = behaviour.piece
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -119,7 +119,13 @@ def test_many_bad_lines_are_few_warnings(tmp_path):
         assert "further problems" in store.warnings[-1]
 
 
-FORGED = [{}, None, {"text": 3}, {"text": "t", "prompt_tokens": "9"}, {"text": ["a", 1]}]
+FORGED = [
+    {},
+    None,
+    {"text": 3},
+    {"text": ["a", 1]},
+    {"text": "t", "prompt_tokens": "9", "completion_tokens": 10**400, "cost_usd": -1},
+]
 
 
 def checked(line: bytes, at: int) -> bytes:
@@ -132,7 +138,7 @@ def checked(line: bytes, at: int) -> bytes:
     return json.dumps(dict([*items[:2], ("check", check), *items[2:]])).encode() + b"\n"
 
 
-@pytest.mark.parametrize("at", range(len(FORGED)))
+@pytest.mark.parametrize("at", range(4))
 def test_a_reply_of_the_wrong_shape_is_not_served(tmp_path, at):
     (request,) = filled(tmp_path, "a")
     (path,) = segments(tmp_path)
@@ -142,10 +148,19 @@ def test_a_reply_of_the_wrong_shape_is_not_served(tmp_path, at):
         assert store.get(request.key()) is None
         assert store.get(request.key()) is None
         assert len(store.warnings) == 1
-        assert "reply" in store.warnings[0] or "prompt_tokens" in store.warnings[0]
+        assert "reply" in store.warnings[0]
     path.write_bytes(checked(sound, at) + sound)
     with Store.open(tmp_path) as store:
         assert text_of(store, request) == "to a"
+
+
+def test_an_answer_is_served_whatever_numbers_stand_beside_it(tmp_path):
+    (request,) = filled(tmp_path, "a")
+    (path,) = segments(tmp_path)
+    path.write_bytes(checked(path.read_bytes(), 4))
+    with Store.open(tmp_path) as store:
+        assert store.get(request.key()) == Reply("t", from_store=True)
+        assert store.warnings == []
 
 
 def test_a_file_that_was_replaced_under_a_reader_serves_no_other_answer(tmp_path):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from pytest_tablebench.cases import Case
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors import Work
 from pytest_tablebench.models import Reply, Request
+from pytest_tablebench.models._scripted import ScriptedModel
 from pytest_tablebench.models.store import Store
 from pytest_tablebench.strategies import Direct
 from pytest_tablebench.talks import Line, Talks
@@ -244,3 +248,32 @@ def test_a_provider_is_not_asked_for_what_another_run_has_paid_for_meanwhile(tmp
     assert asked == ["0"]
     store.close()
     other.close()
+
+
+def test_what_was_cut_is_a_flag_of_the_answer(tmp_path: Path) -> None:
+    def render(case: Case) -> tuple[Example, str]:
+        return Example(case.example_id, {}, "", (), ""), case.example_id
+
+    def said(limit: int, script: ScriptedModel) -> tuple[str, tuple[str, ...]]:
+        with Store.open(tmp_path) as store:
+            talks = Talks(
+                render=render,
+                strategy=Direct(),
+                line=lambda model: Line(model, {}, provider=script),
+                store=lambda: store,
+                executor=lambda: pytest.fail("an engine is asked"),
+                models=("m",),
+                retries=0,
+                patience=60.0,
+                max_reply=limit,
+                keep=True,
+            )
+            answer = talks.talk(CASES[0]).answer
+        assert answer is not None
+        return answer.text, answer.flags
+
+    long = Reply("x" * 5000, finish_reason="length")
+    assert said(2000, ScriptedModel([long])) == ("x" * 2000, ("truncated", "cut"))
+    # Out of the store: as it was kept, or less where less is wanted now.
+    assert said(4000, ScriptedModel([])) == ("x" * 2000, ("truncated", "cut"))
+    assert said(1000, ScriptedModel([])) == ("x" * 1000, ("truncated", "cut"))

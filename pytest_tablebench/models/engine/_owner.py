@@ -15,6 +15,7 @@ from typing import Any
 
 from pytest_tablebench._leftovers import TemporaryFolder, sweep
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.models._base import MAX_REPLY
 from pytest_tablebench.models.engine._client import Address, Client
 from pytest_tablebench.models.engine._wire import PROBLEMS, pack
 
@@ -57,6 +58,7 @@ class EngineConfig:
     patience: float
     store: Path | None
     eager: bool = True
+    max_reply: int = MAX_REPLY
 
 
 class Engine:
@@ -100,6 +102,7 @@ class Engine:
             "connections": config.connections,
             "retries": config.retries,
             "timeout": config.timeout,
+            "max_reply": config.max_reply,
             "max_cost": config.max_cost,
             "patience": config.patience,
             "callers": min(MOST_CALLERS, -(-config.connections // PER_CALLER)),

@@ -101,7 +101,7 @@ class Broker:
         self._loop.call_later(1.0, self._guard)
 
     def _start_caller(self) -> None:
-        given = {k: self.config[k] for k in ("token", "store", "timeout", "lanes")}
+        given = {k: self.config[k] for k in ("token", "store", "timeout", "max_reply", "lanes")}
         self._processes.start({"port": self.port, **given})
 
     def _guard(self) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from pytest_tablebench.errors import ModelError, StoreError
 from pytest_tablebench.models._base import Message, Reply, Request
-from pytest_tablebench.models._litellm import LiteLLMModel
+from pytest_tablebench.models._litellm import LiteLLMModel, close
 from pytest_tablebench.models._litellm_facts import count_tokens, resolve
 from pytest_tablebench.models._litellm_load import load
 from pytest_tablebench.models.engine._wire import (
@@ -49,7 +49,12 @@ class Caller(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._store = Store.open(Path(config["store"]))
         self._models = [
-            LiteLLMModel(model=lane["model"], api_base=lane["api_base"], timeout=config["timeout"])
+            LiteLLMModel(
+                model=lane["model"],
+                api_base=lane["api_base"],
+                timeout=config["timeout"],
+                max_reply=config["max_reply"],
+            )
             for lane in config["lanes"]
         ]
         self._tasks: set[asyncio.Task[None]] = set()
@@ -174,7 +179,7 @@ async def _serve(config: Mapping[str, Any]) -> None:
     starting = asyncio.create_task(caller.start_calls())
     await caller.done
     starting.cancel()
-    await load().close_litellm_async_clients()
+    await close()
 
 
 def main() -> int:

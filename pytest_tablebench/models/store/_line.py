@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -65,9 +64,11 @@ def answer_line(request: Request, reply: Reply) -> tuple[str, bytes]:
         "finish_reason": reply.finish_reason,
         "prompt_tokens": reply.prompt_tokens,
         "completion_tokens": reply.completion_tokens,
-        "cost_usd": _finite(reply.cost_usd),
-        "latency_s": _finite(reply.latency_s),
+        "cost_usd": reply.cost_usd,
+        "latency_s": reply.latency_s,
     }
+    if reply.cut:
+        said["cut"] = True
     body = {
         "schema": SCHEMA,
         "key": key,
@@ -128,20 +129,12 @@ def reply_of(data: Mapping[str, Any]) -> Reply:
         text = "".join(text)
     if not isinstance(text, str):
         raise BadLine("its reply has no text")
-    rest = {name: said.get(name) for name in _KINDS}
-    for name, value in rest.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, _KINDS[name])):
-            raise BadLine(f"its {name} is not of the right kind")
-    return Reply(text, from_store=True, **rest)
+    # A number that makes no sense is unknown: the answer beside it was paid for.
+    rest = {name: said.get(name) for name in _BESIDE}
+    return Reply(text, from_store=True, cut=said.get("cut") is True, **rest)
 
 
-_KINDS: dict[str, type | tuple[type, ...]] = {
-    "finish_reason": str,
-    "prompt_tokens": int,
-    "completion_tokens": int,
-    "cost_usd": (int, float),
-    "latency_s": (int, float),
-}
+_BESIDE = ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_s")
 
 
 def _checked(body: bytes, at: int) -> bytes:
@@ -170,10 +163,6 @@ def _parsed(line: bytes) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise BadLine("it is not a line of an answer store")
     return data
-
-
-def _finite(number: float | None) -> float | None:
-    return number if number is not None and math.isfinite(number) else None
 
 
 def _now() -> str:

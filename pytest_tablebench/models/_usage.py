@@ -1,0 +1,84 @@
+"""Numbers that servers tell about a call: sound, or unknown.
+
+Whatever stands in a usage field, the answer beside it counts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["MOST", "amount", "count", "sound_usage"]
+
+MOST = 10**9
+"""More tokens, seconds or US dollars than any call can take: it was made up."""
+
+# Where replies of litellm's providers have it: OpenAI's, Anthropic's and Bedrock's; Gemini's.
+_USAGE = ("usage", "usageMetadata")
+# Ollama has it in the reply itself.
+_IN_REPLY = ("prompt_eval_count", "eval_count")
+_COUNT = re.compile(r"(_tokens|Tokens|_count|Count)$")
+_DETAILS = re.compile(r"details$", re.IGNORECASE)
+_BASIC = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+
+def count(value: object) -> int | None:
+    """Return a whole number from 0 to 10^9; None for all else, which is unknown."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
+    return int(value) if known else None  # type: ignore[call-overload]
+
+
+def amount(value: object) -> float | None:
+    """Return a number from 0 to 10^9; None for all else, which is unknown."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:
+        return None  # NaN too: it is not above 0
+    return float(value)
+
+
+def sound_usage(reply: Any) -> bool:
+    """Make all of a reply's usage 0, in place, if any of it cannot be true; return whether.
+
+    A prompt of 0 tokens is how litellm says that the usage is unknown. One wrong number makes the
+    others no better: a price of half of them would be a wrong price.
+    """
+    if not isinstance(reply, dict):
+        return False
+    changed = False
+    for name in _USAGE:
+        usage = reply.get(name)
+        if usage is not None and not _is_sound(usage):
+            given = usage if isinstance(usage, dict) else {}
+            reply[name] = dict.fromkeys((*_BASIC, *filter(_COUNT.search, given)), 0)
+            changed = True
+    own = [name for name in _IN_REPLY if name in reply]
+    if any(count(reply[name]) is None for name in own):
+        reply.update(dict.fromkeys(own, 0))
+        changed = True
+    return changed
+
+
+def _is_sound(usage: object) -> bool:
+    if not isinstance(usage, dict):
+        return False
+    counts = [count(value) or 0 for name, value in usage.items() if _COUNT.search(name)]
+    # A part of a count (cached, reasoning) is no larger than all counts together.
+    most = sum(counts) if counts else MOST
+    return all(_may_be(name, value, most) for name, value in usage.items())
+
+
+def _may_be(name: str, value: object, most: int) -> bool:
+    """Tell whether a field of a usage can be what it says."""
+    if value is None:
+        return True
+    if _COUNT.search(name):
+        known = count(value)
+        return known is not None and known <= most
+    if isinstance(value, dict):
+        return all(_may_be(*item, most) for item in value.items())
+    if isinstance(value, list):
+        return all(isinstance(item, dict) and _may_be("", item, most) for item in value)
+    if isinstance(value, str | bool):
+        return not _DETAILS.search(name)
+    return amount(value) is not None

@@ -1,0 +1,260 @@
+"""Replies of any size and shape, from a server on 127.0.0.1 through litellm."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import resource
+import socket
+import struct
+import threading
+import time
+import zlib
+
+import pytest
+
+from tests.support.calls import MODELS, QUIETLY, Make, asking, failing
+from tests.support.openai_server import (
+    Behaviour,
+    OpenAIServer,
+    endless,
+    error,
+    nonsense,
+    packed,
+    raw,
+    text,
+)
+
+pytestmark = [pytest.mark.usefixtures("api_key"), QUIETLY]
+
+ANSWER = text("26").body
+BEFORE = ANSWER.split(b"26")[0]
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+def with_field(field: bytes) -> bytes:
+    """A sound completion with one more field."""
+    return ANSWER[:-1] + b', "x": ' + field + b"}"
+
+
+def with_usage(usage: bytes) -> Behaviour:
+    """The answer 26 with this for its usage."""
+    body = json.loads(ANSWER)
+    body["usage"] = "HERE"
+    return nonsense(json.dumps(body).encode().replace(b'"HERE"', usage))
+
+
+@pytest.mark.parametrize(
+    "content", ["x" * 5_000_000, "漢" * 5_000_000, "x" * 20_000_000], ids=["5MB", "wide", "20MB"]
+)
+def test_a_long_answer_is_cut(
+    make: Make, name: str, openai_server: OpenAIServer, content: str
+) -> None:
+    openai_server.always(text(content))
+    reply = make(name, openai_server).complete(asking())
+    assert reply.cut
+    assert reply.text == content[: 1_000_000 // len(content[0].encode())]
+    assert (reply.finish_reason, reply.prompt_tokens, reply.completion_tokens) == ("stop", 7, 3)
+
+
+def test_an_answer_at_the_limit_is_whole(
+    make: Make, name: str, openai_server: OpenAIServer
+) -> None:
+    openai_server.always(text("x" * 1000))
+    reply = make(name, openai_server, max_reply=1000).complete(asking())
+    assert (len(reply.text), reply.cut) == (1000, False)
+    openai_server.always(text("x" * 1001))
+    reply = make(name, openai_server, max_reply=1000).complete(asking())
+    assert (len(reply.text), reply.cut) == (1000, True)
+
+
+def bomb() -> Behaviour:
+    """A megabyte that unpacks to a gigabyte."""
+    squeeze = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)
+    megabytes = (squeeze.compress(b"x" * 1_000_000) for _ in range(1000))
+    whole = b"".join((squeeze.compress(BEFORE), *megabytes, squeeze.compress(b'"}}]}')))
+    return packed(whole + squeeze.flush())
+
+
+@pytest.mark.parametrize("kind", ["bomb", "endless"])
+def test_memory_is_bounded_where_a_reply_never_ends(
+    make: Make, name: str, openai_server: OpenAIServer, kind: str
+) -> None:
+    openai_server.always(bomb() if kind == "bomb" else endless(BEFORE, b"x" * 65536))
+    model = make(name, openai_server)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    reply = model.complete(asking())
+    assert (reply.text, reply.cut) == ("x" * 1_000_000, True)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before  # KiB
+    assert grown < 200_000
+    assert openai_server.sent < 100_000_000
+
+
+@pytest.mark.parametrize(
+    ("start", "piece"), [(b"{", b" " * 65536), (b"[", b"1," * 30_000), (b"<html>", b"x" * 65536)]
+)
+def test_what_never_ends_is_no_reply(
+    make: Make, name: str, openai_server: OpenAIServer, start: bytes, piece: bytes
+) -> None:
+    openai_server.always(endless(start, piece))
+    failure = failing(make(name, openai_server))
+    assert (failure.reason, failure.retryable, failure.whole_run) == ("bad_reply", True, False)
+    assert "without an end" in str(failure)
+
+
+BAD: dict[str, Behaviour] = {
+    "nested": nonsense(b"[" * 100_000 + b"]" * 100_000),
+    "nested inside": nonsense(with_field(b"[" * 100_000 + b"]" * 100_000)),
+    "digits": nonsense(with_field(b"1" * 10_000)),
+    "no UTF-8": nonsense(ANSWER.replace(b"26", b"\xff\xfe")),
+    "bad gzip": packed(b"nonsense"),
+    "half a gzip": packed(gzip.compress(ANSWER)[:-12]),
+    "bad deflate": packed(b"nonsense", "deflate"),
+    "unknown compression": packed(b"nonsense", "br"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_reply(make: Make, name: str, openai_server: OpenAIServer, kind: str) -> None:
+    openai_server.always(BAD[kind])
+    failure = failing(make(name, openai_server))
+    assert (failure.reason, failure.retryable, failure.whole_run) == ("bad_reply", True, False)
+
+
+NO_HTTP: dict[str, Behaviour] = {
+    "short body": raw(HEAD + b"Content-Length: 9999\r\n\r\n" + ANSWER),
+    "bad chunk": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n" + ANSWER),
+    "short chunk": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\nfff\r\n" + ANSWER),
+    "bad length": raw(HEAD + b"Content-Length: soon\r\n\r\n" + ANSWER),
+    "two lengths": raw(HEAD + b"Content-Length: 5\r\nContent-Length: 9\r\n\r\n" + ANSWER),
+    "bad status": raw(b"HTTP/1.1 banana\r\n\r\n"),
+    "another protocol": raw(b"SSH-2.0-OpenSSH\r\n"),
+    "long header": raw(HEAD + b"X-A: " + b"x" * 1_000_000 + b"\r\n\r\n" + ANSWER),
+    "bad header": raw(HEAD + b"X y\r\n\r\n" + ANSWER),
+    "bad gzip with 503": packed(b"nonsense", status=503),
+}
+
+
+@pytest.mark.parametrize("kind", NO_HTTP)
+def test_mangled_http_passes(make: Make, name: str, openai_server: OpenAIServer, kind: str) -> None:
+    openai_server.always(NO_HTTP[kind])
+    failure = failing(make(name, openai_server))
+    assert (failure.reason, failure.retryable, failure.whole_run) == ("server_error", True, False)
+
+
+def test_a_connection_that_is_reset_was_made(make: Make, name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def reset() -> None:
+            there, _ = listening.accept()
+            there.recv(65536)
+            # Closed without waiting: the other side is told that it was reset.
+            there.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            there.close()
+
+        thread = threading.Thread(target=lambda: (reset(), reset()), daemon=True)
+        thread.start()
+        failure = failing(make(name, f"http://127.0.0.1:{listening.getsockname()[1]}/v1"))
+    assert (failure.reason, failure.retryable, failure.whole_run) == ("server_error", True, False)
+
+
+USAGES = {
+    "digits": b'{"prompt_tokens": %s, "completion_tokens": 3, "total_tokens": 9}' % (b"7" * 400),
+    "more digits": b'{"prompt_tokens": 7, "completion_tokens": %s}' % (b"7" * 10_000),
+    "1e400": b'{"prompt_tokens": 1e400, "completion_tokens": 3, "total_tokens": 9}',
+    "a float": b'{"prompt_tokens": 7.5, "completion_tokens": 3, "total_tokens": 9}',
+    "a word": b'{"prompt_tokens": 7, "completion_tokens": "many", "total_tokens": 9}',
+    "NaN": b'{"prompt_tokens": NaN, "completion_tokens": 3, "total_tokens": 9}',
+    "a list inside": b'{"prompt_tokens": 7, "completion_tokens": [3], "total_tokens": 9}',
+    "a list": b"[1, 2]",
+    "a text": b'"lots"',
+    "negative": b'{"prompt_tokens": -7, "completion_tokens": -3, "total_tokens": -10}',
+    "true": b'{"prompt_tokens": true, "completion_tokens": 3, "total_tokens": 4}',
+    "details": b'{"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10,'
+    b' "prompt_tokens_details": {"cached_tokens": 1000000}}',
+}
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-4o", "hosted_vllm/test"])
+@pytest.mark.parametrize("kind", USAGES)
+def test_an_answer_is_not_discarded_for_its_usage(
+    make: Make, openai_server: OpenAIServer, model: str, kind: str
+) -> None:
+    openai_server.always(with_usage(USAGES[kind]))
+    reply = make(model, openai_server).complete(asking())
+    assert reply.text == "26"
+    assert (reply.prompt_tokens, reply.completion_tokens, reply.cost_usd) == (None, None, None)
+
+
+@pytest.mark.parametrize("usage", [b'{"input_tokens": 7, "output_tokens": 3}', USAGES["negative"]])
+@pytest.mark.parametrize("content", ["26", "x" * 5000])
+def test_a_provider_that_takes_no_session(
+    make: Make,
+    openai_server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    usage: bytes,
+    content: str,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
+    body = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude",
+        "content": [{"type": "text", "text": content}],
+        "stop_reason": "end_turn",
+        "usage": json.loads(usage),
+    }
+    openai_server.paths = ("/messages",)
+    openai_server.always(nonsense(json.dumps(body).encode()))
+    url = openai_server.url.removesuffix("/v1")
+    model = make("anthropic/claude-3-5-haiku-20241022", url, max_reply=1000)
+    reply = model.complete(asking(max_tokens=9))
+    assert (reply.text, reply.cut) == (content[:1000], len(content) > 1000)
+    known = (7, 3) if b"-" not in usage else (None, None)
+    assert (reply.prompt_tokens, reply.completion_tokens) == known
+
+
+@pytest.mark.parametrize(
+    "message", ["x?" + "a" * 100_000, "://" * 33_000, "?" * 50_000 + "a" * 50_000, "key " * 25_000]
+)
+def test_a_long_error_blocks_nobody(
+    make: Make, name: str, openai_server: OpenAIServer, message: str
+) -> None:
+    openai_server.always(error(400, message, code="context_length_exceeded"))
+    model = make(name, openai_server)
+    failing(model)  # what litellm loads for its first error
+    start = time.process_time()
+    failure = failing(model)
+    assert time.process_time() - start < 1  # seconds of this process
+    assert failure.reason == "context_window"
+    assert len(str(failure)) < 500
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "1e400",
+        "9" * 5000,
+        "Fri, 31 Dec 99999 23:59:59 GMT",
+        "Fri, 31 Dec 9999 23:59:59 -2359",
+        "Fri, 31 Dec 2026 23:59:59 +999999",
+        ",,,,",
+        "",
+    ],
+)
+def test_an_odd_retry_after_is_no_wish(
+    make: Make, openai_server: OpenAIServer, header: str
+) -> None:
+    openai_server.always(error(429, headers={"Retry-After": header}))
+    failure = failing(make(MODELS[0], openai_server))
+    assert (failure.reason, failure.retryable, failure.retry_after) == ("rate_limit", True, None)
+
+
+def test_only_known_compressions_are_asked_for(
+    make: Make, name: str, openai_server: OpenAIServer
+) -> None:
+    openai_server.always(packed(gzip.compress(ANSWER)))
+    assert make(name, openai_server).complete(asking()).text == "26"
+    headers = {name.lower(): value for name, value in openai_server.requests[0].headers.items()}
+    assert headers["accept-encoding"] == "gzip, deflate"

@@ -1,0 +1,173 @@
+"""Numbers beside an answer: sound or unknown, from whomever they come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models import Message, Reply, Request, ask, limited
+from pytest_tablebench.models._usage import sound_usage
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        (0, 0),
+        (7, 7),
+        (7.0, 7),
+        (10**9, 10**9),
+        (10**9 + 1, None),
+        (-1, None),
+        (7.5, None),
+        (10**400, None),
+        (NAN, None),
+        (INF, None),
+        (True, None),
+        ("7", None),
+        ([7], None),
+        (None, None),
+    ],
+)
+def test_counts(given: Any, known: int | None) -> None:
+    reply = Reply("26", prompt_tokens=given, completion_tokens=given)
+    assert (reply.text, reply.prompt_tokens, reply.completion_tokens) == ("26", known, known)
+    assert type(reply.prompt_tokens) in {int, type(None)}
+
+
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        (0.5, 0.5),
+        (0, 0.0),
+        (2, 2.0),
+        (-0.087, None),
+        (NAN, None),
+        (INF, None),
+        (10**400, None),
+        (1e300, None),
+        ("0.1", None),
+        (True, None),
+    ],
+)
+def test_costs_and_times(given: Any, known: float | None) -> None:
+    reply = Reply("26", cost_usd=given, latency_s=given)
+    assert (reply.cost_usd, reply.latency_s) == (known, known)
+
+
+@pytest.mark.parametrize("given", [5, ["stop"], {"a": 1}, True])
+def test_a_reason_that_is_no_text_is_unknown(given: Any) -> None:
+    assert Reply("26", given).finish_reason is None
+
+
+# A server's own fields, before litellm reads them.
+
+OPENAI = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+SOUND: list[Any] = [
+    None,
+    OPENAI,
+    {**OPENAI, "prompt_tokens_details": {"cached_tokens": 5, "audio_tokens": None}},
+    {**OPENAI, "completion_tokens_details": None, "queue_time": 0.031, "service_tier": "default"},
+    {**OPENAI, "cost": 0.00014, "is_byok": False, "cost_details": {"upstream": None}},
+    # Anthropic counts what it read from its cache beside the rest.
+    {"input_tokens": 7, "cache_read_input_tokens": 900, "output_tokens": 3},
+    {"input_tokens": 7, "cache_creation": {"ephemeral_5m_input_tokens": 7}, "output_tokens": 3},
+    {"billed_units": {"input_tokens": 7}, "tokens": {"output_tokens": 3}},
+]
+UNSOUND: list[Any] = [
+    "lots",
+    [1, 2],
+    7,
+    {**OPENAI, "prompt_tokens": -7},
+    {**OPENAI, "prompt_tokens": 7.5},
+    {**OPENAI, "prompt_tokens": NAN},
+    {**OPENAI, "completion_tokens": "many"},
+    {**OPENAI, "completion_tokens": [3]},
+    {**OPENAI, "completion_tokens": {}},
+    {**OPENAI, "total_tokens": 10**400},
+    {**OPENAI, "prompt_tokens_details": "none"},
+    {**OPENAI, "prompt_tokens_details": {"cached_tokens": 1_000_000}},  # of 7
+    {**OPENAI, "completion_tokens_details": [1]},
+    {**OPENAI, "cost": -1},
+    {**OPENAI, "cost": INF},
+]
+
+
+@pytest.mark.parametrize("usage", SOUND)
+def test_sound_usage_stays(usage: Any) -> None:
+    reply = {"usage": usage, "id": "x"}
+    assert not sound_usage(reply)
+    assert reply == {"usage": usage, "id": "x"}
+
+
+@pytest.mark.parametrize("usage", UNSOUND)
+def test_one_wrong_number_makes_all_unknown(usage: Any) -> None:
+    reply = {"usage": usage, "id": "x"}
+    assert sound_usage(reply)
+    assert set(reply["usage"].values()) == {0}
+    assert {*OPENAI} <= {*reply["usage"]}
+
+
+def test_usage_of_other_providers() -> None:
+    gemini = {"usageMetadata": {"promptTokenCount": -7, "candidatesTokenCount": 3}}
+    assert sound_usage(gemini)
+    assert gemini["usageMetadata"]["promptTokenCount"] == 0
+    ollama = {"prompt_eval_count": 7, "eval_count": "many", "message": {"content": "26"}}
+    assert sound_usage(ollama)
+    assert ollama == {"prompt_eval_count": 0, "eval_count": 0, "message": {"content": "26"}}
+    assert not sound_usage([{"usage": 7}])
+
+
+# The length of an answer.
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("x" * 1000, "x" * 1000),
+        ("x" * 1001, "x" * 1000),
+        ("é" * 501, "é" * 500),
+        ("a" + "é" * 501, "a" + "é" * 499),
+        ("漢" * 400, "漢" * 333),
+        ("😀" * 251, "😀" * 250),
+        ("\ud800" * 400, "\ud800" * 333),
+    ],
+)
+def test_an_answer_is_cut_between_characters(text: str, kept: str) -> None:
+    reply = limited(Reply(text, "stop", 7, 3), 1000)
+    assert reply.text == kept
+    assert reply.cut == (text != kept)
+    assert (reply.finish_reason, reply.prompt_tokens) == ("stop", 7)
+
+
+class Own:
+    """A provider of somebody's own."""
+
+    def __init__(self, reply: Any) -> None:
+        self.reply = reply
+
+    def complete(self, request: Request) -> Reply:
+        reply: Reply = self.reply
+        return reply
+
+
+REQUEST = Request("own", (Message("user", "How old is Sophia?"),))
+
+
+def test_an_own_providers_answer_is_cut() -> None:
+    reply = ask(Own(Reply("x" * 5_000_000)), REQUEST, retries=0)
+    assert (len(reply.text), reply.cut) == (1_000_000, True)
+    assert len(ask(Own(Reply("x" * 5000)), REQUEST, retries=0, max_reply=1000).text) == 1000
+
+
+@pytest.mark.parametrize(
+    ("returned", "named"),
+    [("26", "str"), (None, "NoneType"), (Reply(26), "int")],  # type: ignore[arg-type]
+)
+def test_an_own_provider_that_returns_no_answer(returned: Any, named: str) -> None:
+    with pytest.raises(ModelError, match=f"returned {named}, where a Reply") as caught:
+        ask(Own(returned), REQUEST, retries=0)
+    assert caught.value.reason == "bad_reply"

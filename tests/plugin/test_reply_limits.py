@@ -1,0 +1,53 @@
+"""What a run keeps of replies that are too long, mangled, or wrong about what they cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.openai_server import OpenAIServer, nonsense, packed, text
+from tests.support.runs import Script, right, run_pytest
+
+NEGATIVE = (-100_000, -1_000)
+
+
+def test_a_run_lives_through_replies_of_any_shape(tmp_path: Path) -> None:
+    script = Script(6)
+    answers = [right(example) for example in script.examples]
+    script._plan = {
+        0: [text("漢" * 5_000_000)],
+        1: [text(answers[1] + " " * 20_000_000)],
+        2: [nonsense(b"[" * 100_000), text(answers[2])],
+        3: [packed(b"no gzip"), text(answers[3])],
+        4: [text(answers[4], usage=NEGATIVE)],
+    }
+    with OpenAIServer(script) as server:
+        run = run_pytest(tmp_path, server, "--bench-max-reply=5000", count=6)
+        assert server.calls == 8
+    records = [run.by_number[example.id] for example in script.examples]
+    assert [record.outcome for record in records] == ["wrong", *["right"] * 5], run.output
+    assert [list(record.flags) for record in records] == [["cut"], ["cut"], [], [], [], []]
+    assert [len((record.raw or "").encode()) for record in records[:2]] == [4998, 5000]
+    assert [record.prompt_tokens for record in records] == [7, 7, 7, 7, None, 7]
+    assert run.facts["max_reply"] == 5000
+    assert run.facts["calls_repeated"] == 2
+
+
+def test_negative_counts_add_nothing_to_a_budget(tmp_path: Path) -> None:
+    """They are unknown, and a budget is not kept over what is unknown."""
+    script = Script(12)
+    script._plan = {
+        number: [text(right(example), usage=NEGATIVE, model="gpt-4o-mini")]
+        for number, example in enumerate(script.examples)
+    }
+    with OpenAIServer(script) as server:
+        run = run_pytest(
+            tmp_path,
+            server,
+            *("--bench-connections=1", "--bench-max-cost=0.001"),
+            count=12,
+            model="openai/gpt-4o-mini",
+        )
+        assert server.calls == 1
+    assert "the price of an answer is unknown" in run.output
+    assert run.facts["cost_usd"] is None
+    assert run.exit_code == 1
