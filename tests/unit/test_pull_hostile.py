@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import tarfile
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+import pytest_tablebench.datasets.pull._archive as archive_module
 import pytest_tablebench.datasets.pull._hub as hub_module
 import pytest_tablebench.datasets.pull._transfer as transfer_module
+from pytest_tablebench.datasets.pull._archive import unpack
+from pytest_tablebench.datasets.pull._upstream import File
+from pytest_tablebench.errors import DataError
 from tests.support.pulls import QTSUMM, TEST, Place
-from tests.support.upstream_server import Fault, UpstreamServer
+from tests.support.upstream_server import Fault, UpstreamServer, tarball
 
 REPOSITORY = "Multilingual-Multimodal-NLP/TableBench"
 TOKEN = "hf_marked4711"
+WANTED = (File("data/test.tsv"), File("csv/*/*.tsv"))
+SOUND = {"data/test.tsv": b"test", "csv/1/1.tsv": b"one"}
 
 
 @pytest.fixture
@@ -160,3 +168,74 @@ def test_a_token_that_cannot_be_sent_is_named(
     assert "HF_TOKEN holds characters outside ASCII" in message
     assert "schl" not in message
     assert place.server.asked == []
+
+
+# Archives
+
+
+def packed(*parts: bytes) -> bytes:
+    """A gzip file of what `tarball` holds, with raw blocks in front."""
+    return gzip.compress(b"".join(parts) + gzip.decompress(tarball(SOUND)))
+
+
+def header(kind: bytes, content: bytes) -> bytes:
+    """An extended header, as tar writes them: a block of its own, and padded content."""
+    info = tarfile.TarInfo("top/long")
+    info.type, info.size = kind, len(content)
+    return info.tobuf() + content + bytes(-len(content) % 512)
+
+
+def field(name: str, value: str) -> bytes:
+    """A field of a pax header; its own length stands in front of it."""
+    rest = f" {name}={value}\n"
+    length = len(rest) + 1
+    while len(str(length)) + len(rest) != length:
+        length += 1
+    return f"{length}{rest}".encode()
+
+
+MANY = b"".join(header(tarfile.XGLTYPE, field(f"name{n}", "x")) for n in range(21))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (packed(header(tarfile.GNUTYPE_LONGNAME, bytes(70_000))), "a header in it is longer"),
+        (packed(header(tarfile.XHDTYPE, field("path", "x" * 70_000))), "a header in it is longer"),
+        (packed(*[header(tarfile.XHDTYPE, field("a", "b"))] * 2000), "a header in it is longer"),
+        (packed(MANY), "more entries or fields"),
+        (tarball({**SOUND, f"csv/1/{'x' * 501}.tsv": b""}), "longer than 500 characters"),
+        (tarball(SOUND) + tarball(SOUND), "goes on behind its end"),
+        (tarball(SOUND) + b"\0", "goes on behind its end"),
+        (
+            packed(header(tarfile.XHDTYPE, field("size", "-512"))),
+            "an entry is shorter than nothing",
+        ),
+    ],
+    ids=["long name", "long field", "chain", "fields", "path", "two", "behind", "negative"],
+)
+def test_a_hostile_archive_is_bounded(tmp_path: Path, content: bytes, said: str) -> None:
+    archive = tmp_path / "a.tar.gz"
+    archive.write_bytes(content)
+    with pytest.raises(DataError, match=said):
+        unpack(archive, WANTED, tmp_path / "out")
+
+
+def test_an_archive_of_too_many_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive_module, "MAX_MEMBERS", 2)
+    archive = tmp_path / "a.tar.gz"
+    archive.write_bytes(tarball(SOUND))
+    assert len(unpack(archive, WANTED, tmp_path / "out")[0]) == 2
+    archive.write_bytes(tarball({**SOUND, "unwanted": b""}))
+    with pytest.raises(DataError, match="more entries"):
+        unpack(archive, WANTED, tmp_path / "again")
+
+
+@pytest.mark.parametrize("comment", ["c0ffee\x1b[2J", "not a commit", "C" * 40])
+def test_what_is_no_commit_is_not_said_to_be_one(tmp_path: Path, comment: str) -> None:
+    archive = tmp_path / "a.tar.gz"
+    plain = gzip.decompress(tarball(SOUND))
+    said = header(tarfile.XGLTYPE, field("comment", comment))
+    # Behind git's own: the last one counts.
+    archive.write_bytes(gzip.compress(plain[:1024] + said + plain[1024:]))
+    assert unpack(archive, WANTED, tmp_path / "out") == (sorted(SOUND), None)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
+import re
 import shutil
 import tarfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_tablebench.datasets._files import inside
 from pytest_tablebench.datasets.pull._lock import os_error
+from pytest_tablebench.datasets.pull._unpacked import CHUNK, Unpacked
 from pytest_tablebench.datasets.pull._upstream import File, is_pattern, matches
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.names import printable
@@ -20,8 +21,17 @@ __all__ = ["MAX_UNPACKED", "unpack"]
 MAX_UNPACKED = 4 * 1024**3
 """Bytes of an unpacked archive that are looked at, wanted or not."""
 
-MAX_MEMBERS = 1_000_000
-CHUNK = 1024 * 1024
+MAX_MEMBERS = 200_000
+"""Entries of an archive, wanted or not: ten times those of the largest source."""
+
+MAX_HEAD = 64 * 1024
+"""Bytes of all headers of one entry."""
+
+MAX_COMMON = 20
+"""Fields that an archive sets for all its entries; git sets one."""
+
+MAX_NAME = 500
+"""Characters of the path of a wanted file."""
 
 
 def unpack(
@@ -38,10 +48,11 @@ def unpack(
     """
     names: set[str] = set()
     try:
-        with gzip.open(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
-            for count, member in enumerate(tar, start=1):
-                if count > MAX_MEMBERS or member.offset_data + member.size > max_bytes:
-                    raise DataError(f"{archive}: unpacks to more than any dataset holds")
+        with (
+            Unpacked(archive, max_bytes) as stream,
+            _opened(stream) as tar,
+        ):
+            for member in _members(archive, stream, tar, max_bytes):
                 name = member.name.partition("/")[2]
                 if not _is_wanted(name, wanted) or member.isdir():
                     continue
@@ -49,24 +60,46 @@ def unpack(
                 if name in names:
                     raise DataError(f"{archive}: holds {printable(name, 80)} twice")
                 names.add(name)
+                stream.budget = member.size
                 _write(tar, member, inside(into, name))
-            commit = tar.pax_headers.get("comment")
-            # The checksum of the whole stands at its very end, behind what a tarball needs.
-            while stream.read(CHUNK):
-                if stream.tell() > max_bytes:
-                    raise DataError(f"{archive}: unpacks to more than any dataset holds")
-    except (tarfile.TarError, EOFError, zlib.error, UnicodeError, ValueError) as error:
-        raise DataError(f"{archive}: no sound archive: {error}; pull again") from None
+            comment = tar.pax_headers.get("comment", "")
+            stream.finish()
+    except (tarfile.TarError, EOFError, zlib.error, ValueError, RecursionError) as error:
+        why = printable(str(error), 200)
+        raise DataError(f"{archive}: no sound archive: {why}; pull again") from None
     except OSError as error:
-        # gzip reports damage as an OSError without a number.
-        if error.errno is None:
-            raise DataError(f"{archive}: no sound archive: {error}; pull again") from None
         raise os_error(into, error) from None
     for file in wanted:
         if not any(matches(name, file.path) for name in names):
             kind = "nothing like" if is_pattern(file.path) else "no"
             raise DataError(f"{archive}: holds {kind} {file.path}")
-    return sorted(names), commit
+    return sorted(names), comment if re.fullmatch(r"[0-9a-f]{40}", comment) else None
+
+
+def _opened(stream: Unpacked) -> tarfile.TarFile:
+    stream.budget = MAX_HEAD
+    return tarfile.open(fileobj=stream, mode="r:")  # type: ignore[call-overload, no-any-return]
+
+
+def _members(
+    archive: Path, stream: Unpacked, tar: tarfile.TarFile, max_bytes: int
+) -> Iterator[tarfile.TarInfo]:
+    """Yield the entries of an archive, holding one at a time, as long as they are bounded."""
+    count = 0
+    while True:
+        stream.budget = MAX_HEAD
+        member = tar.next()
+        if member is None:
+            return
+        tar.members.clear()  # type: ignore[attr-defined]
+        count += 1
+        if count > MAX_MEMBERS or len(tar.pax_headers) > MAX_COMMON:
+            raise DataError(f"{archive}: holds more entries or fields than any dataset")
+        if member.size < 0:
+            raise tarfile.ReadError("an entry is shorter than nothing")
+        if member.offset_data + member.size > max_bytes:
+            raise DataError(f"{archive}: unpacks to more than any dataset holds")
+        yield member
 
 
 def _is_wanted(name: str, wanted: Sequence[File]) -> bool:
@@ -75,6 +108,8 @@ def _is_wanted(name: str, wanted: Sequence[File]) -> bool:
 
 def _check(archive: Path, member: tarfile.TarInfo, name: str, into: Path) -> None:
     shown = printable(name, 80)
+    if len(name) > MAX_NAME:
+        raise DataError(f"{archive}: {shown} is longer than {MAX_NAME} characters")
     if not member.isreg() or member.issparse():
         raise DataError(f"{archive}: {shown} is not an ordinary file")
     if ".." in name.split("/") or "\\" in name or "\0" in name:
@@ -92,4 +127,4 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
         raise DataError(f"{path}: not in the archive")
     # "x": staging is empty, so an existing file can only be a trick with upper and lower case.
     with source, path.open("xb") as target:
-        shutil.copyfileobj(source, target)
+        shutil.copyfileobj(source, target, CHUNK)
