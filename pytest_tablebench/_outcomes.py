@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_tablebench._items import REPEATED
+from pytest_tablebench._secrets import redact
 from pytest_tablebench.assertions import WrongAnswer
 from pytest_tablebench.cases import Case
 from pytest_tablebench.errors import (
@@ -75,7 +76,7 @@ def annotate(
         outcome = "no_answer"
     stopped = state.require_runner().talks.stopped
     if stopped is not None and not item.session.shouldstop:
-        item.session.shouldstop = f"{OUR_STOP}{printable(stopped)}"
+        item.session.shouldstop = f"{OUR_STOP}{printable(redact(stopped))}"
     if isinstance(error, ModelError) and error.reason in {STOPPED, MODEL_STOPPED}:
         # It was never asked: that is no outcome of the model's.
         report.outcome = "skipped"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench._secrets import redact
 from pytest_tablebench.answers import Answer
 from pytest_tablebench.asking import Models
 from pytest_tablebench.cases import Case, cross
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
 
 __all__ = ["Answer", "CaseRun", "Runner"]
+
+SHOWN, SEARCHED = 800, 4000
+"""Characters of an error that are shown, and that are searched for secrets before."""
 
 
 @dataclass
@@ -167,8 +171,12 @@ def no_answer_reason(error: BaseException) -> str:
 
 
 def no_answer_text(error: Exception) -> str:
-    """Return one line on why there is no answer, safe to print."""
-    return f"no answer ({no_answer_reason(error)}): {printable(str(error), 800)}"
+    """Return one line on why there is no answer, safe to print.
+
+    A provider that somebody wrote may name its address there, password included.
+    """
+    said = redact(str(error)[:SEARCHED])
+    return f"no answer ({no_answer_reason(error)}): {printable(said, SHOWN)}"
 
 
 class Runner:

@@ -86,7 +86,8 @@ def test_a_reply_as_the_reason_to_exit_acts_on_nothing(bench):
 REFUSES = """
 class Refuses:
     def complete(self, request):
-        raise ModelError("no\\x1b[2J ##[error]key\\n::error::here", reason="auth", whole_run=True)
+        said = "http://me:hun/ter2@h\\x1b[2J ##[error]key\\n::error::here"
+        raise ModelError(said, reason="auth", whole_run=True)
 
 
 def pytest_tablebench_register_provider(register):
@@ -100,4 +101,5 @@ def test_the_error_that_ends_a_run_acts_on_nothing(bench):
     bench.suite(PLAIN.format(marks="", fixtures="", body="pass"))
     result = bench.run("--model=refuses/all", "--bench-retries=0", "--tb=native", "-rA")
     assert_harmless(result.stdout.str())
-    result.stdout.fnmatch_lines([r"!* tablebench stopped after 3 cases *no\x1b*#\x23*!*"])
+    result.stdout.fnmatch_lines([r"!* tablebench stopped after 3 cases *//***@h\x1b*#\x23*!*"])
+    assert "ter2" not in result.stdout.str()
