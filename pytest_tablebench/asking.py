@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import ENGINE, ModelError
+from pytest_tablebench.errors import ENGINE, ModelError, SettingsError
 from pytest_tablebench.models import LiteLLMModel, Resolution
 from pytest_tablebench.models.engine import Client, LocalExecutor
 from pytest_tablebench.names import header_fault, without_credentials
@@ -73,11 +73,14 @@ class Models:
         return list(self._store.warnings) if self._store is not None else []
 
     def client(self) -> Client:
-        """Return the connection to the engine, made on first use."""
+        """Return the connection to the engine, made on first use. Raises `ModelError`."""
         if self._client is None:
             if self.address is None:
                 raise ModelError("no model can be asked here: the run has no engine", reason=ENGINE)
-            self._client = Client(self.address(), "runner")
+            try:
+                self._client = Client(self.address(), "runner")
+            except SettingsError as error:  # it did not start: no other case can be asked either
+                raise ModelError(str(error), reason=ENGINE, whole_run=True) from None
         return self._client
 
     def executor(self) -> Executor:

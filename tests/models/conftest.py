@@ -6,11 +6,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_tablebench.models._litellm import CALL
+from tests.support.broker_site import Site
 from tests.support.calls import MODELS, Make, plain
 from tests.support.fixtures import openai_server  # noqa: F401 - a fixture, found by its name
 from tests.support.loop_thread import Blocking, LoopThread
@@ -90,3 +92,21 @@ def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+@pytest.fixture
+def make_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
+    made: list[Site] = []
+
+    def make(**config: Any) -> Site:
+        made.append(Site(tmp_path, **config))
+        return made[-1]
+
+    yield make
+    for site in made:
+        site.close()
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site]) -> Site:
+    return make_site()

@@ -3,152 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import socket
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models import Message, Reply, Request
+from pytest_tablebench.models import Reply
 from pytest_tablebench.models.engine import Address, Client, broker
 from pytest_tablebench.models.engine._client import Outcome
 from pytest_tablebench.models.engine._link import Link
 from pytest_tablebench.models.engine._wire import (
     PROBLEMS,
-    Lines,
     error_fields,
-    header,
     pack,
-    read_request,
     reply_fields,
 )
 from pytest_tablebench.models.store import Store
-
-TOKEN = "a-word-that-only-this-run-knows"
-
-
-def request(text: str = "How old is Ada?", **more: Any) -> Request:
-    return Request("openai/m", (Message("user", text),), {"temperature": 0}, **more)
-
-
-class Caller:
-    """What makes the calls: here the test."""
-
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=30)
-        self._lines = Lines()
-        self._arrived: list[bytes] = []
-        self.send({"token": TOKEN, "role": "caller"})
-        self.send({"ready": True})
-
-    def send(self, head: Mapping[str, Any]) -> None:
-        self._socket.sendall(pack(head))
-
-    def take(self) -> tuple[dict[str, Any], bytes]:
-        """The next message of the broker; times out where there is none."""
-        while not self._arrived:
-            data = self._socket.recv(65536)
-            assert data, "the broker has closed the connection"
-            self._arrived += self._lines.feed(data)
-        return header(self._arrived.pop(0))
-
-    def answer(self, text: str) -> Request:
-        """Take a call and answer it."""
-        head, body = self.take()
-        assert head["do"] == "call"
-        self.send({"n": head["n"], "reply": reply_fields(Reply(text, cost_usd=0.5))})
-        return read_request(body)
-
-    def close(self) -> None:
-        self._socket.close()
-
-
-class Site:
-    """A broker and who is connected to it."""
-
-    def __init__(self, folder: Path, **config: Any) -> None:
-        self.store = folder / "answers"
-        given = {
-            "token": TOKEN,
-            "lanes": [{"model": "openai/m", "api_base": None, "provider": "p"}],
-            "connections": 4,
-            "retries": 0,
-            "timeout": 60,
-            "max_reply": 1_000_000,
-            "max_cost": None,
-            "patience": 180.0,
-            "callers": 0,
-            "eager": True,
-            "store": str(self.store),
-            **config,
-        }
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", broker.__name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(pack(given))
-        self.process.stdin.flush()
-        self.port = int(self.process.stdout.readline())
-        self._open: list[Client | Caller] = []
-
-    def client(self, role: Any = "runner", token: str = TOKEN) -> Client:
-        client = Client(Address(self.port, token), role)
-        self._open.append(client)
-        return client
-
-    def caller(self) -> Caller:
-        caller = Caller(self.port)
-        self._open.append(caller)
-        return caller
-
-    def close(self) -> None:
-        # The broker first: it would start a caller of its own in place of ours.
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.stdout.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(20)
-        self.process.kill()
-        self.process.wait()
-        for one in self._open:
-            one.close()
-
-
-@pytest.fixture
-def make_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
-    made: list[Site] = []
-
-    def make(**config: Any) -> Site:
-        made.append(Site(tmp_path, **config))
-        return made[-1]
-
-    yield make
-    for site in made:
-        site.close()
-
-
-@pytest.fixture
-def site(make_site: Callable[..., Site]) -> Site:
-    return make_site()
-
-
-def come(client: Client, number: int = 1) -> dict[str, Outcome]:
-    """The next outcomes of a client."""
-    found: dict[str, Outcome] = {}
-    for _ in range(60):  # each look waits half a second
-        found.update(client.outcomes(wait=True))
-        if len(found) >= number or client.lost is not None:
-            break
-    assert len(found) == number
-    return found
+from tests.support.broker_site import TOKEN, Site, come, request
 
 
 def failed(outcome: Outcome) -> ModelError:

@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.asking import Models
 from pytest_tablebench.cases import Case
 from pytest_tablebench.datasets import Example
-from pytest_tablebench.errors import ModelError
+from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.executors import Work
 from pytest_tablebench.models import Reply, Request
 from pytest_tablebench.models._scripted import ScriptedModel
 from pytest_tablebench.models.store import Store
+from pytest_tablebench.registry import Registry
+from pytest_tablebench.settings import Settings
 from pytest_tablebench.strategies import Direct
 from pytest_tablebench.talks import Line, Talks
 
@@ -148,6 +151,27 @@ def test_without_an_engine_nobody_is_asked_a_second_time():
     said = [str(talks.talk(case).error) for case in BOTH[:2]]
     assert said == ["the process is gone", "stopped: the process is gone"]
     assert talks.stopped == "stopped: the process is gone"
+
+
+def test_a_request_that_could_not_be_sent_is_not_waited_for():
+    class Refusing(Engine):
+        def submit(self, *_: Any) -> None:
+            raise ValueError("cannot be sent")
+
+    talks = talks_with(Refusing(), window=1)
+    assert [said(talks, 0), said(talks, 0)] == ["cannot be sent"] * 2
+
+
+def test_an_engine_that_did_not_start_concerns_every_case():
+    models = Models(Settings(), Registry())
+
+    def address() -> Any:
+        raise SettingsError("the process for model calls did not start: no memory")
+
+    models.address = address
+    with pytest.raises(ModelError, match="did not start: no memory") as failed:
+        models.client()
+    assert (failed.value.reason, failed.value.whole_run) == ("engine", True)
 
 
 class Stopping(Engine):

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from pytest_tablebench.models.engine._queue import Job
 from pytest_tablebench.models.engine._wire import Lines, header, pack
 
-__all__ = ["Link"]
+__all__ = ["Link", "Switchboard"]
+
+ROLES = frozenset({"caller", "runner", "keeper"})
+
+LONGEST_INTRODUCTION = 4096
+"""Bytes that are read of somebody who has not said who he is."""
 
 
 class Switchboard(Protocol):
@@ -32,14 +37,19 @@ class Switchboard(Protocol):
 
 
 class Link(asyncio.Protocol):
-    """One connection; the first line says who it is."""
+    """One connection; the first line says who it is.
 
-    def __init__(self, broker: Switchboard) -> None:
+    `settled` is told once that is known, or the connection has ended before.
+    """
+
+    def __init__(self, broker: Switchboard, settled: Callable[[Link], None] | None = None) -> None:
         self.broker = broker
         self.role: str | None = None
         self.pid: int | None = None
         self.transport: asyncio.Transport | None = None
         self.jobs: dict[int, Job] = {}
+        self._settled = settled
+        self._first = b""
         self._lines = Lines()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -47,23 +57,38 @@ class Link(asyncio.Protocol):
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
+        if self.role is None:
+            self._first += data
+            line, end, data = self._first.partition(b"\n")
+            if len(line) > LONGEST_INTRODUCTION or (end and not self._introduce(line)):
+                self.close()
+            if self.role is None:
+                return
+            self._first = b""
         for line in self._lines.feed(data):
             head, body = header(line)
-            if self.role is None:
-                self._introduce(head)
-            elif self.role == "caller":
+            if self.role == "caller":
                 self.broker.from_caller(self, head)
             else:
                 self.broker.from_client(self, head, body)
 
-    def _introduce(self, head: Mapping[str, Any]) -> None:
-        token = str(head.get("token", ""))
-        if not hmac.compare_digest(token.encode(), self.broker.token.encode()):
-            self.close()
-            return
-        self.role = str(head["role"])
-        self.pid = head.get("pid")
-        self.broker.joined(self)
+    def _introduce(self, line: bytes) -> bool:
+        """Learn who this is; return whether it is one of ours."""
+        try:
+            head, _ = header(line)
+            role, token = head["role"], str(head["token"]).encode()
+            known = role in ROLES and hmac.compare_digest(token, self.broker.token.encode())
+        except (ValueError, LookupError, TypeError, RecursionError):
+            return False
+        if known:
+            self.role, self.pid = role, head.get("pid")
+            self._settle()
+            self.broker.joined(self)
+        return known
+
+    def _settle(self) -> None:
+        if self._settled is not None:
+            self._settled(self)
 
     def send(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
         """Send a message; one to somebody who has gone is dropped."""
@@ -75,5 +100,6 @@ class Link(asyncio.Protocol):
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        self._settle()
         if self.role is not None:
             self.broker.left(self)

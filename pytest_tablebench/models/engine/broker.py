@@ -21,6 +21,7 @@ from typing import Any
 
 from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, ModelError, TableBenchError
 from pytest_tablebench.models.engine._dispatch import Dispatcher, Lane, Limits
+from pytest_tablebench.models.engine._door import Door
 from pytest_tablebench.models.engine._link import Link
 from pytest_tablebench.models.engine._processes import CallerProcesses
 from pytest_tablebench.models.engine._queue import Job
@@ -362,8 +363,9 @@ class Broker:
 async def _serve(config: Mapping[str, Any], announce: Callable[[int], None]) -> None:
     loop = asyncio.get_running_loop()
     broker = Broker(config, loop)
-    server = await loop.create_server(lambda: Link(broker), "127.0.0.1", 0, backlog=256)
-    broker.port = server.sockets[0].getsockname()[1]
+    door = Door(broker, loop)
+    letting_in = asyncio.create_task(door.let_in())
+    broker.port = door.port
     announce(broker.port)
     if config["eager"]:
         broker.start_callers()
@@ -377,7 +379,8 @@ async def _serve(config: Mapping[str, Any], announce: Callable[[int], None]) -> 
 
     threading.Thread(target=watch, daemon=True).start()
     await broker.done
-    server.close()
+    letting_in.cancel()
+    door.close()
 
 
 def _first_line() -> bytes:
