@@ -32,10 +32,12 @@ def failed(outcome: Outcome) -> ModelError:
 
 def test_an_answer_comes_back_under_its_key(site: Site) -> None:
     client, caller = site.client(), site.caller()
-    wanted = request("Wie alt?\n\t\u2028\x00 \U0001f600" + "x" * 3_000_000, case_id="a/b")
+    # Longer, both ways, than any buffer: 6 and 12 bytes of JSON a character.
+    wanted = request("Wie alt?\n\t\u2028\x00 \U0001f600" + "\u8868" * 4_000_000, case_id="a/b")
+    answer = "36\n\t\u2028" + "\U0001f600" * 2_000_000
     client.ask("k1", wanted, lane=0)
-    assert caller.answer("36\n\t\u2028") == wanted
-    assert come(client) == {"k1": Reply("36\n\t\u2028", cost_usd=0.5)}
+    assert caller.answer(answer) == wanted
+    assert come(client) == {"k1": Reply(answer, cost_usd=0.5)}
 
 
 def test_what_two_ask_is_called_once(site: Site) -> None:
@@ -176,7 +178,8 @@ def test_an_answer_that_cannot_be_kept_is_given_and_ends_the_calls(site: Site) -
     client, caller = site.client(), site.caller()
     client.ask("k1", request("1"), lane=0)
     reply = reply_fields(Reply("36"))
-    caller.send({"n": caller.take()[0]["n"], "reply": reply, "unstored": "no space"})
+    full = {"unstored": "no space", "whole_run": True}
+    caller.send({"n": caller.take()[0]["n"], "reply": reply, **full})
     assert come(client) == {"k1": Reply("36")}
     client.ask("k2", request("2"), lane=0)
     assert "answers cannot be kept: no space" in str(failed(come(client)["k2"]))
@@ -193,6 +196,22 @@ def test_who_does_not_know_the_word_hears_nothing(site: Site) -> None:
     client = site.client()
     client.ask("k2", request("mine"), lane=0)
     assert caller.answer("36") == request("mine")
+
+
+def test_an_answer_too_long_to_be_kept_ends_nothing(site: Site) -> None:
+    keeper, client, caller = site.client("keeper"), site.client(), site.caller()
+    client.ask("k1", request("1"), lane=0)
+    reply = reply_fields(Reply("36"))
+    long = {"unstored": "a/b: too long", "whole_run": False}
+    caller.send({"n": caller.take()[0]["n"], "reply": reply, **long})
+    assert come(client) == {"k1": Reply("36")}
+    # Who asks for the same again is given what is known; others are asked.
+    client.ask("k1", request("1"), lane=0)
+    assert come(client) == {"k1": Reply("36")}
+    client.ask("k2", request("2"), lane=0)
+    caller.answer("37")
+    assert come(client) == {"k2": Reply("37", cost_usd=0.5)}
+    assert keeper.await_note(f"{PROBLEMS} answers", 30) == ["a/b: too long"]
 
 
 def test_the_end_gives_the_totals_and_ends_all(site: Site) -> None:

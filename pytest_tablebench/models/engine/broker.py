@@ -66,6 +66,7 @@ class Broker:
         self._finished: set[str] = set()
         self._failed: dict[str, dict[str, Any]] = {}
         self._unstored: dict[str, dict[str, Any]] = {}
+        self._not_kept: list[str] = []
         self._waiting: list[Job] = []
         self._questions: dict[int, tuple[Link, Link, dict[str, Any], bytes]] = {}
         self._later_questions: list[tuple[Link, dict[str, Any], bytes]] = []
@@ -171,11 +172,20 @@ class Broker:
         if "reply" in head:
             if "unstored" in head:
                 self._unstored[job.key] = head["reply"]
-                self.dispatcher.stop(f"stopped, because answers cannot be kept: {head['unstored']}")
+                self._not_stored(head["unstored"], whole_run=head["whole_run"])
             self.dispatcher.succeed(job, head["reply"])
         else:
             self.dispatcher.fail(job, read_error(head["error"]))
         self._announce_totals()
+
+    def _not_stored(self, why: str, *, whole_run: bool) -> None:
+        """An answer cannot be kept: stop where that holds for all, else say so and go on."""
+        if whole_run:
+            self.dispatcher.stop(f"stopped, because answers cannot be kept: {why}")
+        else:
+            self._not_kept.append(why)
+            for keeper in self._keepers:
+                keeper.send({"note": f"{PROBLEMS} answers"}, to_json(self._not_kept))
 
     @staticmethod
     def _take(items: list[Any]) -> list[Any]:

@@ -30,6 +30,7 @@ from pytest_tablebench.models.engine._wire import (
     reply_fields,
 )
 from pytest_tablebench.models.store import Store
+from pytest_tablebench.names import printable
 
 __all__ = ["Caller", "main"]
 
@@ -132,8 +133,11 @@ class Caller(asyncio.Protocol):
         try:
             self._store.put(request, reply)
         except StoreError as error:
-            self._unstored.append((request, reply))
-            head["unstored"] = str(error)
+            head |= {"unstored": str(error), "whole_run": error.whole_run}
+            if error.whole_run:
+                self._unstored.append((request, reply))
+            else:
+                head["unstored"] = f"{printable(request.case_id or '')}: {error}"
         self._send(head)
         if len(self._store.warnings) > self._told:
             self._told = len(self._store.warnings)
