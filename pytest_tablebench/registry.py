@@ -126,6 +126,7 @@ class BuiltIns:
         for dataset in (
             Starter(),
             FinQA(),
+            FinQA(whole=True),
             WikiTQ(),
             TabFact(),
             NumericNLG(),

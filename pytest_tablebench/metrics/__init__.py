@@ -9,6 +9,7 @@ from typing import Any
 from pytest_tablebench.compat import Compat, check_compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Metric, Processed, Score
+from pytest_tablebench.metrics._bleu import bleu
 from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics._f1_strings import f1_strings
 from pytest_tablebench.metrics._fin_qa import fin_qa
@@ -41,6 +42,7 @@ __all__ = [
 METRICS: dict[str, Metric] = {
     function.__name__: function
     for function in (
+        bleu,
         exact_match,
         f1_strings,
         fin_qa,

@@ -107,6 +107,29 @@ def test_fixed_properties() -> None:
     assert dataset.chain("fixed") == ("take_first_non_empty_line", "strip_answer_marker")
 
 
+def test_the_whole_text_of_a_report_is_a_dataset_of_its_own(tmp_path: Path) -> None:
+    dataset = FinQA(whole=True)
+    assert (dataset.name, dataset.folder, dataset.benchmark) == (
+        "finqa_text",
+        "finqa",
+        "finqa_text",
+    )
+    assert builtin_registry().datasets["finqa_text"].benchmark == "finqa_text"
+    rows = [row(1, post_text=[]), row(2, pre_text=["a", 7]), row(3, pre_text="a"), row(4)]
+    source = dataset.open(write(tmp_path, rows))
+    assert list(source.example_ids(None)) == ids([1, 4])
+    assert [problem.field for problem in source.problems] == ["pre_text", "pre_text"]
+    example = source.example(ids([4])[0])
+    assert example.inputs["pre_text"] == "tea grew 4 times . a second sentence ."
+    assert example.inputs["post_text"] == "coffee did not . ."
+    assert source.example(ids([1])[0]).inputs["post_text"] == ""
+    assert source.pool[0].inputs["pre_text"] == "tea grew 100 times . a second sentence ."
+    asked = dataset.prompt(example, lambda _: "T").source
+    assert asked.startswith("Pre-table text: tea grew 4 times . a second sentence .\n")
+    first = FinQA().open(tmp_path).example(ids([4])[0])
+    assert first.inputs["pre_text"] == "tea grew 4 times ."
+
+
 def test_an_example_can_be_had_before_its_turn(tmp_path: Path) -> None:
     source = opened(tmp_path, [row(1), row(2), row(3)])
     assert source.example(ids([3])[0]).question == "what is the growth of tea 3?"

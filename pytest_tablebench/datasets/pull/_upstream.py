@@ -114,6 +114,7 @@ _ALL = (
         pinned=True,
         licence=MIT,
         files=_files("dataset/train.json", "dataset/dev.json", "dataset/test.json"),
+        serves=("finqa", "finqa_text"),
     ),
     Upstream(
         "wikitq",
