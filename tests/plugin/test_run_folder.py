@@ -328,7 +328,7 @@ def test_a_default_folder_that_cannot_be_written_asks_nothing(bench, workers):
     bench.pytester.makeini("[pytest]\n")
     bench.data(toy=[["ada", "How old is Ada?", ["36"]]])
     conftest = bench.path / "conftest.py"
-    text = conftest.read_text("utf-8").replace('register("echo"', 'register("tablebench/lexical"')
+    text = conftest.read_text("utf-8").replace('("echo", "other")', '("tablebench/lexical",)')
     conftest.write_text(text, encoding="utf-8")
     result = run(*workers)
     assert result.ret not in (0, pytest.ExitCode.INTERNAL_ERROR)

@@ -56,7 +56,7 @@ def pytest_configure(config):
 @pytest.mark.parametrize("given", [True, False], ids=["options", "none"])
 def test_a_folder_that_another_run_has_just_made_is_left_to_it(bench, workers, given):
     bench.data(toy=[["ada", "How old is Ada?", ["36"]]])
-    text = CONFTEST.replace('register("echo"', 'register("tablebench/lexical"')
+    text = CONFTEST.replace('("echo", "other")', '("tablebench/lexical",)')
     bench.pytester.makeconftest(text + AT_THE_SAME_TIME)
     bench.pytester.makeini("[pytest]\n")
     options = ["--bench-serializer=html", "--bench-no-page"] if given else []
