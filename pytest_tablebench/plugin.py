@@ -334,7 +334,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     except SettingsError as error:
         if state.role == "worker":
             # A worker cannot end the session itself: its first case says so, unasked.
-            state.require_runner().talks.stopped = state.unusable = str(error)
+            state.unusable = str(error)
+            state.require_runner().talks.stop(state.unusable)
             return
         raise pytest.UsageError(escaped(str(error))) from None
 

@@ -13,16 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench._giving_up import GivingUp
 from pytest_tablebench._notices import notice
 from pytest_tablebench.answers import Answer, StepFacts, answer_of, step_facts
-from pytest_tablebench.errors import (
-    ENGINE,
-    MODEL_STOPPED,
-    STOPPED,
-    ModelError,
-    StoreError,
-    TableBenchError,
-)
+from pytest_tablebench.errors import ModelError, StoreError, TableBenchError
 from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request, ask, limited
@@ -43,9 +37,6 @@ __all__ = ["Line", "Talk", "Talks"]
 
 PROGRAMS = "programs"
 """The lane of what runs in the sandbox."""
-
-STOP_AFTER = 3
-"""Failures in a row that no other case of a model can survive either, until it is given up."""
 
 
 @dataclass(frozen=True)
@@ -129,10 +120,6 @@ class Talks:
         keep: bool = False,
         replay: bool = False,
     ) -> None:
-        self.stopped: str | None = None
-        """Why nothing is asked any more."""
-        self.given_up: dict[str, str] = {}
-        """Why a model is asked no more, by its name."""
         self.on_wait: Callable[[Sequence[Mapping[str, Any]]], None] | None = None
         """Told, while a case waits for its answer, who answers nothing at the moment."""
         self.window = 0
@@ -145,9 +132,8 @@ class Talks:
         self._open_store = store
         self._make_executor = executor
         self._compat = compat
-        self._models = models
+        self._giving_up = GivingUp(models, patience, self._is_engines)
         self._retries = retries
-        self._patience = patience
         self._clock = clock
         self._max_reply = max_reply
         self._keep = keep
@@ -157,12 +143,17 @@ class Talks:
         self._first = self._next = 0
         self._waiting: dict[str, list[Talk]] = {}
         self._executor: Executor | None = None
-        self._failing: dict[str, set[Case]] = {}
-        """Cases that failed for a reason that concerns all, since the last answer of the model."""
-        self._silence: dict[str, float] = {}
-        """Seconds that calls in this process took to fail since the last answer, by model."""
         self._failed_keys: set[str] = set()
         """Requests that an item had no answer to: its rerun means them."""
+
+    @property
+    def stopped(self) -> str | None:
+        """Why nothing is asked any more."""
+        return self._giving_up.stopped
+
+    def stop(self, why: str) -> None:
+        """Ask nothing more."""
+        self._giving_up.stopped = why
 
     def expect(self, plan: Sequence[Case | None]) -> None:
         """Take note of the cases that will run, in their order; None for other items."""
@@ -214,11 +205,8 @@ class Talks:
 
     def _begin(self, case: Case, *, now: bool = False) -> Talk:
         talk = Talk(case, started=self._clock(), now=now)
-        if self.stopped is not None:
-            talk.error = ModelError(self.stopped, reason=STOPPED)
-            return talk
-        if case.model in self.given_up:
-            talk.error = ModelError(self.given_up[case.model], reason=MODEL_STOPPED)
+        talk.error = self._giving_up.refusal(case.model)
+        if talk.error is not None:
             return talk
         try:
             talk.example, talk.prompt = self._render(case)
@@ -311,8 +299,8 @@ class Talks:
         if store is not None and (found := store.look_again(key)) is not None:
             # Another process of this run, or another run, was faster.
             return limited(found, self._max_reply)
-        if self.stopped is not None:
-            raise ModelError(self.stopped, reason=STOPPED)
+        if (refusal := self._giving_up.refusal(line.model)) is not None:
+            raise refusal
         reply = ask(line.provider, request, retries=self._retries, max_reply=self._max_reply)
         if store is not None and self._keep:
             try:
@@ -320,7 +308,7 @@ class Talks:
             except StoreError as error:
                 # This one is paid for and counts; the next one would be paid for again.
                 if error.whole_run:
-                    self.stopped = f"stopped, because answers cannot be kept: {error}"
+                    self.stop(f"stopped, because answers cannot be kept: {error}")
                 else:
                     notice(f"{printable(request.case_id)}: {error}")
         return reply
@@ -372,8 +360,7 @@ class Talks:
             return talk.conversation.send(found)
         except StopIteration as end:
             if not found.from_store:
-                self._failing.pop(talk.case.model, None)
-                self._silence.pop(talk.case.model, None)
+                self._giving_up.answered(talk.case.model)
             elapsed = self._clock() - talk.started
             talk.answer = answer_of(str(end.value), talk.steps, elapsed)
             talk.conversation = None
@@ -382,49 +369,8 @@ class Talks:
     def _fail(self, talk: Talk, error: Exception) -> None:
         talk.error = error
         talk.conversation = None
-        if not isinstance(error, ModelError) or self.stopped is not None:
-            return
-        if error.reason == STOPPED:
-            self.stopped = str(error)
-            return
-        model = talk.case.model
-        if error.reason == MODEL_STOPPED:
-            self._give_up(model, str(error))
-            return
-        if error.reason == ENGINE and error.whole_run:
-            for other in filter(self._is_engines, self._models):
-                self._give_up(other, f"stopped: {error}")
-            return
-        self._heed_silence(talk, error)
-        if not error.whole_run:
-            self._failing.pop(model, None)
-            return
-        # A case may be begun several times, when the window moves; it counts once.
-        failing = self._failing.setdefault(model, set())
-        failing.add(talk.case)
-        if len(failing) >= STOP_AFTER:
-            why = f"stopped after {STOP_AFTER} cases in a row without an answer: {error}"
-            self._give_up(model, why)
-
-    def _heed_silence(self, talk: Talk, error: ModelError) -> None:
-        """Give up a provider in this process that has answered nothing for too long.
-
-        What the engine asks, it gives up itself.
-        """
-        model = talk.case.model
-        if self._is_engines(model):
-            return
-        if not error.retryable:
-            self._silence.pop(model, None)
-            return
-        seconds = self._silence.get(model, 0.0) + self._clock() - talk.started
-        self._silence[model] = seconds
-        if seconds >= self._patience:
-            self._give_up(
-                model,
-                f"stopped, because no call was answered for {self._patience:g} s "
-                f"(--bench-patience): {error}",
-            )
+        if isinstance(error, ModelError):
+            self._giving_up.failed(talk.case, error, self._clock() - talk.started)
 
     def _is_engines(self, model: str) -> bool:
         """Whether the engine asks a model; where it is gone it cannot tell more about one."""
@@ -432,9 +378,3 @@ class Talks:
             return self._line(model).provider is None
         except TableBenchError:
             return True
-
-    def _give_up(self, model: str, why: str) -> None:
-        """Ask one model no more; without any left, nothing."""
-        self.given_up.setdefault(model, why)
-        if len(self.given_up) >= len(self._models):
-            self.stopped = why
