@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -149,29 +149,33 @@ def read_run(path: Path) -> dict[str, Any]:
     return dict(data)
 
 
-def read_records(path: Path) -> Iterator[Record]:
+def read_records(
+    path: Path, *, keep: Callable[[Record], Record] = lambda record: record
+) -> Iterator[Record]:
     """Yield the records of a run folder, whatever became of the run.
 
-    A last line torn by a crash is left out; so is a damaged line elsewhere, with a notice that
-    names it. A case that was run again counts once, with its last record. Raises `SettingsError`
-    for a newer schema, and where no line at all can be read.
+    All are held in memory at once; `keep` may return less of each. A last line torn by a crash
+    is left out; so is a damaged line elsewhere, with a notice that names it. A case that was run
+    again counts once, with its last record. Raises `SettingsError` for a newer schema, and where
+    no line at all can be read.
     """
-    try:
-        lines = (path / RECORDS).read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return
     latest: dict[str, Record] = {}
     damaged = []
-    for number, line in enumerate(lines, start=1):
-        if not line:
-            continue
-        try:
-            record = Record.from_line(line.decode("ascii"))
-        except (ValueError, RecursionError):
-            if number < len(lines):  # otherwise no line end: the run was cut off while writing
-                damaged.append(number)
-            continue
-        latest[record.case_id] = record
+    try:
+        lines = (path / RECORDS).open("rb")
+    except FileNotFoundError:
+        return
+    with lines:
+        for number, line in enumerate(lines, start=1):
+            if line == b"\n":
+                continue
+            try:
+                record = keep(Record.from_line(line.decode("ascii")))
+            except (ValueError, RecursionError):
+                if line.endswith(b"\n"):  # otherwise the run was cut off while writing
+                    damaged.append(number)
+                continue
+            latest[record.case_id] = record
     if damaged:
         _tell_damaged(path / RECORDS, damaged, readable=bool(latest))
     yield from latest.values()

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import tracemalloc
 import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from pytest_tablebench.reports.html import _pack as packing
 from pytest_tablebench.reports.html import write_leaderboard, write_page
 from pytest_tablebench.reports.html._page import word_diff
 from pytest_tablebench.reports.html._render import chance, money, number, percent, signed
-from pytest_tablebench.results import Record
+from pytest_tablebench.results import Record, read_records
 from pytest_tablebench.results.compare import compare_runs
 from tests.support.page_runs import make_records, record, write_run
 
@@ -471,3 +472,18 @@ def test_numbers_read_well() -> None:
     assert [percent(v) for v in (None, 0, 0.0345, 1)] == ["–", "0.0 %", "3.5 %", "100.0 %"]
     assert [money(v) for v in (None, 0, 0.00123, 2.5)] == ["unknown", "$0.00", "$0.0012", "$2.50"]
     assert [chance(v) for v in (None, 0.0, 0.0005, 0.04)] == ["–", "< 0.001", "< 0.001", "0.040"]
+
+
+def test_long_replies_are_not_held_in_memory(tmp_path: Path) -> None:
+    long = "a reply of many words " * 50_000  # 1.1 million characters
+    records = [replace(made, raw=long, prediction=long) for made in make_records(["d"], 1)]
+    write_run(tmp_path / "run", records)
+    del records
+    tracemalloc.start()
+    kept = list(read_records(tmp_path / "run", keep=packing.excerpt))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(kept) > 10
+    assert peak < 15_000_000  # one line, and what comes of it
+    detail = packing._detail(kept[0], packing.CaseMarks({}, {}), 500)
+    assert detail[1:5] == [long[:500], len(long), long[:500], len(long)]

@@ -12,13 +12,13 @@ import base64
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import ExampleText, PromptText, example_key
 
-__all__ = ["BETTER", "CHANGED", "MIXED", "TURNED", "WORSE", "CaseMarks", "Pack", "pack"]
+__all__ = ["BETTER", "CHANGED", "MIXED", "TURNED", "WORSE", "CaseMarks", "Pack", "excerpt", "pack"]
 
 MIXED, WORSE, BETTER, CHANGED, TURNED = 1, 2, 4, 8, 16
 """Marks of a case: its example is right in some configurations and wrong in others; worse or
@@ -185,6 +185,30 @@ def _details(records: Sequence[Record], marks: CaseMarks, limit: int) -> dict[st
     return blocks
 
 
+class _Excerpt(str):
+    """The beginning of a text, with the length of the whole."""
+
+    __slots__ = ("whole",)
+    whole: int
+
+
+def excerpt(record: Record) -> Record:
+    """Return a record with as much of its long texts as a page may show."""
+    return replace(record, raw=_beginning(record.raw), prediction=_beginning(record.prediction))
+
+
+def _beginning(text: Any) -> Any:
+    if not isinstance(text, str) or len(text) <= _REPLY_LIMITS[0]:
+        return text
+    beginning = _Excerpt(text[: _REPLY_LIMITS[0] + 1])
+    beginning.whole = len(text)
+    return beginning
+
+
+def _length(text: str) -> int:
+    return text.whole if isinstance(text, _Excerpt) else len(text)
+
+
 def _detail(record: Record, marks: CaseMarks, limit: int) -> list[Any]:
     raw, read = record.raw, _text(record.prediction)
     parts = {str(name)[:80]: _finite(value, 6) for name, value in list(record.parts.items())[:40]}
@@ -194,16 +218,16 @@ def _detail(record: Record, marks: CaseMarks, limit: int) -> list[Any]:
     return [
         record.case_id,
         None if raw is None else raw[:limit],
-        0 if raw is None else len(raw),
+        0 if raw is None else _length(raw),
         None if record.prediction is None else read[:limit],
-        len(read),
+        _length(read),
         [str(reference)[:2000] for reference in record.references[:10]],
         len(record.references),
         parts,
         facts,
         [latency, record.prompt_tokens, record.completion_tokens, cost, record.from_store],
         record.prompt_digest,
-        outcome and [outcome, reply[: min(limit, 2000)], len(reply)],
+        outcome and [outcome, reply[: min(limit, 2000)], _length(reply)],
     ]
 
 

@@ -17,6 +17,7 @@ from pytest_tablebench.reports.html._pack import (
     TURNED,
     WORSE,
     CaseMarks,
+    excerpt,
     pack,
 )
 from pytest_tablebench.reports.html._plots import histogram_plot
@@ -83,7 +84,7 @@ def write_page(
     Raises `SettingsError` for a folder that is no run, or where `out` cannot be written.
     """
     run = read_run(run_folder)
-    records = list(read_records(run_folder))
+    records = list(read_records(run_folder, keep=excerpt))
     summary = summary if summary is not None else summarize(records)
     own = {case_key(record): record.case_id for record in records} if comparison else {}
     packed = pack(
@@ -148,7 +149,7 @@ def _before(
     flipped = {*comparison.better, *comparison.worse} & own.keys()
     return {
         own[key]: (record.outcome, record.raw or "")
-        for record in read_records(baseline)
+        for record in read_records(baseline, keep=excerpt)
         if (key := case_key(record)) in flipped
     }
 
