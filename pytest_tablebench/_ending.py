@@ -79,6 +79,10 @@ class Ending:
 
     # At its end.
 
+    @property
+    def _has_gates(self) -> bool:
+        return self._state.decider is not None and self._state.decider.has_gates
+
     def finish(
         self,
         session: pytest.Session,
@@ -101,7 +105,7 @@ class Ending:
     def give_up(self, session: pytest.Session, problem: str, reason: str) -> None:
         """End a run on which nothing can be judged, and say why; its gates are undecided."""
         self.problems.append(problem)
-        if self._state.settings.gates and _is_for_gates(int(session.exitstatus), reason):
+        if self._has_gates and _is_for_gates(int(session.exitstatus), reason):
             session.exitstatus = self.exit_code = 11
 
     def _cut_short(self, exit_code: int, reason: str) -> str | None:
@@ -133,7 +137,7 @@ class Ending:
 
     def _set_exit_code(self, session: pytest.Session, reason: str, *, others_failed: bool) -> None:
         """Let the gates say how the run ended, unless pytest has more to say: its 2 to 5 stay."""
-        if not self._state.settings.gates or not _is_for_gates(int(session.exitstatus), reason):
+        if not self._has_gates or not _is_for_gates(int(session.exitstatus), reason):
             return
         codes = [verdict.exit_code for verdict in self.verdicts.values()]
         if self.problems or not codes or None in codes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from pytest_tablebench._escaping import escaped
 from pytest_tablebench._notices import Unsaid
 from pytest_tablebench._progress import ProgressLine
-from pytest_tablebench.errors import OUR_STOP, TableBenchError
+from pytest_tablebench.errors import OUR_STOP, SettingsError, TableBenchError
 
 if TYPE_CHECKING:
     from pytest_tablebench._ending import Ending
@@ -24,19 +24,22 @@ SHOWN = 10
 """Wrong answers, and cases without an answer, that the terminal shows; all are in the records."""
 
 
-START_S = 10.0
-"""Seconds the announcement waits at most for what the first worker has to tell."""
-
-
 class KeepingHooks:
     """Registered where tests are reported: alone, or in the controller of xdist workers."""
 
     def __init__(
-        self, config: pytest.Config, session: pytest.StashKey[Session], settings: Settings
+        self,
+        config: pytest.Config,
+        session: pytest.StashKey[Session],
+        settings: Settings,
+        told: Mapping[str, Any],
+        begin: Callable[[], None],
     ) -> None:
         self._config = config
         self._key = session
         self._settings = settings
+        self._told = told
+        self._begin = begin
         self._pytest_session: pytest.Session | None = None
         self._progress = ProgressLine(config)
         self._announced = False
@@ -68,7 +71,7 @@ class KeepingHooks:
 
     def pytest_report_header(self) -> list[str]:
         """Say what is run, where it was asked for."""
-        if not self._settings.explicit:
+        if not self._settings.given:
             return []
         return [self._header(), *_overlooked_configuration(self._config)]
 
@@ -90,19 +93,25 @@ class KeepingHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self) -> None:
-        """Say what is ahead as soon as the first worker has told it, before the first call."""
-        state = self._state
-        if self._announced or state is None or state.engine is None or state.keeper is None:
+        """Begin the run with the first worker that selected cases; say what is ahead."""
+        if "refused" in self._told:
+            raise pytest.UsageError(self._told["refused"])
+        if "selected" not in self._told:
             return
-        start = state.engine.keeper.await_note("start", START_S)
-        if state.engine.keeper.lost is not None:
+        try:
+            self._begin()
+        except SettingsError as error:
+            raise pytest.UsageError(str(error)) from None
+        state, start = self._state, self._told.get("start")
+        if state is not None and state.engine is not None and state.engine.keeper.lost is not None:
             raise pytest.UsageError(str(state.engine.keeper.lost))  # before anything was asked
-        if start is None:
+        if start is None or self._announced or state is None or state.keeper is None:
             return
-        if start["facts"] is not None:
-            state.keeper.learn(start["facts"])
+        state.keeper.learn(start["facts"] or {})
         state.keeper.learn_plans(start["plans"])
         self._read_past.add(start["problems"])
+        if state.decider is not None:
+            state.decider.leave_out(state.keeper.facts.get("not_judged", ()))
         terminal = self._terminal
         if terminal is not None:
             terminal.ensure_newline()
@@ -110,6 +119,7 @@ class KeepingHooks:
                 terminal.write_line(line)
 
     def _announcement(self, keeper: RunKeeper, cases: int) -> list[str]:
+        from pytest_tablebench.names import printable
         from pytest_tablebench.reports.plan_text import plan_lines
         from pytest_tablebench.reports.terminal import (
             beside_lines,
@@ -120,12 +130,14 @@ class KeepingHooks:
 
         self._announced = True
         self._problems = keeper.count_problems()
-        lines = [] if self._settings.explicit else [self._header()]
+        lines = [] if self._settings.given else [self._header()]
         lines.append(plan_line(cases, keeper.facts.get("grid"), len(self._settings.models)))
         gates = self._state.planned_gates() if self._settings.plan and self._state else {}
         lines += plan_lines(keeper.plans.values(), self._settings, gates)
         lines += data_lines(keeper.facts.get("datasets", {}))
         lines += missing_lines(keeper.facts.get("missing", {}))
+        for gate in keeper.facts.get("not_judged", ()):
+            lines.append(f"not judged: {printable(gate)}: nothing in this session has that name")
         lines += self._problem_lines()
         return lines + beside_lines(keeper.facts.get("beside", {}))
 
@@ -145,12 +157,6 @@ class KeepingHooks:
         """Take the record off the report, keep it, and show how far the run is."""
         if report.failed:
             self._note_failed()
-        unusable = report.__dict__.pop("tablebench_unusable", None)
-        if unusable is not None:
-            # What a worker found before its first call: here it can end the session.
-            if self._keeper is not None:
-                self._keeper.withdraw()
-            raise pytest.UsageError(unusable)
         given_up = report.__dict__.pop("tablebench_given_up", None)
         if given_up is not None and self._state is not None:
             self._end(self._state).give_up_model(*given_up)
@@ -309,7 +315,10 @@ class KeepingHooks:
         Gates of a configuration file do not concern a session that has no case.
         """
         options = self._config.option
-        if not self._settings.gates or self._settings.plan or options.collectonly:
+        decider = self._state.decider if self._state is not None else None
+        if decider is None or not decider.has_gates:
+            return False
+        if self._settings.plan or options.collectonly:
             return False
         ours = self._why_stopped().startswith(OUR_STOP)
         return bool(self._missing or self._skipped or options.bench_gate or ours)

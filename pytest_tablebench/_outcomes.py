@@ -87,8 +87,6 @@ def annotate(
         report.longrepr = (path, line or 0, f"Skipped: {why}")
         if error.reason == MODEL_STOPPED and stopped is None:  # else the session says why
             report.tablebench_given_up = run.case.model, str(error)  # type: ignore[attr-defined]
-        if state.unusable is not None:
-            report.tablebench_unusable = state.unusable  # type: ignore[attr-defined]
         return
     report.tablebench_outcome = outcome  # type: ignore[attr-defined]
     payload = state.payload(run, outcome, error)

@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from pytest_tablebench.cases import Case
 from pytest_tablebench.errors import ModelError, TableBenchError
 
 if TYPE_CHECKING:
+    from pytest_tablebench.keeper import RunKeeper
     from pytest_tablebench.session import Session
 
 __all__ = ["RunningCases", "WorkerDeaths"]
@@ -47,7 +49,7 @@ class RunningCases:
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
         """Note the item's case, where it has one."""
         case = item.callspec.params.get("case") if hasattr(item, "callspec") else None
-        if not isinstance(case, Case) or self._state.unusable is not None:
+        if not isinstance(case, Case):
             return
         from pytest_tablebench.session import case_payload
 
@@ -71,12 +73,21 @@ class RunningCases:
 
 
 class WorkerDeaths:
-    """In the controller: begins the run with its first case, and ends the case of a dead worker."""
+    """In the controller: begins the run with its first case, and ends the case of a dead worker.
 
-    def __init__(self, state: Session) -> None:
+    Arguments:
+        state: returns the state of this process; None while no worker has selected a case.
+    """
+
+    def __init__(self, state: Callable[[], Session | None]) -> None:
         self._state = state
         self._paths: dict[str, Path] = {}
         self._begun = False
+
+    @property
+    def _keeper(self) -> RunKeeper | None:
+        state = self._state()
+        return None if state is None else state.keeper
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -87,8 +98,7 @@ class WorkerDeaths:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Begin to keep the run as soon as a case runs: its record may never come."""
-        keeper = self._state.keeper
-        if self._begun or keeper is None or "[" not in nodeid:
+        if self._begun or "[" not in nodeid or (keeper := self._keeper) is None:
             return
         found = next((note for path in self._paths.values() if (note := _read(path))), None)
         if found is None:
@@ -104,7 +114,7 @@ class WorkerDeaths:
         """Give the report of a worker's death the record of the case that it ran."""
         path = self._paths.get(report.node.workerinput["workerid"])
         note = _read(path) if path is not None else None
-        keeper = self._state.keeper
+        keeper = self._keeper
         if note is None or keeper is None or note["nodeid"] != crashitem:
             return
         payload = note["payload"]

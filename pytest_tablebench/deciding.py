@@ -11,6 +11,7 @@ from pytest_tablebench.errors import SettingsError, TableBenchError
 from pytest_tablebench.results import read_records, read_run
 from pytest_tablebench.results.compare import Comparison, check_alike, compare_runs, latest_run
 from pytest_tablebench.results.gates import (
+    Gate,
     GateResult,
     PlannedGate,
     StoppingRule,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.settings import Settings
 
-__all__ = ["Decider", "Verdict"]
+__all__ = ["Decider", "Verdict", "places"]
 
 HINT = "Give --bench-allow-unlike to compare all the same"
 
@@ -71,15 +72,11 @@ class Decider:
     ) -> None:
         self.settings = settings
         self._datasets = registry.datasets
+        self._serializers, self._perturbations = tuple(serializers), tuple(perturbations)
+        self.not_judged: list[str] = []
+        """Gates of a configuration file on what nothing in this session is called."""
         try:
             self._gates = [parse_gate(text) for text in settings.gates]
-            check_gates(
-                self._gates,
-                registry.datasets,
-                dict.fromkeys(found.benchmark for found in registry.datasets.values()),
-                serializers,
-                perturbations,
-            )
         except SettingsError as error:
             raise SettingsError(f"--bench-gate: {error}") from None
         if settings.baseline is not None:
@@ -108,6 +105,63 @@ class Decider:
 
     # Before the run.
 
+    @property
+    def has_gates(self) -> bool:
+        """Whether there is a gate to judge."""
+        return bool(self._gates)
+
+    def check_names(self, *, lenient: bool = False) -> None:
+        """Raise `SettingsError` for a gate on what nobody registered.
+
+        With `lenient` a gate on an unknown scope is left out, and stands in `not_judged`.
+        """
+        benchmarks = dict.fromkeys(found.benchmark for found in self._datasets.values())
+        if lenient:
+            names = {*self._datasets, *benchmarks, "all", "run"}
+            self.leave_out(gate.text for gate in self._gates if _subject(gate) not in names)
+        try:
+            check_gates(
+                self._gates, self._datasets, benchmarks, self._serializers, self._perturbations
+            )
+        except SettingsError as error:
+            raise type(error)(f"--bench-gate: {error}") from None
+
+    def leave_out(self, texts: Iterable[str]) -> None:
+        """Judge the run without these gates."""
+        self.not_judged += texts
+        self._gates = [gate for gate in self._gates if gate.text not in self.not_judged]
+
+    def check_selected(
+        self, selected: Collection[str], missing: Mapping[str, str], *, meant: bool
+    ) -> None:
+        """Raise `SettingsError` for a gate on which no case of this session can tell anything.
+
+        Arguments:
+            selected: datasets of the cases that will run.
+            missing: those without data, and how to get it.
+            meant: whether the gates were given for this session; those of a configuration file
+                stay, undecided, where a selection of tests leaves their cases out.
+        """
+        chosen = self.settings.datasets
+        for gate in self._gates:
+            subject = _subject(gate)
+            found = self._datasets.items()
+            names = {name for name, one in found if subject in {name, one.benchmark}}
+            if subject in {"all", "run"} or names & set(selected):
+                continue
+            about = f"--bench-gate {gate.text!r}: "
+            for name in sorted(names & set(missing)):
+                raise SettingsError(f"{about}{name} has {missing[name]}")
+            if chosen is not None and not names & set(chosen):
+                raise SettingsError(
+                    f"{about}--bench-dataset leaves {subject} out; name it there, or leave out "
+                    f"the gate as well"
+                )
+            if meant:
+                raise SettingsError(
+                    f"{about}no case of {subject} is selected; leave out the gate, or select some"
+                )
+
     def read_baseline(self) -> None:
         """Raise `SettingsError` for a baseline that could not be read in the end."""
         path = self.settings.baseline
@@ -124,17 +178,6 @@ class Decider:
         settings = self.settings
         if settings.baseline is not None and not settings.allow_unlike:
             check_alike(read_run(settings.baseline), run, hint=HINT)
-
-    def arrange(self, cases: Sequence[Case]) -> dict[str, int]:
-        """Return the place of each case, by id, in the order that the stopping rule needs.
-
-        Cases of several models that differ in the model alone stand beside each other.
-        """
-        rule = self.settings.stop_rule
-        if rule is None:
-            return {}
-        arranged = order(cases, rule, self.settings.seed)  # type: ignore[arg-type]
-        return {case.case_id: place for place, case in enumerate(arranged)}
 
     def planned(self, cases: Sequence[Case], places: Iterable[Path] = ()) -> list[PlannedGate]:
         """Return the smallest drop each gate can see with the cases of one model.
@@ -158,7 +201,7 @@ class Decider:
         `missing` are the datasets whose files are not there.
         """
         settings = self.settings
-        if settings.stop_rule is None:
+        if settings.stop_rule is None or not self._gates:
             return
         baseline = None if settings.baseline is None else read_records(settings.baseline)
         self._rules[model] = make_rule(
@@ -236,6 +279,23 @@ class Decider:
         if ended is not None:
             gates = [cut_short(gate, ended) for gate in gates]
         return Verdict(tuple(gates), comparison)
+
+
+def places(settings: Settings, cases: Sequence[Case]) -> dict[str, int]:
+    """Return the place of each case, by id, in the order that the stopping rule needs.
+
+    Cases of several models that differ in the model alone stand beside each other.
+    """
+    rule = settings.stop_rule
+    if rule is None:
+        return {}
+    arranged = order(cases, rule, settings.seed)  # type: ignore[arg-type]
+    return {case.case_id: place for place, case in enumerate(arranged)}
+
+
+def _subject(gate: Gate) -> str:
+    """Return the dataset or benchmark that a gate is about."""
+    return gate.scope.partition("::")[0]
 
 
 def _saved_text(rule: StoppingRule, saved: int, run: Mapping[str, Any]) -> str:

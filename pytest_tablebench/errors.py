@@ -18,6 +18,7 @@ __all__ = [
     "StoreError",
     "TableBenchError",
     "TableError",
+    "UnknownNameError",
     "described",
 ]
 
@@ -41,6 +42,10 @@ class TableBenchError(Exception):
 
 class SettingsError(TableBenchError):
     """An option, ini key or name is wrong; reported before anything runs."""
+
+
+class UnknownNameError(SettingsError):
+    """A name that nobody has registered, so far."""
 
 
 class TableError(TableBenchError, ValueError):

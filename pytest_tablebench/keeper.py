@@ -228,13 +228,6 @@ class RunKeeper:
             kept.texts.close()
         return summaries
 
-    def withdraw(self) -> None:
-        """Keep nothing of a run that is refused, as far as nothing has been recorded."""
-        for kept in self.kept.values():
-            if kept.folder is not None and not kept.cells and not kept.aside:
-                kept.folder.withdraw()
-                kept.folder = None
-
     def remove_unused(self) -> None:
         """Leave no folder behind that was made before the run and stayed empty."""
         for folder in sorted(self.made, key=lambda made: len(made.parts), reverse=True):

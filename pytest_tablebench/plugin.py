@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import threading
 from collections.abc import Generator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,19 +18,38 @@ import pytest
 
 from pytest_tablebench._escaping import HarmlessWarnings, escape_report, escaped
 from pytest_tablebench._keeping import KeepingHooks
+from pytest_tablebench._setting_out import (
+    check_keys,
+    check_names,
+    check_run,
+    names_are_known,
+    set_out,
+    set_out_as_worker,
+)
+from pytest_tablebench._workers import (
+    Voice,
+    XdistHooks,
+    is_first,
+    is_unsure,
+    is_worker,
+    role_of,
+    running_file,
+)
 from pytest_tablebench.errors import DataMissing, SettingsError, TableBenchError
 from pytest_tablebench.options import OPTIONS, Option
 from pytest_tablebench.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from pytest_tablebench.runner import Answer, CaseRun, Runner
-    from pytest_tablebench.session import Role, Session
+    from pytest_tablebench.session import Session
 
 MARKER = "tablebench"
 
 _SETTINGS = pytest.StashKey[Settings]()
 _SESSION = pytest.StashKey["Session"]()
 _RUN = pytest.StashKey["CaseRun"]()
+_BEGUN = pytest.StashKey[bool]()
+_MAKING = threading.Lock()
 _INI_VALUE: Any = str | int | float | bool if pytest.version_tuple >= (9, 2) else "string"
 """Numbers and true or false may stand in pytest's typed table, `[tool.pytest]`; everywhere else
 all is text. What a value may be is ours to say. Before 9.2 pytest knows no such type: text only."""
@@ -103,30 +123,48 @@ def pytest_configure(config: pytest.Config) -> None:
             raise SettingsError(f"--{key.replace('_', '-')} needs a value, not an empty text")
         return _of_ini(config, key) if given is None else given
 
-    worker = hasattr(config, "workerinput")
+    worker = is_worker(config)
+    given = [o.key for o in OPTIONS if config.getoption(o.key, None) is not None]
     try:
-        settings = read_settings(get, config.invocation_params.dir)
+        check_keys(config)
+        settings = read_settings(get, config.invocation_params.dir, given)
         if settings.plan:
             # Nothing will run, so there is nothing to spread over workers.
             config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
         config.stash[_SETTINGS] = settings
-        if settings.explicit and not worker:
+        unsure = False
+        if given and not worker:
             _runner(config)
-            if not config.option.collectonly and not settings.plan:
-                _session(config).preflight()
+            unsure = not names_are_known(config, _session(config))
+            _begin(config)
     except SettingsError as error:
         raise pytest.UsageError(escaped(str(error))) from None
-    if settings.explicit:
-        from pytest_tablebench._trimming import ReportTrimmer
-
-        config.pluginmanager.register(ReportTrimmer(config, MARKER, worker=worker))
-    if settings.stop_rule is not None and hasattr(config.option, "maxschedchunk"):
-        # One case after the other, so that the order is kept over all workers.
-        config.option.maxschedchunk = config.option.maxschedchunk or 1
     if not worker:
-        config.pluginmanager.register(KeepingHooks(config, _SESSION, settings), "tablebench-run")
-        if settings.snapshot and not config.option.collectonly and not settings.plan:
-            _register_snapshots(config, settings)
+        workers = XdistHooks(settings, lambda: _session(config), unsure=unsure)
+        config.pluginmanager.register(workers, "tablebench-xdist")
+        keeping = KeepingHooks(config, _SESSION, settings, workers.told, lambda: _begin(config))
+        config.pluginmanager.register(keeping, "tablebench-run")
+
+
+def _begin(config: pytest.Config) -> None:
+    """Make ready for a run, once: something is asked for, or a case is selected.
+
+    Raises `SettingsError` for what cannot work, now rather than after an hour.
+    """
+    if config.stash.get(_BEGUN, False):
+        return
+    config.stash[_BEGUN] = True
+    settings, state = config.stash[_SETTINGS], _session(config)
+    if settings.explicit:
+        _runner(config)
+        state.take_decider()
+    if not config.option.collectonly and not settings.plan:
+        state.preflight()
+        if settings.snapshot:
+            from pytest_tablebench._snapshots import SnapshotHooks
+
+            hooks = SnapshotHooks(config, _SESSION, settings)
+            config.pluginmanager.register(hooks, "tablebench-snapshots")
 
 
 def _of_ini(config: pytest.Config, key: str) -> Any:
@@ -140,98 +178,39 @@ def _of_ini(config: pytest.Config, key: str) -> Any:
     return [str(folder / Path(text).expanduser()) for text in value]
 
 
-def _register_snapshots(config: pytest.Config, settings: Settings) -> None:
-    from pytest_tablebench._snapshots import SnapshotHooks
-
-    try:
-        hooks = SnapshotHooks(config, _SESSION, settings)
-    except SettingsError as error:
-        raise pytest.UsageError(escaped(str(error))) from None
-    config.pluginmanager.register(hooks, "tablebench-snapshots")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    """Tell an xdist worker where the run is kept."""
-    state = _session(node.config)
-    if not node.config.pluginmanager.hasplugin("tablebench-workers"):
-        from pytest_tablebench._running import WorkerDeaths
-
-        deaths = WorkerDeaths(state)
-        node.config.pluginmanager.register(deaths, "tablebench-workers")
-        deaths.pytest_configure_node(node)  # later ones pytest tells it itself
-    paths = state.paths
-    node.workerinput["tablebench_paths"] = {model: str(path) for model, path in paths.items()}
-    if state.engine is not None:
-        try:
-            keeper = state.engine.keeper
-        except SettingsError as error:
-            raise pytest.UsageError(escaped(str(error))) from None
-        if keeper.lost is not None:
-            raise pytest.UsageError(str(keeper.lost))
-        address = keeper.address
-        node.workerinput["tablebench_engine"] = [address.port, address.token]
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Hand out the items of a run in pieces as long as they go.
-
-    A worker then knows what comes next, and can have it asked ahead; who is ready early takes
-    over from the others. Only in place of xdist's own choice, which does the same in small pieces.
-    """
-    state = config.stash.get(_SESSION, None)
-    if state is None or state.engine is None:
-        return None
-    if config.getvalue("dist") != "load" or config.getvalue("maxschedchunk") is not None:
-        return None
-    if state.settings.stop_rule is not None:
-        return None  # its order has to be kept over all workers
-    from xdist.scheduler import WorkStealingScheduling
-
-    return WorkStealingScheduling(config, log)
-
-
 def _session(config: pytest.Config) -> Session:
     """Return the session's state, made on first use."""
-    if _SESSION not in config.stash:
-        from pytest_tablebench.session import Session, run_paths
+    with _MAKING:  # the controller of workers is asked from other threads too
+        if _SESSION not in config.stash:
+            from pytest_tablebench.session import Session, run_paths
 
-        settings = config.stash[_SETTINGS]
-        role: Role = "alone"
-        if hasattr(config, "workerinput"):
-            role = "worker"
-            given = config.workerinput["tablebench_paths"]
-            paths = {model: Path(path) for model, path in given.items()}
-        else:
-            if config.pluginmanager.hasplugin("dsession"):
-                role = "controller"
-            now = datetime.now(UTC).astimezone()
-            paths = run_paths(settings, config.invocation_params.dir, now)
-        config.stash[_SESSION] = Session(settings, role, paths)
-        config.pluginmanager.register(HarmlessWarnings())
-    return config.stash[_SESSION]
+            settings = config.stash[_SETTINGS]
+            paths = run_paths(
+                settings, config.invocation_params.dir, datetime.now(UTC).astimezone()
+            )
+            state = config.stash[_SESSION] = Session(settings, role_of(config), paths)
+            state.first = is_first(config)
+            config.pluginmanager.register(HarmlessWarnings())
+        return config.stash[_SESSION]
 
 
 def _runner(config: pytest.Config) -> Runner:
-    """Return what runs cases in this process. Raises `SettingsError` for unknown names."""
+    """Return what runs cases in this process. Raises `SettingsError` for a name used twice."""
     session = _session(config)
     if session.runner is None:
         from pytest_tablebench.registry import Registry
         from pytest_tablebench.runner import Runner
 
         session.serve(Runner(session.settings, Registry.from_hooks(config.hook)))
-        if hasattr(config, "workerinput") and "tablebench_engine" in config.workerinput:
-            from pytest_tablebench.models.engine import Address
+        if session.settings.explicit:
+            from pytest_tablebench._trimming import ReportTrimmer
 
-            port, token = config.workerinput["tablebench_engine"]
-            session.join(Address(port, token), int(config.workerinput["workercount"]))
-        if hasattr(config, "workerinput"):
-            session.first = config.workerinput["workerid"] == "gw0"
+            trimmer = ReportTrimmer(config, MARKER, worker=is_worker(config))
+            config.pluginmanager.register(trimmer)
+        if is_worker(config):
             from pytest_tablebench._running import RunningCases
 
-            path = Path(config.workerinput["tablebench_running"])
-            config.pluginmanager.register(RunningCases(session, path))
+            config.pluginmanager.register(RunningCases(session, running_file(config)))
     return session.require_runner()
 
 
@@ -292,83 +271,72 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         dropped = set(left_out)
         items[:] = [item for item in items if item not in dropped]
         config.hook.pytest_deselected(items=left_out)
-    state = config.stash[_SESSION]
-    if state.decider is not None and state.settings.stop_rule is not None:
+    settings = config.stash[_SETTINGS]
+    if settings.stop_rule is not None:
         from pytest_tablebench._items import arrange
+        from pytest_tablebench.deciding import places
 
-        arrange(items, state.decider.arrange)
+        arrange(items, lambda cases: places(settings, cases))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Take note of the plan; open the run folder before the first call."""
+    """Take note of the plan; see that all is there; open the run folder before the first call."""
     config = session.config
+    if is_unsure(config):
+        _runner(config)
     state = config.stash.get(_SESSION, None)
     if state is None or state.runner is None:
         return
     from pytest_tablebench._items import number, repeated
 
     state.plan(item.callspec.params.get("case") for item in session.items if _has_params(item))
-    state.require_runner().talks.expect(number(session.items))
+    state.runner.talks.expect(number(session.items))
     state.beside = repeated(session.items)
     if state.role == "worker":
         from pytest_tablebench._progress import PassesWaits
 
         config.pluginmanager.register(PassesWaits(config, state.require_runner().talks))
-    if not state.planned or config.option.collectonly:
-        return
-    if getattr(config.option, "allure_report_dir", None) and state.role != "controller":
+    try:
+        if state.planned or state.settings.given:
+            check_names(config, state)
+        if config.option.collectonly:
+            return
+        if state.planned or state.missing:
+            check_run(state, _thresholds(session.items))
+        if state.planned:
+            _set_out(config, state)
+    except SettingsError as error:
+        if state.role != "worker":
+            raise pytest.UsageError(escaped(str(error))) from None
+        # A worker cannot end the session itself: the controller does, before any test runs.
+        state.runner.talks.stop(str(error))
+        Voice(config).tell(refused=str(error))
+
+
+def _thresholds(items: list[pytest.Item]) -> dict[str, object]:
+    """Return the thresholds that markers give, by test."""
+    found = {}
+    for item in items:
+        marker = item.get_closest_marker(MARKER) if _has_params(item) else None
+        if marker is not None and marker.kwargs.get("threshold") is not None:
+            found[item.nodeid.partition("[")[0]] = marker.kwargs["threshold"]
+    return found
+
+
+def _set_out(config: pytest.Config, state: Session) -> None:
+    """Begin the run: its folder, its engine, its plan. Raises `SettingsError`."""
+    if getattr(config.option, "allure_report_dir", None):
         from pytest_tablebench import _allure_hooks
 
         benchmark_of = state.require_runner().benchmark_of
         _allure_hooks.install(config, benchmark_of=benchmark_of, take_over=state.writes_allure)
-    try:
-        if not state.settings.plan:
-            _check(state)
-        _tell_plans(state)
-        if not state.settings.plan and state.keeper is not None:
-            state.keeper.open()  # last: a run that is refused leaves nothing behind
-        if state.role == "worker":
-            # After the first one has told what it knows: the controller waits for that.
-            state.check_baseline()
-    except SettingsError as error:
-        if state.role == "worker":
-            # A worker cannot end the session itself: its first case says so, unasked.
-            state.unusable = str(error)
-            state.require_runner().talks.stop(state.unusable)
-            return
-        raise pytest.UsageError(escaped(str(error))) from None
-
-
-def _check(state: Session) -> None:
-    """See that the run can be kept, and compared with its baseline."""
-    state.open_store()
-    if state.keeper is None:
+    if state.role == "worker":
         state.preflight()
-        return
-    facts = state.facts()
-    if facts is not None:
-        state.keeper.learn(facts)
-    state.check_baseline()
-
-
-def _tell_plans(state: Session) -> None:
-    """Work out what is ahead, before the first call; of several workers the first does it."""
-    if not state.first:
-        return
-    plans = [plan.to_json() for plan in state.plans()]
-    if state.keeper is not None:
-        state.keeper.learn_plans(plans)
-    elif plans and state.has_engine:
-        state.require_runner().models.client().note(
-            "start",
-            {
-                "facts": state.facts(),
-                "plans": plans,
-                "cases": state.planned,
-                "problems": state.problems,
-            },
-        )
+        set_out_as_worker(state, Voice(config))
+    else:
+        _begin(config)
+        set_out(state)
 
 
 @pytest.hookimpl(trylast=True)
@@ -396,7 +364,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Run nothing where only the plan was asked for."""
     settings = session.config.stash.get(_SETTINGS, None)
-    return True if settings is not None and settings.plan else None
+    if settings is None or not settings.plan:
+        return None
+    state = session.config.stash.get(_SESSION, None)
+    ours = state is not None and bool(state.planned or state.missing)
+    # One of a configuration file stops no session that has nothing to do with us.
+    return True if ours or "bench_plan" in settings.given else None
 
 
 @pytest.fixture

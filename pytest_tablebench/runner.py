@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from pytest_tablebench.errors import (
     ModelError,
     SettingsError,
     TableError,
+    UnknownNameError,
     described,
 )
 from pytest_tablebench.metrics import Score, score
@@ -186,15 +188,8 @@ class Runner:
         self.settings = settings
         self.registry = registry
         self.models = Models(settings, registry)
-        self.check()
         self.serializers = settings.serializers or tuple(SERIALIZERS)
         self.perturbations = settings.perturbations or GRID
-        configurations = len(self.serializers) * len(self.perturbations)
-        if (settings.configs_per_example or 1) > configurations:
-            raise SettingsError(
-                f"--bench-configs-per-example {settings.configs_per_example}: the grid has only "
-                f"{configurations} configurations"
-            )
         self.missing: dict[str, str] = {}
         self._sources: dict[str, Source] = {}
         self.renderer = Renderer(settings, registry, self.source)
@@ -213,12 +208,24 @@ class Runner:
             replay=settings.replay,
         )
 
-    def check(self) -> None:
-        """Raise `SettingsError` for a name in the settings that nobody registered."""
+    def check(self, lenient: Collection[str] = ()) -> None:
+        """Raise `SettingsError` for what the settings say and nobody can do.
+
+        `lenient` are keys of options whose datasets may be those of another part of the project.
+        """
         registry, settings = self.registry, self.settings
-        check_names("dataset", settings.datasets, registry.datasets)
+        configurations = len(self.serializers) * len(self.perturbations)
+        if (settings.configs_per_example or 1) > configurations:
+            raise SettingsError(
+                f"--bench-configs-per-example {settings.configs_per_example}: the grid has only "
+                f"{configurations} configurations"
+            )
+        if "bench_dataset" not in lenient:
+            check_names("dataset", settings.datasets, registry.datasets)
         check_names("serializer", settings.serializers, registry.serializers)
-        check_names("dataset", tuple(settings.thresholds), registry.datasets, "--bench-threshold")
+        if "bench_threshold" not in lenient:
+            names = tuple(settings.thresholds)
+            check_names("dataset", names, registry.datasets, "--bench-threshold")
         for model in settings.models:
             if model.startswith("tablebench/"):
                 try:
@@ -230,13 +237,15 @@ class Runner:
         for text in settings.perturbations or ():
             try:
                 self._check_perturbation(text)
+            except UnknownNameError as error:
+                raise UnknownNameError(f"--bench-perturbation: {error}") from None
             except (SettingsError, TypeError) as error:
                 raise SettingsError(f"--bench-perturbation: {error}") from None
 
     def _check_perturbation(self, text: str) -> None:
         name, arguments = parse_perturbation(text)
         if name not in self.registry.perturbations:
-            raise SettingsError(unknown_name("perturbation", name, self.registry.perturbations))
+            raise UnknownNameError(unknown_name("perturbation", name, self.registry.perturbations))
         # A table that shows at once whether the arguments are known.
         probe = Table(("a", "b"), (("1", "2"), ("3", "4")))
         try:

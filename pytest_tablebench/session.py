@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import gc
 import json
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +31,7 @@ from pytest_tablebench.keeper import Payload, RunKeeper
 from pytest_tablebench.models.engine import Address, Engine, EngineConfig, LaneConfig
 from pytest_tablebench.names import printable
 from pytest_tablebench.plan import ModelPlan, plan_model
-from pytest_tablebench.results import MediaFolder, Outcome, check_writable
+from pytest_tablebench.results import MediaFolder, Outcome
 from pytest_tablebench.results._record import cell_values
 from pytest_tablebench.results._texts import example_key
 from pytest_tablebench.runner import CaseRun, Runner, no_answer_reason
@@ -99,8 +100,6 @@ class Session:
         self.decider: Decider | None = None
         self.first = True
         """Whether this process speaks for all that do the same: the first worker, or alone."""
-        self.unusable: str | None = None
-        """What makes the run impossible, where a worker found it: the controller has to say so."""
         self.beside: dict[str, str] = {}
         """Tests whose cases an earlier test has as well, and that one: it makes the records."""
         self._chosen: list[Case] = []
@@ -111,47 +110,78 @@ class Session:
         self._told: dict[str, str] = {}
         """The example whose texts were told last, by model: each has a folder of its own."""
         self._chosen_told = False
+        self._closed = False
+        self._starting = threading.Lock()
 
     def serve(self, runner: Runner) -> None:
-        """Take the runner of this process, and start the engine if it will be needed."""
+        """Take the runner of this process."""
         self.runner = runner
+        runner.talks.window = 2 * self.settings.connections
+        runner.talks.media = lru_cache(lambda model: MediaFolder(self.paths[model]))
         # What is loaded from here on ends with the process: looking it through for garbage once
         # more, as the interpreter does at its end, takes as long as writing a page.
         atexit.register(gc.freeze)
-        if self.settings.gates or self.settings.baseline or self.settings.stop_rule:
+
+    def take_decider(self) -> Decider | None:
+        """Return what judges the run, made on first use; None where nothing is to be judged.
+
+        Raises `SettingsError` for gates that cannot be read, and for a baseline that cannot.
+        """
+        settings, runner = self.settings, self.require_runner()
+        wanted = settings.gates or settings.baseline or settings.stop_rule
+        if self.decider is None and wanted:
             from pytest_tablebench.deciding import Decider
 
-            self.decider = Decider(
-                self.settings, runner.registry, runner.serializers, runner.perturbations
-            )
+            decider = Decider(settings, runner.registry, runner.serializers, runner.perturbations)
             if self.role != "worker":
-                self.decider.read_baseline()
-        runner.talks.window = 2 * self.settings.connections
-        runner.talks.media = lru_cache(lambda model: MediaFolder(self.paths[model]))
-        models = runner.models.engine_models()
-        if self.role == "worker" or self.settings.replay or not models:
-            return
+                decider.read_baseline()
+            self.decider = decider
+        return self.decider
+
+    # The engine: started by the process that keeps the run, once a case is selected.
+
+    def wanted_lanes(self) -> list[LaneConfig]:
+        """Return the models that the engine has to ask for the selected cases; may be none."""
+        models = self.require_runner().models.engine_models()
+        if self.settings.replay or not any(model in self.planned for model in models):
+            return []
+        return [
+            # Which provider a model belongs to decides whose limits it shares.
+            LaneConfig(name, model.api_base, model.api_base or name.partition("/")[0])
+            for name, model in models.items()
+        ]
+
+    def wants_it_at_once(self, lanes: Iterable[LaneConfig]) -> bool:
+        """Whether calls will surely come: who was asked before may have all answers stored."""
+        models = self.require_runner().models
+        return not all(models.facts_are_stored(lane.model) for lane in lanes)
+
+    def start_engine(self, lanes: Sequence[LaneConfig], *, eager: bool) -> Engine:
+        """Start the engine, once. Raises `SettingsError` when the run is over already."""
         settings = self.settings
-        self.engine = Engine(
-            EngineConfig(
-                # Which provider a model belongs to decides whose limits it shares.
-                [
-                    LaneConfig(name, model.api_base, model.api_base or name.partition("/")[0])
-                    for name, model in models.items()
-                ],
-                settings.connections,
-                settings.retries,
-                settings.timeout,
-                settings.max_cost,
-                settings.patience,
-                settings.store_folder(),
-                # Who was asked before may have all answers stored.
-                max_reply=settings.max_reply,
-                eager=not all(runner.models.facts_are_stored(model) for model in models),
-            )
-        )
+        with self._starting:  # a worker may ask while this process comes to its end
+            if self._closed:
+                raise SettingsError("the run is over")
+            if self.engine is None:
+                self.engine = Engine(
+                    EngineConfig(
+                        lanes,
+                        settings.connections,
+                        settings.retries,
+                        settings.timeout,
+                        settings.max_cost,
+                        settings.patience,
+                        settings.store_folder(),
+                        max_reply=settings.max_reply,
+                        eager=eager,
+                    )
+                )
+            return self.engine
+
+    def ask_own_engine(self) -> None:
+        """Have the runner of this process ask the engine that it holds."""
         # Through the keeper's connection: who asks wants to be told the totals too.
-        runner.models.address = lambda: self.require_engine().keeper.address
+        self.require_runner().models.address = lambda: self.require_engine().keeper.address
 
     def prepare(self) -> None:
         """Load what the end of the run needs, once, while calls are under way."""
@@ -174,6 +204,10 @@ class Session:
         runner.models.address = lambda: address
         runner.talks.window = max(4, 2 * self.settings.connections // workers)
 
+    def kept_in(self, paths: Mapping[str, Path]) -> None:
+        """Take note of where another process keeps the run."""
+        self._paths = dict(paths)
+
     @property
     def paths(self) -> dict[str, Path]:
         """The run folder of each model."""
@@ -193,11 +227,6 @@ class Session:
         if self.keeper is not None:
             planned = self.keeper.facts.get("cases", planned)
         return self.settings.allure is not None or sum(planned.values()) > ALL_UP_TO
-
-    @property
-    def has_engine(self) -> bool:
-        """Whether the models of this process can be asked, rather than replayed."""
-        return self.runner is not None and self.runner.models.address is not None
 
     def require_engine(self) -> Engine:
         """Return the engine of a run that has one."""
@@ -234,6 +263,8 @@ class Session:
 
     def close(self) -> None:
         """End what is open: connections, the store, the engine's calls."""
+        with self._starting:
+            self._closed = True
         if self.runner is not None:
             self.runner.close()
         if self.engine is not None:
@@ -254,13 +285,13 @@ class Session:
         """Make the run folders, and check the store. Raises `SettingsError`."""
         if self.runner is not None and (self.settings.store or self.settings.readonly_stores):
             self.runner.models.store()  # what is wrong with a folder, it says itself
-        if self.keeper is not None:
-            self.keeper.claim()
-            return
-        for path in self.paths.values():
-            # A folder by time and model is made by the controller, perhaps under another name.
-            named = self.settings.results is not None
-            check_writable(path if named else path.parent, fresh=False)
+        self.claim()
+
+    def claim(self) -> None:
+        """Make the run folders, where the run is kept. Raises `SettingsError`."""
+        with self._starting:
+            if self.keeper is not None:
+                self.keeper.claim()
 
     def open_store(self) -> None:
         """Open the answers kept, where any model needs them: what is wrong is said before a call.
@@ -303,6 +334,10 @@ class Session:
         self.missing = {name: known[name] for name in names if name in known}
         by_id = {case.case_id: case for case in chosen if isinstance(case, Case)}
         self._chosen = list(by_id.values())
+
+    def selected_datasets(self) -> list[str]:
+        """Return the datasets of the cases that were selected, in order."""
+        return list(dict.fromkeys(case.dataset for case in self._chosen))
 
     def plans(self) -> list[ModelPlan]:
         """Return what each model behind the engine is going to be asked; makes no call.
@@ -361,6 +396,7 @@ class Session:
             "cases": self.planned,
             "missing": self.missing,
             "beside": self.beside,
+            "not_judged": self.decider.not_judged if self.decider else [],
         }
 
     def _chosen_facts(self) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pytest_tablebench.compat import COMPAT_MODES, Compat, check_compat
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.names import (
     address_fault,
     header_fault,
@@ -70,7 +70,9 @@ class Settings:
     thresholds: Mapping[str, float] = field(default_factory=dict)
     model_given: bool = False
     explicit: bool = False
-    """Whether anything was asked for at all: such a session is meant as a run of ours."""
+    """Whether anything was asked for at all, be it in a configuration file."""
+    given: frozenset[str] = frozenset()
+    """Keys of the options on the command line: such a session is meant as a run of ours."""
 
     @property
     def request_params(self) -> dict[str, Any]:
@@ -94,10 +96,11 @@ class Settings:
         return platformdirs.user_cache_path("pytest-tablebench") / "answers"
 
 
-def read_settings(get: Callable[[str], Any], base: Path) -> Settings:
+def read_settings(get: Callable[[str], Any], base: Path, given: Iterable[str] = ()) -> Settings:
     """Build settings from raw values by ini key (None where unset); paths relative to `base`.
 
-    Raises `SettingsError` naming the option, its value and what it takes.
+    `given` are the keys whose values the command line gives. Raises `SettingsError` naming the
+    option, its value and what it takes.
     """
     raw = {option.key: get(option.key) for option in OPTIONS}
     raw = {key: value for key, value in raw.items() if value not in (None, [], "")}
@@ -153,6 +156,7 @@ def read_settings(get: Callable[[str], Any], base: Path) -> Settings:
         thresholds=_thresholds(raw),
         model_given="bench_model" in raw,
         explicit=bool(raw),
+        given=frozenset(given),
     )
 
 
@@ -344,7 +348,9 @@ def _thresholds(raw: Mapping[str, Any]) -> dict[str, float]:
 def check_names(
     kind: str, names: tuple[str, ...] | None, known: Mapping[str, Any], flag: str | None = None
 ) -> None:
-    """Raise `SettingsError` for the first name that is not registered."""
+    """Raise `UnknownNameError` for the first name that is not registered."""
     for name in names or ():
         if name not in known:
-            raise SettingsError(f"{flag or f'--bench-{kind}'}: {unknown_name(kind, name, known)}")
+            raise UnknownNameError(
+                f"{flag or f'--bench-{kind}'}: {unknown_name(kind, name, known)}"
+            )

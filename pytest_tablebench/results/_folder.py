@@ -116,13 +116,6 @@ class RunFolder:
         """Close the record file."""
         self._records.close()
 
-    def withdraw(self) -> None:
-        """Close, and remove what this run has made: nothing of it is to be kept."""
-        self.close()
-        for name in (RECORDS, RUN):
-            with contextlib.suppress(OSError):
-                (self.path / name).unlink()
-
     def _replace(self, name: str, data: Mapping[str, Any]) -> None:
         text = json.dumps({"schema": SCHEMA, **data}, indent=2, sort_keys=False) + "\n"
         temporary = self.path / f".{name}.new"

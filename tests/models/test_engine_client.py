@@ -46,7 +46,6 @@ def test_what_two_ask_is_called_once(site: Site) -> None:
     assert caller.take()[0]["n"] == 1
     # It is under way already. A question that comes back shows that the broker knows of both.
     second.ask("k1", request(), lane=0)
-    second.note("unheard", 1)
     first.ask("k2", request("another"), lane=0)
     assert caller.take()[0]["n"] == 2
     caller.send({"n": 2, "reply": reply_fields(Reply("41"))})
@@ -124,7 +123,6 @@ def test_errors_come_back_as_they_are(site: Site) -> None:
 
 def test_questions_wait_for_somebody_who_knows(site: Site) -> None:
     client = site.client()
-    client.note("unheard", 0)
     caller = site.caller()
 
     # Both ends are this test: the question first, without waiting for what comes of it.
@@ -137,15 +135,13 @@ def test_questions_wait_for_somebody_who_knows(site: Site) -> None:
     assert client._answers[77]["result"] == {"price": 1}
 
 
-def test_the_keeper_hears_notes_and_totals(site: Site) -> None:
+def test_the_keeper_hears_totals(site: Site) -> None:
     keeper, client, caller = site.client("keeper"), site.client(), site.caller()
-    client.note("tokens", {"count": [1, 2]})
     client.ask("k1", request(), lane=0)
     caller.answer("36")
     come(client)
     while keeper.totals is None or not keeper.totals["models"]["openai/m"]["calls_paid"]:
         keeper.outcomes(wait=True)
-    assert keeper.notes == {"tokens": {"count": [1, 2]}}
     assert keeper.totals["models"]["openai/m"]["cost_usd"] == 0.5
     assert keeper.totals["most_in_flight"] == 1
     assert client.totals is None
@@ -211,7 +207,9 @@ def test_an_answer_too_long_to_be_kept_ends_nothing(site: Site) -> None:
     client.ask("k2", request("2"), lane=0)
     caller.answer("37")
     assert come(client) == {"k2": Reply("37", cost_usd=0.5)}
-    assert keeper.await_note(f"{PROBLEMS} answers", 30) == ["a/b: too long"]
+    while not keeper.notes:
+        keeper.outcomes(wait=True)
+    assert keeper.notes == {f"{PROBLEMS} answers": ["a/b: too long"]}
 
 
 def test_the_end_gives_the_totals_and_ends_all(site: Site) -> None:
@@ -259,9 +257,7 @@ def test_a_broker_that_is_gone_before_is_no_error_of_its_own(site: Site) -> None
     assert client.lost is not None
     assert client.lost.whole_run
     client.ask("k1", request(), lane=0)
-    client.note("start", 1)
     assert client.outcomes(wait=True) == []
-    assert client.await_note("start", 60) is None
     with pytest.raises(ModelError, match="is gone"):
         client.question("facts", {})
     assert client.finish() is None

@@ -329,7 +329,10 @@ def test_words_for_missing_values_are_answers(place: Place, target: str) -> None
 def test_more_shots_than_examples(place: Place) -> None:
     place.wikitq()
     result = place.run("--bench-dataset", "wikitq", "--bench-shots", "3")
-    assert outcomes(result) == {"errors": 2, "deselected": 1}
-    line = "3 demonstrations asked for, but only 2 are there; lower --bench-shots"
-    assert line in result.stdout.str()
-    assert {record.reason for record in place.records} == {"unusable_data"}
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert line == (
+        "ERROR: --bench-shots: 3 demonstrations asked for, but the pool of 'wikitq' has only 2; "
+        "lower --bench-shots"
+    )
+    assert not (place.root / "run").exists()

@@ -220,35 +220,27 @@ def test_an_engine_that_does_not_start_is_said_in_one_line(
 
 
 ENDING = """
-import gc
-
-import pytest
-
 from pytest_tablebench.models.engine import _owner
 
+found = _owner.Engine.address.fget
 
-@pytest.hookimpl(tryfirst=True, optionalhook=True)
-def HOOK():
-    for found in gc.get_objects():
-        if isinstance(found, _owner.Engine):
-            found.address  # it has begun to listen
-            found._process.kill()
-            found._process.wait()
+
+def address(self):
+    there = found(self)  # it has begun to listen
+    self._process.kill()
+    self._process.wait()
+    return there
+
+
+_owner.Engine.address = property(address)
 """
 
 
-@pytest.mark.parametrize(
-    ("workers", "hook"),
-    [
-        ("0", "pytest_collection_modifyitems"),
-        ("2", "pytest_testnodeready"),
-        *([("2", "pytest_configure_node")] if FULL else []),
-    ],
-)
+@pytest.mark.parametrize("workers", ["0", "2"])
 def test_an_engine_that_dies_before_the_first_call_is_said_in_one_line(
-    tmp_path: Path, workers: str, hook: str
+    tmp_path: Path, workers: str
 ) -> None:
-    (tmp_path / "conftest.py").write_text(ENDING.replace("HOOK", hook), encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(ENDING, encoding="utf-8")
     with OpenAIServer() as server:
         run = run_pytest(tmp_path, server, "-n", workers, count=40)
         assert server.calls == 0

@@ -15,9 +15,15 @@ SPY = f"""
 import json, os, sys
 from pathlib import Path
 
+started = []
+sys.addaudithook(
+    lambda event, found: started.append(str(found[1])) if event == "subprocess.Popen" else None
+)
+
 def pytest_unconfigure(config):
     name = os.environ.get("PYTEST_XDIST_WORKER", "main")
     loaded = [name for name in {HEAVY!r} if name in sys.modules]
+    loaded += [command for command in started if "tablebench" in command]
     Path(os.environ["SPY_FOLDER"], f"{{name}}.json").write_text(json.dumps(loaded))
 """
 FOREIGN = """
@@ -27,6 +33,19 @@ def test_good():
 def test_bad():
     assert 1 == 2
 """
+
+CONFIGURED = """
+[pytest]
+bench_model = openai/test-model
+bench_api_base = http://127.0.0.1:9/v1
+bench_gate = elsewhere.pass_rate >= 0.5
+bench_dataset = elsewhere
+bench_threshold = elsewhere=0.5
+bench_results = runs
+bench_stop_when_decided = passes
+bench_snapshot = true
+"""
+"""What a project says of its benchmarks is no matter of its other tests."""
 
 
 @pytest.fixture
@@ -45,6 +64,7 @@ def visit(tmp_path, monkeypatch):
     (spied / "spy_plugin.py").write_text(SPY)
     (project / "test_foreign.py").write_text(FOREIGN)
     (project / "pytest.ini").write_text("[pytest]\n")
+    (project / "configured.ini").write_text(CONFIGURED)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
@@ -55,7 +75,7 @@ def visit(tmp_path, monkeypatch):
             cwd=project,
             timeout=120,
         )
-        assert left_behind(project) == ["pytest.ini", "test_foreign.py"]
+        assert left_behind(project) == ["configured.ini", "pytest.ini", "test_foreign.py"]
         assert left_behind(home) == []
         loaded = {path.stem: json.loads(path.read_text()) for path in spied.glob("*.json")}
         assert loaded.get("main") == []
@@ -101,6 +121,16 @@ def test_a_foreign_run_in_workers(visit):
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     assert "1 failed, 1 passed" in done.stdout
     assert visit.processes == ["gw0", "gw1", "main"]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2", "-v")], ids=["alone", "workers"])
+def test_a_foreign_run_in_a_project_with_benchmarks(visit, workers):
+    done = visit("-c", "configured.ini", "-W", "error", *workers)
+    assert_nothing_of_ours(done)
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "1 failed, 1 passed" in done.stdout
+    if workers:
+        assert "scheduling tests via LoadScheduling" in done.stdout
 
 
 def test_a_foreign_run_without_tests(visit):
@@ -180,4 +210,31 @@ def test_fixtures_of_the_same_name_in_a_foreign_file_win(bench):
     result = bench.pytester.runpytest_inprocess()
     result.assert_outcomes(passed=2)
     assert "tablebench:" not in result.stdout.str()
+    assert not (bench.path / "tablebench-results").exists()
+
+
+@pytest.fixture
+def no_engine(monkeypatch):
+    """Fails where an engine is started."""
+
+    def start(*_):
+        raise AssertionError("an engine was started")
+
+    monkeypatch.setattr("pytest_tablebench.session.Engine", start)
+
+
+@pytest.mark.parametrize("how", ["ini", "option"])
+@pytest.mark.parametrize(
+    "selection", [["test_foreign.py"], ["-k", "foreign"], ["--collect-only"], ["-k", "nothing"]]
+)
+def test_without_a_case_of_ours_no_engine_is_started(bench, no_engine, how, selection):
+    bench.suite("def test_foreign():\n    pass\n", name="test_foreign.py")
+    if how == "ini":
+        bench.pytester.makeini("[pytest]\nbench_model = openai/test-model\n")
+    given = ["--model=openai/test-model"] if how == "option" else []
+    result = bench.pytester.runpytest_inprocess(*given, *selection)
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert result.ret == (5 if "nothing" in selection else 0)
+    shown = how == "option" or "--collect-only" in selection  # there our cases are seen
+    assert ("tablebench: model" in result.stdout.str()) == shown
     assert not (bench.path / "tablebench-results").exists()

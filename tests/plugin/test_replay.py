@@ -191,14 +191,22 @@ def test_a_store_that_is_only_read_is_enough(kept: Bench) -> None:
     assert not (kept.path / "home").exists()
 
 
-def test_without_any_store_nothing_has_an_answer(kept: Bench) -> None:
-    # The user's own folder, as without any option for stores, and it is not there.
+@pytest.mark.parametrize("given", [(), ("--bench-store=none",)], ids=["the user's own", "none"])
+def test_without_any_store_there_is_no_replay(kept: Bench, given: tuple[str, ...]) -> None:
+    # The user's own folder, as without any option for stores, is not there.
     grid = ("--bench-serializer=html", "--bench-perturbation=none", "--bench-results=run")
-    kept.pytester.runpytest_inprocess("--model=echo/any", "--bench-replay", *grid)
-    records = kept.records()
-    assert {record["reason"] for record in records} == {"not_stored"}
+    result = kept.pytester.runpytest_inprocess("--model=echo/any", "--bench-replay", *grid, *given)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert line.startswith("ERROR: --bench-replay answers from a store, and there is none (")
     assert len(kept.calls("ask")) == 3
     assert not (kept.path / "home").exists()
+    assert not (kept.path / "run").exists()
+
+
+def test_a_model_of_ours_needs_no_store_to_be_replayed(kept: Bench) -> None:
+    model = kept.script({"default": "36"})
+    kept.run("--bench-replay", f"--model={model}").assert_outcomes(passed=1, failed=2)
 
 
 def test_a_folder_that_is_not_there_is_named_by_its_own_option(kept: Bench) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import selectors
 import socket
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +59,7 @@ class Client:
         self._gone: str | None = None
         self.totals: dict[str, Any] | None = None
         self.notes: dict[str, Any] = {}
+        """What the broker has told, by name."""
         self.waits: list[dict[str, Any]] = []
         """Who answers nothing at the moment: fields of `Wait`, with times of day."""
         try:
@@ -106,17 +106,6 @@ class Client:
     def question(self, what: str, body: Mapping[str, Any]) -> Any:
         """Ask about a model, and wait. Raises `ModelError` when nothing can be asked."""
         return self._converse({"do": "question", "what": what}, to_json(body))
-
-    def note(self, name: str, value: Any) -> None:
-        """Tell the process that keeps the run something."""
-        self._send(pack({"do": "note", "name": name}, to_json(value)))
-
-    def await_note(self, name: str, seconds: float) -> Any:
-        """Return what another process told under a name; None when it does not come in time."""
-        deadline = time.monotonic() + seconds
-        while name not in self.notes and self._gone is None and time.monotonic() < deadline:
-            self._read(min(SLICE_S, seconds))
-        return self.notes.get(name)
 
     def stop(self, why: str) -> None:
         """Have no further call started, by anybody."""

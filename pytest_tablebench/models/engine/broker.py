@@ -249,9 +249,6 @@ class Broker:
             self._ask(link, head, body)
         elif do == "question":
             self._put_question(link, head, body)
-        elif do == "note":
-            for keeper in self._keepers:
-                keeper.send({"note": head["name"]}, body)
         elif do == "stop":
             self.dispatcher.stop(head["why"])
         elif do == "finish":

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.names import printable, unknown_name
 
 __all__ = ["MEASURES", "Gate", "Measure", "check_gates", "parse_gate"]
@@ -85,12 +85,12 @@ def check_gates(
     names = dict.fromkeys([*datasets, *benchmarks, "all"])
     for gate in gates:
         if gate.scope not in names and gate.scope != "run":
-            raise SettingsError(_prefix(gate.text) + unknown_name("scope", gate.scope, names))
+            raise UnknownNameError(_prefix(gate.text) + unknown_name("scope", gate.scope, names))
         for name in gate.filters:
             if name not in formats | changes:
                 known = [*sorted(formats), *sorted(changes)]
                 message = unknown_name("serializer or perturbation", name, known)
-                raise SettingsError(_prefix(gate.text) + message)
+                raise UnknownNameError(_prefix(gate.text) + message)
         if len(gate.filters) == 2 and not _one_of_each(gate.filters, formats, changes):
             raise SettingsError(
                 _prefix(gate.text) + "two names in brackets are one serializer and one perturbation"

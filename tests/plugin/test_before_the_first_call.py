@@ -1,0 +1,143 @@
+"""What no case could be right with is refused in one line, before anything is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.toy_bench import ADA, BO, CONFTEST, SUITE, Bench
+
+FORMATS = """
+FORMATS = {
+    "nothing": lambda table: None, "blank": lambda table: " \\n", "bytes": lambda table: b"x",
+    "failing": lambda table: {}["x"],
+}
+
+def pytest_tablebench_register_serializer(register):
+    for name, function in FORMATS.items():
+        register(name, function)
+"""
+
+
+def refused(bench: Bench, *arguments: str) -> str:
+    """Run, see that nothing was asked and nothing is left behind, and return the one line."""
+    result = bench.run("--model=echo/any", *arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR, result.stdout.str()
+    assert bench.calls("ask") == []
+    assert not (bench.path / "run").exists()
+    [line] = [line for line in result.errlines if line]
+    return line.removeprefix("ERROR: ")
+
+
+def test_a_gate_on_a_dataset_that_is_left_out(bench: Bench) -> None:
+    bench.data(toy=[ADA], other=[BO])
+    bench.suite(SUITE + SUITE.replace("toy", "other"))
+    gate = "--bench-gate=other.performance >= 0.5"
+    assert refused(bench, gate, "--bench-dataset=toy") == (
+        "--bench-gate 'other.performance >= 0.5': --bench-dataset leaves other out; name it there, "
+        "or leave out the gate as well"
+    )
+    assert "no case of other is selected" in refused(bench, gate, "-k", "test_toy")
+    assert "no case of other is selected" in refused(bench, gate, "test_suite.py::test_toy")
+
+
+def test_a_gate_of_a_configuration_file_stays_where_tests_are_selected(bench: Bench) -> None:
+    bench.data(toy=[ADA], other=[BO])
+    bench.suite(SUITE + SUITE.replace("toy", "other"))
+    bench.pytester.makeini("[pytest]\nbench_gate = other.performance >= 0.5\n")
+    assert bench.run("--model=echo/any", "-k", "test_toy").ret == 11
+    # Options of the command line leave cases out on purpose.
+    bench.pytester.makeini("[pytest]\nbench_gate = other.performance >= 0.5\n")
+    result = bench.run("--model=echo/any", "--bench-dataset=toy", results="second")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+@pytest.mark.parametrize("how", ["option", "ini"])
+@pytest.mark.parametrize("scope", ["wikitq", "torr"])
+def test_a_gate_on_a_dataset_without_data(bench: Bench, how: str, scope: str) -> None:
+    (bench.path / "empty").mkdir()
+    bench.suite(SUITE + SUITE.replace('"toy"', '"wikitq"').replace("test_toy", "test_wikitq"))
+    gate = f"{scope}.performance >= 0.5"
+    given = [f"--bench-gate={gate}"] if how == "option" else []
+    if how == "ini":
+        bench.pytester.makeini(f"[pytest]\nbench_gate = {gate}\n")
+    line = refused(bench, "--bench-data=empty", *given)
+    assert line.startswith(f"--bench-gate '{gate}': wikitq has no data in ")
+    assert "tablebench pull wikitq" in line
+
+
+def test_a_metric_that_nobody_registered(bench: Bench) -> None:
+    bench.pytester.makeconftest(CONFTEST.replace('"exact_match"', '"exact_mtach"'))
+    line = refused(bench)
+    assert line.startswith("dataset 'toy': unknown metric 'exact_mtach'; did you mean 'exact_match")
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [("nothing", "NoneType"), ("blank", "an empty text"), ("bytes", "bytes")],
+)
+def test_a_serializer_without_content(bench: Bench, written: str, said: str) -> None:
+    bench.pytester.makeconftest(CONFTEST + FORMATS)
+    line = refused(bench, f"--bench-serializer=html,{written}")
+    assert line.startswith(f"--bench-serializer: '{written}' gives no content ({said}) for ")
+    assert "'toy'" in line
+
+
+def test_a_serializer_that_fails_on_a_table_costs_its_cases_only(bench: Bench) -> None:
+    bench.pytester.makeconftest(CONFTEST + FORMATS)
+    bench.run("--model=echo/any", "--bench-serializer=html,failing", "--bench-limit=1")
+    reasons = {record["serializer"]: record["reason"] for record in bench.records()}
+    assert reasons == {"html": None, "failing": "test_error"}
+
+
+def test_more_shots_than_the_pool_has(bench: Bench) -> None:
+    # Five demonstrations; an example is none of its own, so five may be asked for.
+    assert refused(bench, "--bench-shots=6") == (
+        "--bench-shots: 6 demonstrations asked for, but the pool of 'toy' has only 5; lower "
+        "--bench-shots"
+    )
+    bench.run("--model=echo/any", "--bench-shots=5", "--bench-limit=1").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("value", ["2", "-0.1", "float('nan')", "'high'", "True"])
+def test_a_threshold_of_a_marker_outside_0_to_1(bench: Bench, value: str) -> None:
+    bench.suite(SUITE.replace('"toy"', f'"toy", threshold={value}'))
+    line = refused(bench)
+    assert line.startswith("test_suite.py::test_toy: threshold is a number from 0 to 1, not ")
+
+
+def test_a_threshold_of_a_dataset_outside_0_to_1(bench: Bench) -> None:
+    bench.pytester.makeconftest(CONFTEST.replace("threshold = 1.0", "threshold = 80"))
+    assert refused(bench) == "dataset 'toy': threshold is a number from 0 to 1, not 80"
+
+
+@pytest.mark.parametrize("where", ["pytest.ini", "pyproject.toml", "override"])
+def test_an_unknown_key_of_ours(bench: Bench, where: str) -> None:
+    given: list[str] = []
+    if where == "pytest.ini":
+        bench.pytester.makeini("[pytest]\nbench_limt = 3\n")
+    elif where == "pyproject.toml":
+        bench.pytester.makepyprojecttoml('[tool.pytest.ini_options]\nbench_limt = "3"\n')
+    else:
+        given = ["-o", "bench_limt=3"]
+    line = refused(bench, *given)
+    assert line.startswith("unknown key 'bench_limt' in ")
+    assert "did you mean 'bench_limit'" in line
+
+
+def test_a_key_of_another_plugin_is_no_concern_of_ours(bench: Bench) -> None:
+    own = "\ndef pytest_addoption(parser):\n    parser.addini('bench_press', 'kg')\n"
+    bench.pytester.makeconftest(CONFTEST + own)
+    bench.pytester.makeini("[pytest]\nbench_press = 80\n")
+    bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1)
+
+
+def test_under_workers_it_is_one_line_too(bench: Bench) -> None:
+    bench.pytester.makeconftest(CONFTEST.replace('"exact_match"', '"exact_mtach"'))
+    result = bench.run_apart("--model=echo/any", "-n2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line.startswith("ERROR: ")]
+    assert "unknown metric 'exact_mtach'" in line
+    assert bench.calls("ask") == []
+    assert not Path(bench.path / "run").exists()

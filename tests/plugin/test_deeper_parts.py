@@ -1,0 +1,150 @@
+"""What a conftest.py below the paths given registers: pytest reads it when it gets there."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.toy_bench import ADA, CONFTEST, SUITE, Bench
+
+DEEP = """
+from pytest_tablebench import Score
+from pytest_tablebench.datasets import TableQuestions, table_question
+from pytest_tablebench.table import Table
+
+AGES = Table(["Name", "Age"], [["Ada", "36"]])
+
+
+def pytest_tablebench_register_dataset(register):
+    deep = TableQuestions("deep", [table_question("ada", AGES, "How old is Ada?", ["36"])])
+    deep.metric = "half"
+    register(deep)
+
+
+def pytest_tablebench_register_metric(register, register_postprocessor):
+    register("half", lambda prediction, references, **_: Score(0.5))
+"""
+DEEP_SUITE = """
+import pytest
+from pytest_tablebench import assert_score
+
+
+@pytest.mark.tablebench("deep", threshold=0.5)
+def test_deep(case, answer):
+    assert_score(case, answer)
+"""
+GIVEN = {
+    "dataset": "--bench-dataset=deep",
+    "threshold": "--bench-threshold=deep=0.4",
+    "gate": "--bench-gate=deep.performance >= 0.4",
+}
+
+
+@pytest.fixture
+def deep(bench: Bench) -> Bench:
+    """`toy` at the top, and `deep` with a metric of its own two folders further down."""
+    bench.data(toy=[ADA])
+    folder = bench.path / "suites" / "own"
+    folder.mkdir(parents=True)
+    (folder / "conftest.py").write_text(DEEP, encoding="utf-8")
+    (folder / "test_deep.py").write_text(DEEP_SUITE, encoding="utf-8")
+    return bench
+
+
+@pytest.mark.parametrize("option", GIVEN)
+def test_an_option_may_name_what_is_registered_further_down(deep: Bench, option: str) -> None:
+    result = deep.run("--model=echo/any", GIVEN[option], "suites")
+    result.assert_outcomes(passed=1)
+    assert (deep.record()["dataset"], deep.record()["score"]) == ("deep", 0.5)
+    assert result.ret == (11 if option == "gate" else 0)  # one example decides nothing
+
+
+def test_it_may_under_workers_too(deep: Bench) -> None:
+    given = [*GIVEN.values(), "--bench-gate-point"]
+    result = deep.run_apart("--model=echo/any", *given, "suites", "-n2")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+    [gate] = deep.facts()["gates"]
+    assert gate["state"] == "holds"
+
+
+@pytest.mark.parametrize(
+    ("option", "workers"),
+    [("dataset", []), ("threshold", []), ("gate", []), ("dataset", ["-n2"])],
+)
+def test_what_nobody_registers_is_refused_all_the_same(
+    deep: Bench, option: str, workers: list[str]
+) -> None:
+    run = deep.run_apart if workers else deep.run
+    result = run("--model=echo/any", GIVEN[option].replace("deep", "deap"), "suites", *workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line.startswith("ERROR: ")]
+    assert "'deap'; did you mean 'deep'?" in line
+    assert deep.calls("ask") == []
+    assert not (deep.path / "run").exists()
+
+
+def test_what_another_folder_registers_is_refused_with_a_word_on_that(deep: Bench) -> None:
+    result = deep.run("--model=echo/any", GIVEN["dataset"], "test_suite.py")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert "unknown dataset 'deep'" in line
+    assert line.endswith("where a conftest.py registers it, give pytest the folder of that")
+
+
+INI = """
+[pytest]
+bench_model = echo/any
+bench_serializer = html
+bench_perturbation = none
+bench_results = run
+bench_store = none
+bench_dataset = toy, deep
+bench_threshold = deep=0.4
+bench_gate =
+    deep.performance >= 0.9
+    toy.performance >= 0.9
+bench_gate_point = true
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "judged"),
+    [
+        ("test_suite.py", 0, {"toy.performance >= 0.9": "holds"}),
+        (".", 10, {"deep.performance >= 0.9": "fails", "toy.performance >= 0.9": "holds"}),
+    ],
+)
+def test_a_configuration_file_may_name_what_is_registered_elsewhere(
+    deep: Bench, path: str, code: int, judged: dict[str, str]
+) -> None:
+    deep.pytester.makeini(INI)
+    result = deep.pytester.runpytest_inprocess(path)
+    assert result.ret == code
+    assert {gate["gate"]: gate["state"] for gate in deep.facts()["gates"]} == judged
+    said = "not judged: deep.performance >= 0.9: nothing in this session has that name"
+    assert (said in result.outlines) == (len(judged) == 1)
+
+
+def test_a_name_of_the_configuration_file_that_is_nowhere_is_refused(bench: Bench) -> None:
+    bench.pytester.makeini(INI)
+    result = bench.pytester.runpytest_inprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert line.startswith("ERROR: --bench-dataset: unknown dataset 'deep'")
+
+
+@pytest.mark.parametrize("given", [[], ["--bench-seed=1"]], ids=["no option", "option"])
+def test_a_metric_further_down_is_known_to_a_dataset_above(deep: Bench, given: list[str]) -> None:
+    """Its first case is collected before that conftest.py is read."""
+    deep.pytester.makeconftest(
+        CONFTEST.replace('register("echo"', 'register("tablebench/lexical"').replace(
+            'metric = "exact_match"', 'metric = "half"'
+        )
+    )
+    deep.suite(SUITE.replace("assert_exact_match", "assert_score"))
+    deep.pytester.makeini("[pytest]\n")
+    result = deep.pytester.runpytest_inprocess("test_suite.py", "suites", *given)
+    result.assert_outcomes(failed=35, passed=35)  # `half` gives .5, which is enough for `deep`
+    [folder] = (deep.path / "tablebench-results").iterdir()
+    found = {record["score"] for record in deep.records(f"tablebench-results/{folder.name}")}
+    assert found == {0.5}
