@@ -287,7 +287,7 @@ def test_a_table_that_a_format_cannot_hold_is_no_answer_in_that_format_alone(pla
 
 
 @pytest.mark.parametrize(
-    "table", ["Ship\tShip\nGull\tTern\n", "Ship\tYear\n", 'Ship\tYear\n"Gull\nand\tTern"\t1901\n']
+    "table", ["Ship\tShip\nGull\tTern\n", "Ship\tYear\n", 'Ship\tYear\n"Gull\\nand Tern"\t1901\n']
 )
 def test_odd_tables_never_break_a_run(place: Place, table: str) -> None:
     place.wikitq(
