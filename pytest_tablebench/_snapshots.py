@@ -186,6 +186,7 @@ class SnapshotHooks:
                 "serializers",
                 "perturbations",
                 "limit",
+                "sample",
                 "configs_per_example",
                 "shard",
             )

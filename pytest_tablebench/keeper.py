@@ -262,6 +262,7 @@ class RunKeeper:
             "configs_per_example": settings.configs_per_example,
             "shots": settings.shots,
             "limit": settings.limit,
+            "sample": settings.sample,
             "grid": self.facts.get("grid"),
             "datasets": self.facts.get("datasets", {}),
             "missing": self.facts.get("missing", {}),

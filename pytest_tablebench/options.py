@@ -41,7 +41,17 @@ OPTIONS = (
     Option("--bench-dataset", "A,B", "datasets to run. Default: all that are there", repeat=True),
     Option("--bench-serializer", "A,B", "table formats. Default: ToRR's seven", repeat=True),
     Option("--bench-perturbation", "A,B", "perturbations. Default: ToRR's five", repeat=True),
-    Option("--bench-limit", "N", "examples per dataset, the same ones every time"),
+    Option(
+        "--bench-limit",
+        "N",
+        "examples per dataset, the first ones, or all. Default: the dataset's, ToRR's 100",
+    ),
+    Option(
+        "--bench-sample",
+        "N",
+        "draw N examples per dataset in place of the first, spread over its kinds of questions and "
+        "its tables; --bench-seed draws others",
+    ),
     Option("--bench-shots", "K", "demonstrations in a prompt. Default: the dataset's"),
     Option(
         "--bench-demos",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -271,9 +271,8 @@ class Runner:
 
     def cases(self, dataset: str) -> tuple[list[Case], list[str]]:
         """Return a dataset's cases and node ids. Raises `DataError` when none is usable."""
-        limit = self.settings.limit or self.registry.datasets[dataset].limit
         source = self.source(dataset)
-        ids = source.example_ids(limit)
+        ids = self._example_ids(dataset, source)
         if not ids:
             first = f"; first problem: {source.problems[0]}" if source.problems else ""
             raise DataError(f"dataset {dataset!r}: no usable example{first}")
@@ -287,6 +286,17 @@ class Runner:
             seed=self.settings.seed,
             repeats=self.settings.repeats,
         )
+
+    def _example_ids(self, dataset: str, source: Source) -> Sequence[str]:
+        """Return the examples to be asked: a sample, or the first of them."""
+        limit, sample = self.settings.limit, self.settings.sample
+        if sample is not None:
+            from pytest_tablebench.datasets import sampled_ids
+
+            return sampled_ids(source, sample, name=dataset, seed=self.settings.seed)
+        if limit is None:
+            limit = self.registry.datasets[dataset].limit
+        return source.example_ids(None if limit == "all" else limit)
 
     def benchmark_of(self, dataset: str) -> str:
         """Return the benchmark a dataset belongs to."""

@@ -36,7 +36,8 @@ class Settings:
     datasets: tuple[str, ...] | None = None
     serializers: tuple[str, ...] | None = None
     perturbations: tuple[str, ...] | None = None
-    limit: int | None = None
+    limit: int | Literal["all"] | None = None
+    sample: int | None = None
     shots: int | None = None
     demos: Demos = "perturbed"
     configs_per_example: int | None = None
@@ -110,7 +111,8 @@ def read_settings(get: Callable[[str], Any], base: Path, given: Iterable[str] = 
         datasets=_names(raw, "bench_dataset"),
         serializers=_names(raw, "bench_serializer"),
         perturbations=_names(raw, "bench_perturbation"),
-        limit=_number(raw, "bench_limit", int, 1, "a whole number from 1"),
+        limit=_limit(raw),
+        sample=_number(raw, "bench_sample", int, 1, "a whole number from 1"),
         shots=_number(raw, "bench_shots", int, 0, "a whole number from 0"),
         demos=_demos(raw),
         configs_per_example=_number(
@@ -208,6 +210,17 @@ def _max_reply(raw: Mapping[str, Any]) -> Any:
     if value is not None and value > 2_000_000:
         raise SettingsError(f"--bench-max-reply takes {what}, not {value}")
     return value
+
+
+def _limit(raw: Mapping[str, Any]) -> int | Literal["all"] | None:
+    if str(raw.get("bench_limit")).strip() == "all":
+        return "all"
+    limit: int | None = _number(raw, "bench_limit", int, 1, "all or a whole number from 1")
+    if limit is not None and "bench_sample" in raw:
+        raise SettingsError(
+            "--bench-sample draws from all examples, so it does not go with --bench-limit: give one"
+        )
+    return limit
 
 
 def _folder(base: Path, text: object) -> Path:

@@ -13,6 +13,7 @@ from pytest_tablebench.datasets._base import (
     text_key,
 )
 from pytest_tablebench.datasets._questions import TableQuestions, table_question
+from pytest_tablebench.datasets._strata import Stratum, sampled_ids, stratum_of
 
 __all__ = [
     "Dataset",
@@ -23,8 +24,11 @@ __all__ = [
     "Render",
     "Source",
     "SourceFacts",
+    "Stratum",
     "TableQuestions",
     "render_field",
+    "sampled_ids",
+    "stratum_of",
     "table_question",
     "text_key",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -37,6 +37,8 @@ class Example:
             the metric's business.
         target: what a demonstration shows as its answer.
         context: what the metric needs beside the texts.
+        tags: what kind of question it is, as names and values: `{"type": "lookup"}`. A sample is
+            spread over them.
     """
 
     id: str
@@ -45,6 +47,7 @@ class Example:
     references: tuple[str, ...]
     target: str
     context: Mapping[str, Any] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     def with_tables(self, change: Callable[[Table], Table]) -> Example:
         """Return the example with every table among its inputs changed."""
@@ -52,9 +55,7 @@ class Example:
             name: change(value) if isinstance(value, Table) else value
             for name, value in self.inputs.items()
         }
-        return Example(
-            self.id, inputs, self.question, self.references, self.target, dict(self.context)
-        )
+        return replace(self, inputs=inputs, context=dict(self.context))
 
 
 def text_key(example: Example) -> Hashable:
@@ -115,7 +116,11 @@ class Pool(Protocol):
 
 
 class Source(Protocol):
-    """A dataset's opened files."""
+    """A dataset's opened files.
+
+    A source may have a further method, `stratum(example_id)`, that returns the `Stratum` of an
+    example without loading it; without one, `--bench-sample` loads every example.
+    """
 
     @property
     def facts(self) -> SourceFacts:

@@ -39,6 +39,7 @@ def table_question(
     *,
     ordered: bool = False,
     aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    tags: Mapping[str, str] = MappingProxyType({}),
 ) -> Example:
     """Return a question about a table; all of several answers are expected.
 
@@ -50,6 +51,7 @@ def table_question(
         ordered: whether the items have to come in this order; else any order is right.
         aliases: other texts that are as right as an answer, by that answer:
             `{"United Kingdom": ["UK", "Great Britain"]}`.
+        tags: what kind of question it is, which a sample is spread over: `{"type": "lookup"}`.
 
     Raises `DataError` for answers that are no list, and for aliases that belong to no answer or
     to two.
@@ -66,6 +68,7 @@ def table_question(
         references=tuple(answers),
         target=", ".join(answers),
         context=context,
+        tags=dict(tags),
     )
 
 

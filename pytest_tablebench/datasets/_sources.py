@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 from pytest_tablebench.datasets._base import Example, Problem, SourceFacts
 from pytest_tablebench.datasets._files import file_digest
+from pytest_tablebench.datasets._strata import Stratum, stratum_of
 from pytest_tablebench.errors import DataError
 
 __all__ = ["RowPool", "RowSource", "digests"]
@@ -56,6 +57,8 @@ class RowSource(Generic[R]):
             where it fails.
         make: makes the example of a row.
         key: `text_key` of a row's example, without its tables.
+        stratum: what a sample is spread over, without the row's table; by default it is read off
+            the example.
         facts: of the files; called once.
         problems: what `test` and `pool` append unusable rows to.
         place: where the questions stand, for messages.
@@ -68,6 +71,7 @@ class RowSource(Generic[R]):
         *,
         make: Callable[[R], Example],
         key: Callable[[R], Hashable],
+        stratum: Callable[[R], Stratum] | None = None,
         facts: Callable[[], SourceFacts],
         problems: Sequence[Problem] = (),
         place: str,
@@ -77,6 +81,7 @@ class RowSource(Generic[R]):
         self._load_pool = pool
         self._make = make
         self._key = key
+        self._stratum = stratum
         self._load_facts = facts
         self._problems = problems
         self._place = place
@@ -133,6 +138,11 @@ class RowSource(Generic[R]):
             if not self._read_on():
                 raise DataError(f"{self._place}: no usable question has the id {example_id!r:.80}")
         return self._make(self._read[example_id])
+
+    def stratum(self, example_id: str) -> Stratum:
+        """Return what an example that was read has in common with others."""
+        row = self._read[example_id]
+        return self._stratum(row) if self._stratum else stratum_of(self._make(row))
 
 
 def digests(folder: Path, files: Iterable[str]) -> Mapping[str, str]:

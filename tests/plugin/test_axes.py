@@ -64,6 +64,37 @@ def test_limit_takes_the_first_examples(bench, limit, names):
     assert found == [f"{name}-html-none" for name in expected]
 
 
+def test_limit_all_is_more_than_the_datasets_own(bench):
+    conftest = bench.path / "conftest.py"
+    conftest.write_text(conftest.read_text("utf-8").replace("limit = None", "limit = 1"), "utf-8")
+    assert collected(bench) == ["ada-html-none"]
+    assert collected(bench, "--bench-limit=all") == [f"{n}-html-none" for n in ("ada", "bo", "cy")]
+    bench.run("--model=echo/any", "--bench-limit=all")
+    assert bench.facts()["limit"] == "all"
+
+
+def test_a_sample_is_drawn_by_the_seed_and_stands_in_the_run(bench):
+    bench.data(toy=[[f"e{n:02}", f"Question {n}?", ["36"]] for n in range(30)])
+    first, again, other = (
+        collected(bench, "--bench-sample=5", f"--bench-seed={seed}") for seed in (1, 1, 2)
+    )
+    assert len(first) == 5
+    assert first == again == sorted(first)
+    assert first != other
+    assert first != collected(bench, "--bench-limit=5")
+    bench.run("--model=echo/any", "--bench-sample=5", "--bench-seed=1")
+    assert [f"{record['example_id']}-html-none" for record in bench.records()] == first
+    assert bench.facts()["sample"] == 5
+
+
+def test_a_sample_and_a_limit_do_not_go_together(bench):
+    result = bench.run("--model=echo/any", "--bench-sample=2", "--bench-limit=2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert line.startswith("ERROR: --bench-sample draws from all examples")
+    assert collected(bench, "--bench-sample=9", "--bench-limit=all")
+
+
 def test_all_examples_are_the_ones_of_the_data(bench):
     bench.data(toy=[CY, ADA])
     assert collected(bench) == ["cy-html-none", "ada-html-none"]

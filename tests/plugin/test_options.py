@@ -14,6 +14,7 @@ OPTIONS = (
     "--bench-serializer",
     "--bench-perturbation",
     "--bench-limit",
+    "--bench-sample",
     "--bench-shots",
     "--bench-seed",
     "--bench-compat",
@@ -64,6 +65,9 @@ BAD = [
     ("limit", "-1", ["from 1", "'-1'"]),
     ("limit", "x", ["from 1", "'x'"]),
     ("limit", "1.5", ["from 1", "'1.5'"]),
+    ("limit", "All", ["all or a whole number from 1", "'All'"]),
+    ("sample", "0", ["from 1", "'0'"]),
+    ("sample", "all", ["from 1", "'all'"]),
     *((option, "", ["empty"]) for option in ("limit", "shots", "seed", "compat", "timeout")),
     *((option, "", ["empty"]) for option in ("retries", "api-base", "data", "results")),
     *((option, "", ["empty"]) for option in ("dataset", "serializer", "param", "threshold")),
@@ -210,9 +214,9 @@ def test_numbers_and_switches_of_pyproject(bench, section):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("bench_limit = 0", "--bench-limit takes a whole number from 1, not '0'"),
-        ("bench_limit = 1.5", "--bench-limit takes a whole number from 1, not '1.5'"),
-        ("bench_limit = true", "--bench-limit takes a whole number from 1, not 'True'"),
+        ("bench_limit = 0", "--bench-limit takes all or a whole number from 1, not '0'"),
+        ("bench_limit = 1.5", "--bench-limit takes all or a whole number from 1, not '1.5'"),
+        ("bench_limit = true", "--bench-limit takes all or a whole number from 1, not 'True'"),
         ("bench_timeout = -1", "--bench-timeout takes seconds above 0, not '-1'"),
         ("bench_gate_point = 2", "bench_gate_point is true or false, not '2'"),
         ("bench_demos = 3", "--bench-demos: unknown mode '3'"),
@@ -251,6 +255,7 @@ INI = {
     # ini key and value; then the command line's other value; run.json: field, by ini, by option
     "bench_model": ("echo/ini", "echo/line", "model", "echo/ini", "echo/line"),
     "bench_limit": ("2", "1", "limit", 2, 1),
+    "bench_sample": ("2", "1", "sample", 2, 1),
     "bench_shots": ("2", "0", "shots", 2, 0),
     "bench_seed": ("7", "-3", "seed", 7, -3),
     "bench_compat": ("reference", "fixed", "compat", "reference", "fixed"),

@@ -64,6 +64,7 @@ def run_facts(cases: int, **facts: Any) -> dict[str, Any]:
         "configs_per_example": None,
         "shots": None,
         "limit": None,
+        "sample": None,
         "grid": {"serializers": ["csv", "html"], "perturbations": ["none", "transpose"]},
         "datasets": {"toy": {"files": {"toy.json": "0" * 64}, "notes": [], "problems": []}},
         "cases_planned": cases,

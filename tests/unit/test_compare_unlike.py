@@ -62,6 +62,7 @@ def test_all_that_differs_is_named_at_once():
     [
         ("model", "other", "model"),
         ("limit", 5, "limit"),
+        ("sample", 5, "sample"),
         ("api_base", "http://localhost:1", "api_base"),
         (
             "versions",

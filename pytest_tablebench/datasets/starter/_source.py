@@ -37,6 +37,7 @@ def open_starter() -> RowSource[Example]:
                 record["question"],
                 record["answers"],
                 ordered=record["ordered"],
+                tags={"kind": record["kind"]},
             )
         )
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}

@@ -22,6 +22,7 @@ from pytest_tablebench.datasets._files import (
     require_files,
 )
 from pytest_tablebench.datasets._sources import RowSource, digests
+from pytest_tablebench.datasets._strata import Stratum
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, read_table
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.table import Table
@@ -168,6 +169,7 @@ class TabFact:
             lambda: list(usable(pool_file)),
             make=lambda statement: _example(folder, statement),
             key=lambda statement: (statement.text,),
+            stratum=lambda statement: Stratum((), statement.table_id),
             facts=lambda: SourceFacts(
                 digests(folder, (TEST_FILE, pool_file)),
                 (note,) if pool_file == VALIDATION_FILE else (),

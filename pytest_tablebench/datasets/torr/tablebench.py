@@ -88,6 +88,7 @@ def _example(row: Row) -> Example:
         question=row.question,
         references=(row.answer,),
         target=row.answer,
+        tags={"type": row.qsubtype},
     )
 
 

@@ -22,6 +22,7 @@ from pytest_tablebench.datasets._files import (
     require_files,
 )
 from pytest_tablebench.datasets._sources import RowSource, digests
+from pytest_tablebench.datasets._strata import Stratum
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, read_table
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.table import Table
@@ -153,6 +154,7 @@ class WikiTQ:
             pool,
             make=test.example,  # the tables of both files are in one folder
             key=lambda row: (row.question,),
+            stratum=lambda row: Stratum((), row.context),
             facts=lambda: SourceFacts(digests(folder, (TEST_FILE, TRAIN_FILE))),
             problems=problems,
             place=str(folder / TEST_FILE),

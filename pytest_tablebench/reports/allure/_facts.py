@@ -22,6 +22,7 @@ _FAILED, _BROKEN = ["failed"], ["broken"]
 
 _KEYS = (
     "model", "api_base", "strategy", "modality", "compat", "seed", "demos", "shots", "limit",
+    "sample",
     "status", "start", "end", "cases_planned", "cases_recorded", "calls_paid", "store_hits",
     "cost_usd",
 )  # fmt: skip

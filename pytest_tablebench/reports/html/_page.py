@@ -187,6 +187,7 @@ _SETTINGS = (
     "shots",
     "seed",
     "limit",
+    "sample",
     "params",
     "api_base",
     "start",

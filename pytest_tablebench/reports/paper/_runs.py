@@ -131,9 +131,15 @@ _SETTINGS: tuple[tuple[str, str, str], ...] = (
     ("repeats", "repeats of a case", "means over several answers vary less"),
     ("seed", "seeds", "demonstrations and perturbations were drawn differently"),
     ("limit", "example limits", "they may have asked different examples"),
+    ("sample", "sizes of the sample", "they have asked different examples"),
     ("params", "call parameters", "lengths and randomness of replies may differ"),
 )
-_UNTOLD = {"shots": "the dataset's own", "limit": "the dataset's own", "repeats": "1"}
+_UNTOLD = {
+    "shots": "the dataset's own",
+    "limit": "the dataset's own",
+    "repeats": "1",
+    "sample": "none",
+}
 _VERSIONS = ("pytest-tablebench", "spacy")
 
 

@@ -106,6 +106,7 @@ _SETTINGS: tuple[tuple[str, str, str, bool], ...] = (
     ("repeats", "1", "the cases were asked another number of times", True),
     ("judge", "none", "another model judged the answers", True),
     ("limit", "the dataset's own", "other numbers of examples; only common ones count", False),
+    ("sample", "none", "other examples were drawn; only common ones count", False),
     ("shard", "none", "other parts of the cases; only common ones count", False),
     ("model", "unknown", "that is what is compared", False),
     ("api_base", "the provider's own", "another server answered", False),

@@ -1,0 +1,97 @@
+"""A sample of a dataset: spread over its tags and tables, where the first of a file are none."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from pytest_tablebench.datasets._base import Example, Source
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.seeds import seeded_random
+from pytest_tablebench.table import Table
+
+__all__ = ["Stratum", "draw", "sampled_ids", "stratum_of"]
+
+
+class Stratum(NamedTuple):
+    """What an example has in common with others: its tags, and the table it asks about."""
+
+    tags: Hashable
+    table: Hashable
+
+
+def stratum_of(example: Example) -> Stratum:
+    """Return the stratum of an example that is at hand."""
+    tables = [value for value in example.inputs.values() if isinstance(value, Table)]
+    content = repr([(table.header, table.rows) for table in tables])
+    digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()
+    return Stratum(tuple(sorted(example.tags.items())), digest)
+
+
+def draw(strata: Sequence[Stratum], count: int, *, name: str, seed: int = 0) -> list[int]:
+    """Return the places of `count` examples, in their order.
+
+    Tags take turns, so that each has as many as any other as long as it lasts; within one the
+    table that has been drawn least is next. Which tag begins, and who comes first among equals, is
+    drawn by `name` and `seed`. A smaller sample is part of every larger one of the same seed.
+
+    Arguments:
+        strata: of all examples, in file order.
+        count: how many; all of them where there are no more.
+        name: of the dataset.
+        seed: of the draw.
+    """
+    shuffled = list(range(len(strata)))
+    seeded_random(f"sample/{name}", seed=42 + seed).shuffle(shuffled)
+    members: dict[Hashable, dict[Hashable, list[int]]] = {}
+    for place in shuffled:
+        stratum = strata[place]
+        members.setdefault(stratum.tags, {}).setdefault(stratum.table, []).append(place)
+    used: Counter[Hashable] = Counter()
+    # For each tag its tables: (times drawn when it was put there, seeded order, table).
+    waiting = [
+        (tables, [(0, order, table) for order, table in enumerate(tables)])
+        for tables in members.values()
+    ]
+    chosen: list[int] = []
+    while waiting and len(chosen) < count:
+        for tables, heap in waiting:
+            if len(chosen) == count:
+                break
+            table = _least_used(heap, used)
+            chosen.append(tables[table].pop(0))
+            used[table] += 1
+            if not tables[table]:
+                heapq.heappop(heap)
+        waiting = [(tables, heap) for tables, heap in waiting if heap]
+    return sorted(chosen)
+
+
+def _least_used(heap: list[tuple[int, int, Hashable]], used: Counter[Hashable]) -> Hashable:
+    """Bring the table that was drawn least to the top, and return it: other tags draw it too."""
+    while True:
+        times, order, table = heap[0]
+        if used[table] == times:
+            return table
+        heapq.heapreplace(heap, (used[table], order, table))
+
+
+def sampled_ids(source: Source, count: int, *, name: str, seed: int = 0) -> list[str]:
+    """Return the ids of a sample of a dataset's usable examples, in file order.
+
+    A source that has a method `stratum(example_id)` is asked for each; of another's examples each
+    is loaded. One that cannot be loaded has nothing in common with any other.
+    """
+    ids = source.example_ids(None)
+    stratum = getattr(source, "stratum", None)
+    strata = []
+    for example_id in ids:
+        try:
+            found = stratum(example_id) if stratum else stratum_of(source.example(example_id))
+        except DataError:
+            found = Stratum((), example_id)
+        strata.append(found)
+    return [ids[place] for place in draw(strata, count, name=name, seed=seed)]
