@@ -14,7 +14,6 @@ import json
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,14 +22,13 @@ from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, ModelError, TableBen
 from pytest_tablebench.models.engine._dispatch import Dispatcher, Lane, Limits
 from pytest_tablebench.models.engine._door import Door
 from pytest_tablebench.models.engine._link import Link
+from pytest_tablebench.models.engine._news import News
 from pytest_tablebench.models.engine._processes import CallerProcesses
 from pytest_tablebench.models.engine._queue import Job
 from pytest_tablebench.models.engine._wire import (
-    PROBLEMS,
     error_fields,
     read_error,
     reply_fields,
-    to_json,
 )
 from pytest_tablebench.models.store import Store
 
@@ -40,8 +38,6 @@ GUARD_S = 20.0
 """Seconds beyond a call's own time limit after which its caller counts as stuck."""
 
 MOST_RESTARTS = 3
-
-TOTALS_EVERY_S = 0.2
 
 
 class Broker:
@@ -54,8 +50,6 @@ class Broker:
         self.done = loop.create_future()
         self._loop = loop
         self._store = Store.open(Path(config["store"]))
-        self._clients: set[Link] = set()
-        self._keepers: set[Link] = set()
         self._idle: set[Link] = set()
         self._callers: list[Link] = []
         self._processes = CallerProcesses()
@@ -66,14 +60,11 @@ class Broker:
         self._finished: set[str] = set()
         self._failed: dict[str, dict[str, Any]] = {}
         self._unstored: dict[str, dict[str, Any]] = {}
-        self._not_kept: list[str] = []
         self._waiting: list[Job] = []
         self._questions: dict[int, tuple[Link, Link, dict[str, Any], bytes]] = {}
         self._later_questions: list[tuple[Link, dict[str, Any], bytes]] = []
         self._broken: ModelError | None = None
         self._started = False
-        self._totals_due = False
-        self._waits: list[dict[str, Any]] = []
         self._closing = False
         self.dispatcher = Dispatcher(
             [Lane(lane["model"], lane["provider"]) for lane in config["lanes"]],
@@ -86,6 +77,7 @@ class Broker:
             self._deliver,
             self._look,
         )
+        self.news = News(self.dispatcher, loop)
 
     # Callers.
 
@@ -117,7 +109,7 @@ class Broker:
         ours = self.config["callers"] > 0 and not self._closing
         if ours and not self._callers and not self._processes.alive():
             self._replace_caller()
-        self._announce_waits()
+        self.news.announce_waits()
         self._loop.call_later(1.0, self._guard)
 
     def _replace_caller(self) -> None:
@@ -161,8 +153,7 @@ class Broker:
             self._break(read_error(head["broken"]))
             return
         if "problems" in head:
-            for keeper in self._keepers:
-                keeper.send({"note": f"{PROBLEMS} {link.pid}"}, to_json(head["problems"]))
+            self.news.problems(link.pid, head["problems"])
             return
         if "result" in head:
             _, client, question, _ = self._questions.pop(head["n"])
@@ -176,16 +167,14 @@ class Broker:
             self.dispatcher.succeed(job, head["reply"])
         else:
             self.dispatcher.fail(job, read_error(head["error"]))
-        self._announce_totals()
+        self.news.announce_totals()
 
     def _not_stored(self, why: str, *, whole_run: bool) -> None:
         """An answer cannot be kept: stop where that holds for all, else say so and go on."""
         if whole_run:
             self.dispatcher.stop(f"stopped, because answers cannot be kept: {why}")
         else:
-            self._not_kept.append(why)
-            for keeper in self._keepers:
-                keeper.send({"note": f"{PROBLEMS} answers"}, to_json(self._not_kept))
+            self.news.not_kept(why)
 
     @staticmethod
     def _take(items: list[Any]) -> list[Any]:
@@ -207,19 +196,16 @@ class Broker:
         """Take note of who a connection is."""
         if link.role == "caller":
             return
-        self._clients.add(link)
-        if link.role == "keeper":
-            self._keepers.add(link)
+        self.news.joined(link)
 
     def left(self, link: Link) -> None:
         """Take note of a connection that ended."""
         if link.role == "caller":
             self._caller_left(link)
             return
-        self._clients.discard(link)
+        self.news.left(link)
         for askers in self._open.values():
             askers.discard(link)
-        self._keepers.discard(link)
 
     def _caller_left(self, link: Link) -> None:
         if link in self._callers:
@@ -253,7 +239,7 @@ class Broker:
             self.dispatcher.stop(head["why"])
         elif do == "finish":
             self.dispatcher.stop("the run is over")
-            link.send({"re": head["id"], "result": self._totals()})
+            link.send({"re": head["id"], "result": self.news.totals()})
             self.close()
 
     def _put_question(self, link: Link, head: dict[str, Any], body: bytes) -> None:
@@ -312,44 +298,7 @@ class Broker:
         for link in self._open.pop(job.key, ()):
             link.send({"key": job.key, **outcome})
 
-    # Totals, and the end.
-
-    def _totals(self) -> dict[str, Any]:
-        dispatcher = self.dispatcher
-        return {
-            "models": {
-                lane.model: dict(vars(total))
-                for lane, total in zip(dispatcher.lanes, dispatcher.totals, strict=True)
-            },
-            "in_flight": dispatcher.in_flight,
-            "most_in_flight": dispatcher.most_in_flight,
-            "stopped": str(dispatcher.stopped) if dispatcher.stopped else None,
-        }
-
-    def _announce_totals(self) -> None:
-        if not self._totals_due:
-            self._totals_due = True
-            self._loop.call_later(TOTALS_EVERY_S, self._send_totals)
-
-    def _send_totals(self) -> None:
-        self._totals_due = False
-        totals = self._totals()
-        for keeper in self._keepers:
-            keeper.send({"totals": totals})
-
-    def _announce_waits(self) -> None:
-        """Tell everybody who is waited for, when that changes."""
-        waits = [vars(wait) for wait in self.dispatcher.waits()]
-        if waits == self._waits:
-            return
-        self._waits = waits
-        now, clock = time.time(), self._loop.time()
-        told = [
-            {**wait, "since": now + wait["since"] - clock, "until": now + wait["until"] - clock}
-            for wait in waits
-        ]
-        for client in self._clients:
-            client.send({"waits": told})
+    # The end.
 
     def close(self) -> None:
         """Start nothing more and end; the callers end by themselves, after what is in flight."""
