@@ -253,8 +253,10 @@ def test_the_same_answers_hold_against_a_baseline(bench, rule, workers):
 def test_a_gate_on_what_was_not_planned_stays_undecided_and_keeps_nobody_asking(bench, workers):
     rows = [[name, f"Question {name}?", [str(int(name[1:]))]] for name in names(EXAMPLES)]
     bench.data(toy=rows, other=rows)
-    gates = options([HOLDS, "other.performance >= 0.5"])
-    result = bench.way(workers)(bench.model(plan(1)), GRID, STOP, *gates, "--bench-dataset=toy")
+    # Of a configuration file: one on the command line would be refused.
+    gates = ["[pytest]", "bench_gate =", f"    {HOLDS}", "    other.performance >= 0.5"]
+    bench.pytester.makeini("\n".join(gates))
+    result = bench.way(workers)(bench.model(plan(1)), GRID, STOP)
     assert (result.ret, bench.states()) == (11, ["holds", "undecided"])
     assert bench.gates()[1]["reason"].startswith("no case of other was asked")
     assert len(bench.records()) < CASES
