@@ -7,7 +7,7 @@ prevents the second where `--bench-allure` writes results in a size of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 import allure_commons
@@ -16,6 +16,7 @@ from allure_commons.logger import AllureFileLogger
 from allure_commons.model2 import Label, Parameter, StatusDetails, TestResult, TestResultContainer
 
 from pytest_tablebench._escaping import escaped
+from pytest_tablebench._items import CHECK, case_of
 from pytest_tablebench.cases import Case
 from pytest_tablebench.reports.allure import case_labels, history_id
 
@@ -24,18 +25,25 @@ __all__ = ["install"]
 _SUITES = {"parentSuite", "suite", "subSuite"}
 
 
-def install(config: pytest.Config, *, benchmark_of: Callable[[str], str], take_over: bool) -> bool:
+def install(
+    config: pytest.Config,
+    *,
+    benchmark_of: Callable[[str], str],
+    tests: Mapping[str, Sequence[str]],
+    take_over: bool,
+) -> bool:
     """Attend to the results allure-pytest writes in this process; False where it writes none.
 
     Arguments:
         config: of a process that runs items (alone or xdist worker), before the first one.
         benchmark_of: the benchmark of a dataset, by its name.
+        tests: the names of the tests over each dataset.
         take_over: whether our own writer writes the cases: then allure-pytest writes the other
             items only. Otherwise its results of our cases get their ids and labels.
     """
     if not config.pluginmanager.hasplugin("allure_listener"):
         return False
-    current = _Current(benchmark_of)
+    current = _Current(benchmark_of, tests)
     config.pluginmanager.register(current, "tablebench-allure")
     config.add_cleanup(_filter_loggers(current) if take_over else _correct_results(current))
     return True
@@ -73,17 +81,23 @@ def _filter_loggers(current: _Current) -> Callable[[], None]:
 class _Current:
     """Knows which case of ours is running, if one is."""
 
-    def __init__(self, benchmark_of: Callable[[str], str]) -> None:
+    def __init__(
+        self, benchmark_of: Callable[[str], str], tests: Mapping[str, Sequence[str]]
+    ) -> None:
         self.benchmark_of = benchmark_of
+        self._tests = tests
         self.case: Case | None = None
+        self.test = ""
+        """The test's name, where several are about the case: each has a result of its own."""
         self.own_labels: set[str] = set()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Hold the case while allure-pytest's own wrapper, inside this one, reports it."""
-        found = item.callspec.params.get("case") if hasattr(item, "callspec") else None
-        self.case = found if isinstance(found, Case) else None
+        self.case = case_of(item)
         if self.case is not None:
+            several = len(self._tests.get(self.case.dataset, ())) > 1
+            self.test = f"::{item.stash.get(CHECK, '')}" if several else ""
             marks = item.iter_markers("allure_label")
             self.own_labels = {str(mark.kwargs.get("label_type")) for mark in marks}
         try:
@@ -106,8 +120,9 @@ class _Corrector:
             return
         others = [parameter for parameter in result.parameters if parameter.name != "case"]
         telling = "".join(f"\n{p.name}={p.value}" for p in others if not p.excluded)
-        result.testCaseId = history_id(case.case_id)
-        result.historyId = history_id(case.case_id + telling)
+        name = case.case_id + self._current.test
+        result.testCaseId = history_id(name)
+        result.historyId = history_id(name + telling)
         result.parameters = [Parameter("case", case.case_id), *others]
         self._label(case, result)
         details = result.statusDetails

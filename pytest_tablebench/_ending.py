@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from pytest_tablebench.results import Record
 
 if TYPE_CHECKING:
     from pytest_tablebench.deciding import Verdict
+    from pytest_tablebench.keeper import Received
     from pytest_tablebench.session import Session
 
 __all__ = ["Ending"]
@@ -28,8 +30,10 @@ class Ending:
         self._config = config
         self._state = state
         self._followed = False
-        self._early: list[Record] = []
-        """Records that came before it was known which cases will run."""
+        self._waiting: dict[str, Received] = {}
+        """Cases that some of their tests have still to see, or that came before they were known."""
+        self._items: dict[str, int] = {}
+        """How many items each case has."""
         self._enough = False
         self._ended: dict[str, str | None] = {}
         """Why each model's run ended before its cases did; None where it did not."""
@@ -37,23 +41,28 @@ class Ending:
         """Why a model was asked no more while others were."""
         self.verdicts: dict[str, Verdict] = {}
         self.problems: list[str] = []
+        self.beside: Counter[str] = Counter()
+        """By test, failures that neither a case's record nor a gate of the test's own counts."""
         self.exit_code: int | None = None
         """What the gates say; None where pytest's own code stays."""
 
     # While it runs.
 
-    def feed(self, payload: Mapping[str, Any]) -> str | None:
-        """Take in what came of a case; return why the run may end now, if it may."""
+    def feed(self, case_id: str, received: Received) -> str | None:
+        """Take in what a case has come to; return why the run may end now, if it may."""
         decider = self._state.decider
         if decider is None or self._state.settings.stop_rule is None:
             return None
-        # The whole record: only with its text can an answer be the baseline's.
-        self._early.append(Record.from_line(payload["record"]))
+        if received.line is not None:
+            self._waiting[case_id] = received
         if not self._followed and not self._follow():
             return None
-        for record in self._early:
-            decider.feed(record.model, record)
-        self._early.clear()
+        for known, found in list(self._waiting.items()):
+            if found.line is not None and found.finished >= self._items.get(known, 1):
+                # The whole record: only with its text can an answer be the baseline's.
+                record = Record.from_line(found.line)
+                decider.feed(record.model, record)
+                del self._waiting[known]
         if not decider.decided or not decider.left:
             return None
         self._enough = True
@@ -69,8 +78,9 @@ class Ending:
         if decider is None or keeper is None or "chosen" not in keeper.facts:
             return False
         by_model: dict[str, list[Case]] = {}
-        for values in keeper.facts.pop("chosen"):
+        for values, items in keeper.facts.pop("chosen"):
             case = Case(*values)
+            self._items[case.case_id] = items
             by_model.setdefault(case.model, []).append(case)
         for model, cases in by_model.items():
             decider.follow(model, cases, keeper.facts.get("missing", {}))
@@ -96,8 +106,9 @@ class Ending:
         `reason` says why the session ended early, if it did; `others_failed` whether something
         failed that is no case of ours: gates that hold do not hide it.
         """
+        self.beside = self._failures_beside()
         self._judge(summaries, self._cut_short(int(session.exitstatus), reason))
-        self._set_exit_code(session, reason, others_failed=others_failed)
+        self._set_exit_code(session, reason, others_failed=others_failed or bool(self.beside))
         self._conclude(int(session.exitstatus))
         for model, summary in summaries.items():
             self._publish(model, summary)
@@ -134,6 +145,12 @@ class Ending:
                 self.verdicts[model] = decider.judge(model, kept.path, kept.cells.values(), cut)
             except TableBenchError as error:
                 self.problems.append(f"{model}: no verdict: {error}")
+
+    def _failures_beside(self) -> Counter[str]:
+        decider, keeper = self._state.decider, self._state.keeper
+        if decider is None or keeper is None or not self._state.settings.gates:
+            return Counter()
+        return keeper.unseen(decider.judged_tests)
 
     def _set_exit_code(self, session: pytest.Session, reason: str, *, others_failed: bool) -> None:
         """Let the gates say how the run ended, unless pytest has more to say: its 2 to 5 stay."""
@@ -196,6 +213,7 @@ class Ending:
             return lines
         from pytest_tablebench.reports.compare_text import comparison_lines
         from pytest_tablebench.reports.gate_text import gate_lines
+        from pytest_tablebench.reports.terminal import beside_line
 
         if verdict.comparison is not None:
             lines += ["", *comparison_lines(verdict.comparison, flips=5)]
@@ -203,6 +221,8 @@ class Ending:
             lines += ["", *gate_lines(verdict.gates)]
         if verdict.saved_text:
             lines.append(verdict.saved_text)
+        if self.exit_code == 1:
+            lines += [beside_line(test, count) for test, count in sorted(self.beside.items())]
         return lines
 
 

@@ -17,6 +17,7 @@ from pytest_tablebench.errors import OUR_STOP, SettingsError, TableBenchError
 
 if TYPE_CHECKING:
     from pytest_tablebench._ending import Ending
+    from pytest_tablebench.keeper import Received
     from pytest_tablebench.session import RunKeeper, Session
     from pytest_tablebench.settings import Settings
 
@@ -122,10 +123,10 @@ class KeepingHooks:
         from pytest_tablebench.names import printable
         from pytest_tablebench.reports.plan_text import plan_lines
         from pytest_tablebench.reports.terminal import (
-            beside_lines,
             data_lines,
             missing_lines,
             plan_line,
+            test_lines,
         )
 
         self._announced = True
@@ -139,7 +140,7 @@ class KeepingHooks:
         for gate in keeper.facts.get("not_judged", ()):
             lines.append(f"not judged: {printable(gate)}: nothing in this session has that name")
         lines += self._problem_lines()
-        return lines + beside_lines(keeper.facts.get("beside", {}))
+        return lines + test_lines(keeper.facts.get("tests", {}))
 
     def _problem_lines(self) -> list[str]:
         """Say what was damaged in stores and records and read past, each once."""
@@ -162,6 +163,8 @@ class KeepingHooks:
             self._end(self._state).give_up_model(*given_up)
         payload = report.__dict__.pop("tablebench", None)
         if payload is None:
+            if report.__dict__.pop("tablebench_part", False):
+                return  # its test fails with it
             self._others_failed += report.failed
             self._skipped += report.__dict__.pop("tablebench_skipped", False)
             if report.skipped and report.nodeid.endswith("[no-data]"):
@@ -170,22 +173,24 @@ class KeepingHooks:
         keeper = self._keeper
         if keeper is None:
             return
+        from pytest_tablebench.results._joined import Finding
+
+        final = str(report.outcome) != "rerun"  # else another attempt follows, and counts instead
+        finding = Finding(*payload["finding"])
+        if final and report.failed and not finding.failed:
+            # Another plugin found a fault: one that collects soft assertions, say.
+            finding = finding._replace(passed=False, failed=True)
+        payload["finding"] = finding._replace(last=final)
         try:
             self._read_past.add(payload.pop("problems", []))
-            # A worker's death is no outcome of the model alone: gates that hold do not hide it.
-            self._others_failed += payload.pop("died", False)
-            keeper.receive(payload)
+            received = keeper.receive(payload)
         except (OSError, TableBenchError) as error:
             self._stop(f"{OUR_STOP}stopped: the run cannot be kept: {error}")
             return
-        if not payload["recorded"]:
-            # Of another test over the same case: its calls count, and what it finds beside them;
-            # not that there is no answer, which the first one says.
-            self._others_failed += report.failed and not payload["unanswered"]
-            return
+        self._skipped += received.line is None
         self._show(keeper)
-        if str(report.outcome) != "rerun":  # another attempt follows, and counts instead
-            self._decide(payload)
+        if received.line is not None:
+            self._decide(payload["case_id"], received)
         if self._state is not None:
             self._state.prepare()
 
@@ -193,12 +198,12 @@ class KeepingHooks:
         """Take note of what could not be collected."""
         self._others_failed += report.failed
 
-    def _decide(self, payload: dict[str, Any]) -> None:
+    def _decide(self, case_id: str, received: Received) -> None:
         """End the run when every gate is decided without what is left."""
         state = self._state
         if state is None or state.settings.stop_rule is None:
             return
-        why = self._end(state).feed(payload)
+        why = self._end(state).feed(case_id, received)
         if why is not None:
             state.stop_asking(why)
             self._stop(why)
@@ -294,6 +299,7 @@ class KeepingHooks:
             text = f"the run folder could not be finished: {error}"
             self._end(state).give_up(session, text, self._why_stopped())
             return
+        self._tell_junit()
         if self._summaries:
             self._end(state).finish(
                 session, self._summaries, self._why_stopped(), others_failed=self._others_failed > 0
@@ -301,6 +307,18 @@ class KeepingHooks:
         elif self._gates_in_vain():
             text = "no case was asked, so every gate is undecided"
             self._end(state).give_up(session, text, self._why_stopped())
+
+    def _tell_junit(self) -> None:
+        """Put the tests' pass rates on the suite; pytest writes it after this."""
+        if not getattr(self._config.option, "xmlpath", None):
+            return
+        from pytest_tablebench.reports.junit import pass_rates
+
+        for plugin in self._config.pluginmanager.get_plugins():
+            add = getattr(plugin, "add_global_property", None)
+            if add is not None:
+                for name, value in pass_rates(self._summaries):
+                    add(name, value)
 
     def _end(self, state: Session) -> Ending:
         if self._ending is None:

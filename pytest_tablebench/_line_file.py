@@ -20,7 +20,7 @@ class LineFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        flags = os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_WRONLY | _BINARY
+        flags = os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_RDWR | _BINARY
         self._file = os.open(path, flags, 0o666)
         self._end = 0
         self._torn = False
@@ -45,6 +45,17 @@ class LineFile:
         self._torn = False
         self._end = start + len(data)
         return self._end - len(line)
+
+    def read(self, start: int, length: int) -> bytes:
+        """Return what was written there. Raises `OSError`, also where it is no longer there."""
+        os.lseek(self._file, start, os.SEEK_SET)
+        parts: list[bytes] = []
+        while length > 0:
+            parts.append(os.read(self._file, length))
+            if not parts[-1]:
+                raise OSError(f"{self.path}: ends before what was written into it")
+            length -= len(parts[-1])
+        return b"".join(parts)
 
     def _recover(self, start: int, whole: int) -> None:
         """Cut off what a failed write left behind, or remember that a line is torn."""

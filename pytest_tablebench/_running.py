@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tablebench._items import REPEATED
+from pytest_tablebench._items import CHECK, case_of, key_of
 from pytest_tablebench._leftovers import RUNNING
-from pytest_tablebench.cases import Case
 from pytest_tablebench.errors import ModelError, TableBenchError
+from pytest_tablebench.results._joined import Finding
 
 if TYPE_CHECKING:
     from pytest_tablebench.keeper import RunKeeper
@@ -48,13 +48,16 @@ class RunningCases:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
         """Note the item's case, where it has one."""
-        case = item.callspec.params.get("case") if hasattr(item, "callspec") else None
-        if not isinstance(case, Case):
+        case = case_of(item)
+        if case is None:
             return
         from pytest_tablebench.session import case_payload
 
-        payload = case_payload(self._state.require_runner().start(case), "no_answer", DIED)
-        payload |= {"recorded": not item.stash.get(REPEATED, False), "died": True}
+        run = self._state.require_runner().start(case)
+        run.error = DIED
+        # Broken: a worker's death is no outcome of the model alone, and gates do not hide it.
+        key, check = key_of(item, self._state.worker), item.stash.get(CHECK, "")
+        payload = case_payload(run, Finding(key, check, None, failed=True, broken=True), DIED)
         note = {"nodeid": item.nodeid, "cases": self._state.planned, "payload": payload}
         with contextlib.suppress(OSError):  # then it is not known, as without this file
             if self._file is None:
@@ -118,7 +121,8 @@ class WorkerDeaths:
         if note is None or keeper is None or note["nodeid"] != crashitem:
             return
         payload = note["payload"]
-        if payload["case_id"] not in keeper.kept[payload["model"]].cells:  # it had come to its end
+        known = keeper.kept[payload["model"]].cases.get(payload["case_id"])
+        if known is None or payload["finding"][0] not in known.findings:  # it had come to its end
             report.tablebench = payload
 
     def pytest_unconfigure(self) -> None:

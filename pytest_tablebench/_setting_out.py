@@ -154,6 +154,7 @@ def check_run(state: Session, thresholds: Mapping[str, object]) -> None:
     if state.decider is not None:
         meant = "bench_gate" in state.settings.given
         state.decider.check_selected(datasets, state.missing, meant=meant)
+        state.decider.check_tests(state.tests)
     runner = state.require_runner()
     if datasets:
         check_replay(runner)

@@ -19,9 +19,18 @@ if TYPE_CHECKING:
     from pytest_tablebench.session import Role, Session
     from pytest_tablebench.settings import Settings
 
-__all__ = ["Voice", "XdistHooks", "is_first", "is_unsure", "is_worker", "role_of", "running_file"]
+__all__ = [
+    "Voice",
+    "XdistHooks",
+    "is_first",
+    "is_unsure",
+    "is_worker",
+    "own_prefix",
+    "role_of",
+    "running_file",
+]
 
-CHANNEL, UNSURE = "tablebench_channel", "tablebench_unsure"
+CHANNEL, UNSURE, EACH = "tablebench_channel", "tablebench_unsure", "tablebench_each"
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -51,6 +60,12 @@ def is_unsure(config: pytest.Config) -> bool:
 def running_file(config: pytest.Config) -> Path:
     """Return where a worker notes what it is at."""
     return Path(_input(config)["tablebench_running"])
+
+
+def own_prefix(config: pytest.Config) -> str:
+    """Return what tells a worker's items from the others', where each worker runs all of them."""
+    given = _input(config)
+    return f"{given['workerid']}:" if given[EACH] else ""
 
 
 def _input(config: pytest.Config) -> dict[str, Any]:
@@ -83,6 +98,7 @@ class XdistHooks:
         channel.setcallback(lambda text: self._take(channel, json.loads(text)))
         self._channels.append(channel)
         given: dict[str, Any] = {CHANNEL: channel, UNSURE: self._unsure}
+        given[EACH] = node.config.getvalue("dist") == "each"
         node.workerinput.update(given)
         manager = node.config.pluginmanager
         if not manager.hasplugin("tablebench-workers"):

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.names import printable, unknown_name
 from pytest_tablebench.serializers import SERIALIZERS
@@ -53,7 +54,7 @@ def check_datasets(runner: Runner, names: Iterable[str]) -> None:
 
 def _check_metric(runner: Runner, name: str) -> None:
     registry = runner.registry
-    metric = registry.datasets[name].metric
+    metric = metric_of(registry.datasets[name])
     if metric and metric not in registry.metrics:
         raise SettingsError(
             f"dataset {name!r}: {unknown_name('metric', str(metric), registry.metrics)}"

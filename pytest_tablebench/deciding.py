@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError, TableBenchError
+from pytest_tablebench.names import printable, unknown_name
 from pytest_tablebench.results import read_records, read_run
 from pytest_tablebench.results.compare import Comparison, check_alike, compare_runs, latest_run
 from pytest_tablebench.results.gates import (
@@ -160,6 +161,23 @@ class Decider:
             if meant:
                 raise SettingsError(
                     f"{about}no case of {subject} is selected; leave out the gate, or select some"
+                )
+
+    @property
+    def judged_tests(self) -> frozenset[tuple[str, str]]:
+        """The tests that gates judge, each behind its dataset."""
+        return frozenset((gate.scope, gate.check) for gate in self._gates if gate.check)
+
+    def check_tests(self, tests: Mapping[str, Sequence[str]]) -> None:
+        """Raise `SettingsError` for a gate on a test that does not exist over its dataset.
+
+        A dataset that no test of the session is about is left to the gate itself: undecided.
+        """
+        for gate in self._gates:
+            known = tests.get(gate.scope)
+            if gate.check and known is not None and gate.check not in known:
+                raise SettingsError(
+                    f"gate {printable(gate.text, 100)!r}: {unknown_name('test', gate.check, known)}"
                 )
 
     def read_baseline(self) -> None:

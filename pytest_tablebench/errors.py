@@ -13,6 +13,7 @@ __all__ = [
     "STOPPED",
     "DataError",
     "DataMissing",
+    "MetricError",
     "ModelError",
     "SettingsError",
     "StoreError",
@@ -58,6 +59,10 @@ class DataError(TableBenchError):
 
 class DataMissing(DataError):
     """A dataset's files are not there at all; says how to get them."""
+
+
+class MetricError(TableBenchError):
+    """A dataset's own metric cannot score an answer; names metric, error, file and line."""
 
 
 class StoreError(TableBenchError):

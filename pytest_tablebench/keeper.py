@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import platform
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -14,18 +15,20 @@ from typing import Any
 
 from pytest_tablebench._secrets import without_secrets
 from pytest_tablebench.results import Cell, RunFolder, check_writable, claim_folder, summarize
+from pytest_tablebench.results._joined import Finding, JoinedCase, with_checks
 from pytest_tablebench.results._texts import TEXTS, TextWriter
 from pytest_tablebench.settings import Settings, without_credentials
 
 __all__ = ["Payload", "RunKeeper"]
 
 Payload = dict[str, Any]
-"""`record`: the line for records.jsonl, `recorded`: whether it belongs there; `cell`: its small
-part; `case_id`, `model`, `repeat`, `outcome`, `unanswered` (by the model, not for a broken test);
-`calls` and `from_store`; `tokens`: [prompt, completion, cost] with None for unknown; `prompt` and
-now and then `example`: what `TextWriter` takes; `facts`: now and then, what the process knows of
-data and plan; `problems`: now and then, all that a worker has read past. Built-in types only; what
-holds texts from outside is ASCII JSON: xdist sends neither lone surrogates nor other types."""
+"""What one item has to tell of its case. `record`: the line for records.jsonl, `cell`: its small
+part, `rank`: how good it is (record and cell None where there is nothing to record); `finding`: see
+`Finding`; `case_id`, `model`, `repeat`, `dataset`, `outcome`; `calls` and `from_store`; `tokens`:
+[prompt, completion, cost] with None for unknown; `prompt` and now and then `example`: what
+`TextWriter` takes; `facts`: now and then, what the process knows of data and plan; `problems`: now
+and then, all that a worker has read past. Built-in types only; what holds texts from outside is
+ASCII JSON: xdist sends no lone surrogates."""
 
 
 @dataclass
@@ -40,15 +43,14 @@ class _Kept:
     path: Path
     folder: RunFolder | None = None
     cells: dict[str, Cell] = field(default_factory=dict)
+    cases: dict[str, JoinedCase] = field(default_factory=dict)
     totals: Mapping[str, Any] | None = None
     calls: int = 0
-    hits: int = 0
+    written: int = 0
     prompt_tokens: int | None = 0
     completion_tokens: int | None = 0
     cost_usd: float | None = 0.0
     claimed: bool = False
-    aside: dict[str, Payload] = field(default_factory=dict)
-    """What further tests found of cases that have no record yet."""
 
     def __post_init__(self) -> None:
         self.move(self.path)
@@ -58,10 +60,14 @@ class _Kept:
         self.path = path
         self.texts = TextWriter(path / TEXTS)
 
+    @property
+    def hits(self) -> int:
+        """How many cases were answered from the store alone."""
+        return sum(case.from_store for case in self.cases.values())
+
     def add(self, payload: Payload) -> None:
-        """Count what a case has cost."""
+        """Count what an item has cost."""
         self.calls += payload["calls"]
-        self.hits += payload["from_store"]
         if payload["calls"]:
             prompt, completion, cost = payload["tokens"]
             self.prompt_tokens = _plus(self.prompt_tokens, prompt)
@@ -86,6 +92,14 @@ class _Kept:
             # Nothing was asked: whether it would have had a price is not known.
             found |= {"prompt_tokens": None, "completion_tokens": None, "cost_usd": None}
         return found
+
+
+@dataclass(frozen=True)
+class Received:
+    """A case's record by now, None without one, and how many items have found what they will."""
+
+    line: str | None
+    finished: int
 
 
 class RunKeeper:
@@ -145,33 +159,70 @@ class RunKeeper:
         """Return the number of unusable rows known so far."""
         return sum(len(found["problems"]) for found in self.facts.get("datasets", {}).values())
 
-    def receive(self, payload: Payload) -> None:
-        """Record one finished case."""
+    def receive(self, payload: Payload) -> Received:
+        """Record what one item has found of its case."""
         if "facts" in payload:
             self.learn(json.loads(payload["facts"]))
         self.open()
         kept = self.kept[payload["model"]]
         kept.add(payload)
-        if payload["recorded"]:  # first: where there is room for one thing only, it is this
-            self._record(kept, payload)
-        elif payload["case_id"] not in kept.cells:
-            kept.aside.setdefault(payload["case_id"], payload)
+        case = kept.cases.setdefault(payload["case_id"], JoinedCase())
+        rank = tuple(payload["rank"]) if payload["record"] is not None else None
+        better = case.take(Finding(*payload["finding"]), rank)
+        # First: where there is room for one thing only, it is this.
+        line = self._record(kept, case, payload, better=better)
         if "prompt" in payload:
             kept.texts.prompt(*json.loads(payload["prompt"]))
         if "example" in payload:
             kept.texts.example(*json.loads(payload["example"]))
+        return Received(line, case.finished)
 
-    def _record(self, kept: _Kept, payload: Payload) -> None:
-        kept.aside.pop(payload["case_id"], None)
-        if kept.folder is not None:
-            kept.folder.append(payload["record"])
-        # A case that runs again (a rerun) counts once, as it ended last: that is also how the
-        # records are read back.
-        cell, again = Cell(*json.loads(payload["cell"])), kept.cells.get(payload["case_id"])
-        kept.cells[payload["case_id"]] = cell
+    def _record(
+        self, kept: _Kept, case: JoinedCase, payload: Payload, *, better: bool
+    ) -> str | None:
+        """Write the case's record where it is another one now; return its line, if there is one.
+
+        The last line of a case counts, so that a run that is cut off has what was known by then.
+        """
+        case_id, checks = payload["case_id"], case.checks
+        before, folder = kept.cells.get(case_id), kept.folder
+        if folder is None:
+            return None
+        if better:
+            line, cell = str(payload["record"]), Cell(*json.loads(payload["cell"]))
+            case.from_store = bool(payload["from_store"])
+        elif before is not None and case.place is not None:
+            line, cell = folder.line_at(case.place), before
+            if before.checks == checks:
+                return line
+        else:
+            return None
+        if cell.checks != checks:
+            data = with_checks(json.loads(line), checks)
+            line = json.dumps(data) + "\n"
+            cell = replace(cell, checks=checks, score=data["score"], passed=data["passed"])
+        case.place = folder.append(line)
+        kept.written += 1
+        kept.cells[case_id] = cell
         self.counts[cell.outcome] += 1
-        if again is not None:
-            self.counts[again.outcome] -= 1
+        if before is not None:
+            self.counts[before.outcome] -= 1
+        return line
+
+    def unseen(self, judged: Collection[tuple[str, str]]) -> Counter[str]:
+        """Count the failures that neither a case's record nor a gate of the test's own counts.
+
+        By test; `judged` holds the tests that gates judge, each with its dataset.
+        """
+        found: Counter[str] = Counter()
+        for kept in self.kept.values():
+            for case_id, case in kept.cases.items():
+                cell = kept.cells.get(case_id)
+                dataset = cell.dataset if cell is not None else ""
+                own = frozenset(check for name, check in judged if name == dataset)
+                right = cell is None or cell.outcome == "right"
+                found.update(case.unseen(right=right, judged=own))
+        return found
 
     def learn_plans(self, plans: Iterable[Mapping[str, Any]]) -> None:
         """Take over what the models are going to be asked."""
@@ -200,9 +251,13 @@ class RunKeeper:
                 kept.folder.write_run(data | dict(facts.get(model, {})))
 
     def complete(self, model: str) -> bool:
-        """Return whether all planned cases of a model are recorded."""
+        """Return whether all planned cases of a model are recorded, as all their tests see them."""
+        kept = self.kept[model]
         planned = self.facts.get("cases", {}).get(model)
-        return planned is not None and len(self.kept[model].cells) >= planned
+        if planned is None or len(kept.cells) < planned:
+            return False
+        found = sum(len(case.findings) for case in kept.cases.values())
+        return found >= int(self.facts.get("items", {}).get(model, 0))
 
     def _status(self, kept: _Kept) -> str:
         return "complete" if self.complete(kept.model) else "incomplete"
@@ -217,9 +272,11 @@ class RunKeeper:
         for model, kept in self.kept.items():
             if kept.folder is None:
                 continue
-            for payload in list(kept.aside.values()):
-                self._record(kept, payload)  # the test that should have made it was skipped
             kept.folder.check()
+            if kept.written > len(kept.cells):
+                with contextlib.suppress(OSError):  # then both stand there, and the last counts
+                    places = [case.place for case in kept.cases.values() if case.place is not None]
+                    kept.folder.keep_only(places)
             summaries[model] = summarize(kept.cells.values())
             kept.folder.write_summary(summaries[model])
             data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)

@@ -32,6 +32,7 @@ from pytest_tablebench._workers import (
     is_first,
     is_unsure,
     is_worker,
+    own_prefix,
     role_of,
     running_file,
 )
@@ -48,6 +49,8 @@ MARKER = "tablebench"
 _SETTINGS = pytest.StashKey[Settings]()
 _SESSION = pytest.StashKey["Session"]()
 _RUN = pytest.StashKey["CaseRun"]()
+_CALLED = pytest.StashKey[bool]()
+"""Set when the item's test has run to its end."""
 _BEGUN = pytest.StashKey[bool]()
 _MAKING = threading.Lock()
 _INI_VALUE: Any = str | int | float | bool if pytest.version_tuple >= (9, 2) else "string"
@@ -210,6 +213,7 @@ def _runner(config: pytest.Config) -> Runner:
         if is_worker(config):
             from pytest_tablebench._running import RunningCases
 
+            session.worker = own_prefix(config)
             config.pluginmanager.register(RunningCases(session, running_file(config)))
     return session.require_runner()
 
@@ -260,10 +264,22 @@ def _has_params(item: pytest.Item) -> TypeGuard[pytest.Function]:
     return hasattr(item, "callspec")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the datasets that the options leave out."""
+def _is_ours(item: pytest.Item) -> bool:
+    return _has_params(item) and "case" in item.callspec.params and MARKER in item.keywords
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None]:
+    """Name the tests before any is deselected; deselect the datasets that options leave out."""
     if _SESSION not in config.stash:
-        return
+        return (yield)
+    from pytest_tablebench._items import arrange, name_checks
+
+    state = config.stash[_SESSION]
+    state.tests = name_checks(items)
+    yield
     left_out = [
         item for item in items if _has_params(item) and item.callspec.params.get("case") is _SKIPPED
     ]
@@ -273,7 +289,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
     settings = config.stash[_SETTINGS]
     if settings.stop_rule is not None:
-        from pytest_tablebench._items import arrange
         from pytest_tablebench.deciding import places
 
         arrange(items, lambda cases: places(settings, cases))
@@ -288,11 +303,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     state = config.stash.get(_SESSION, None)
     if state is None or state.runner is None:
         return
-    from pytest_tablebench._items import number, repeated
+    from pytest_tablebench._items import limits, number
 
     state.plan(item.callspec.params.get("case") for item in session.items if _has_params(item))
     state.runner.talks.expect(number(session.items))
-    state.beside = repeated(session.items)
     if state.role == "worker":
         from pytest_tablebench._progress import PassesWaits
 
@@ -304,6 +318,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             return
         if state.planned or state.missing:
             check_run(state, _thresholds(session.items))
+            state.limits = limits(session.items, state.runner.threshold, MARKER)
         if state.planned:
             _set_out(config, state)
     except SettingsError as error:
@@ -330,7 +345,9 @@ def _set_out(config: pytest.Config, state: Session) -> None:
         from pytest_tablebench import _allure_hooks
 
         benchmark_of = state.require_runner().benchmark_of
-        _allure_hooks.install(config, benchmark_of=benchmark_of, take_over=state.writes_allure)
+        _allure_hooks.install(
+            config, benchmark_of=benchmark_of, tests=state.tests, take_over=state.writes_allure
+        )
     if state.role == "worker":
         state.preflight()
         set_out_as_worker(state, Voice(config))
@@ -381,7 +398,10 @@ def case(request: pytest.FixtureRequest) -> CaseRun:
         pytest.fail(f"mark the test with @pytest.mark.{MARKER}('dataset')", pytrace=False)
     marker = request.node.get_closest_marker(MARKER)
     run = _runner(request.config).start(
-        request.param, marker.kwargs.get("threshold"), request.node.stash.get(POSITION, None)
+        request.param,
+        marker.kwargs.get("threshold"),
+        request.node.stash.get(POSITION, None),
+        _session(request.config).limits.get(request.param.dataset),
     )
     request.node.stash[_RUN] = run
     return run
@@ -401,29 +421,45 @@ def answer(case: CaseRun) -> Answer:
         pytest.fail(no_answer_text(error), pytrace=False)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Note when the test itself is over: what is reported before are its subtests."""
+    try:
+        return (yield)
+    finally:
+        if _RUN in item.stash:
+            item.stash[_CALLED] = True
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put the case's record on the report that decides its outcome."""
+    """Put what a test found of its case on the report that tells it."""
     run = item.stash.get(_RUN, None)
     if run is not None and call.excinfo is not None:
         from pytest_tablebench._outcomes import spare_traceback
 
         spare_traceback(item, run, call.excinfo.value)
     report = yield
-    if run is None and call.when == "setup" and report.failed and _has_params(item):
+    if run is not None:
+        vars(item).pop("repr_failure", None)
+    elif call.when == "setup" and not report.passed and _is_ours(item):
         from pytest_tablebench._outcomes import never_asked
 
         run = never_asked(item, _runner(item.config))
-    if run is None and report.skipped and _has_params(item) and "case" in item.callspec.params:
-        report.tablebench_skipped = True  # type: ignore[attr-defined]
-    if run is not None:
-        if call.when == "teardown":
-            del item.stash[_RUN]
-        else:
-            from pytest_tablebench._outcomes import annotate
+        if run is None:  # there is no data
+            report.tablebench_skipped = True  # type: ignore[attr-defined]
+    if run is None:
+        return report
+    from pytest_tablebench._outcomes import FAILED_PARTS, annotate, annotate_part
 
-            annotate(item, run, call, report, _session(item.config))
-        escape_report(report)
+    if call.when == "teardown":
+        del item.stash[_RUN]
+        item.stash[_CALLED], item.stash[FAILED_PARTS] = False, 0
+    elif call.when == "call" and not item.stash.get(_CALLED, False):
+        annotate_part(item, call, report)
+    else:
+        annotate(item, run, call, report, _session(item.config))
+    escape_report(report)
     return report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,14 @@ from pytest_tablebench._secrets import redact
 from pytest_tablebench.answers import Answer
 from pytest_tablebench.asking import Models
 from pytest_tablebench.cases import Case, cross
+from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.errors import (
     DataError,
     DataMissing,
+    MetricError,
     ModelError,
     SettingsError,
+    TableBenchError,
     TableError,
     UnknownNameError,
     described,
@@ -27,7 +30,8 @@ from pytest_tablebench.names import printable, unknown_name
 from pytest_tablebench.perturbations import GRID, apply_perturbation, parse_perturbation
 from pytest_tablebench.rendering import Renderer
 from pytest_tablebench.results import Outcome, Record
-from pytest_tablebench.scoring import judge_reply
+from pytest_tablebench.results._joined import ASSERTION
+from pytest_tablebench.scoring import Judged, judge_reply
 from pytest_tablebench.serializers import SERIALIZERS
 from pytest_tablebench.serializers.content import Content, to_fields
 from pytest_tablebench.settings import Settings, check_names
@@ -48,11 +52,14 @@ SHOWN, SEARCHED = 800, 4000
 class CaseRun:
     """A case while it runs: what the `case` fixture hands to a test.
 
-    `example` holds the question as the model is asked it: perturbed.
+    `example` holds the question as the model is asked it: perturbed. `score`, `value` and
+    `prediction` are what the dataset's own metric makes of the answer, as soon as there is one;
+    no test changes them. `threshold` is for the assertions of this test, `limit` for the case.
     """
 
     case: Case
     threshold: float
+    limit: float
     runner: Runner = field(repr=False)
     position: int | None = None
     example: Example | None = field(default=None, repr=False)
@@ -62,7 +69,7 @@ class CaseRun:
     prediction: Any = field(default=None, repr=False)
     score: Score | None = None
     value: float | None = None
-    metric: str | None = None
+    _judged: Judged | None = field(default=None, repr=False)
 
     @property
     def id(self) -> str:
@@ -80,7 +87,10 @@ class CaseRun:
         return self.runner.registry.datasets[self.case.dataset]
 
     def ask(self) -> Answer:
-        """Ask the model. Raises `ModelError`, `TableError` or `DataError`: there is no answer."""
+        """Ask the model, and score what it says by the dataset's own metric.
+
+        Raises `ModelError`, `TableError` or `DataError`: there is no answer; and `MetricError`.
+        """
         talk = self.runner.talks.talk(self.case, self.position)
         self.example, self.prompt, self.answer = talk.example, talk.prompt, talk.answer
         self.error = talk.error
@@ -88,43 +98,84 @@ class CaseRun:
             raise talk.error
         if talk.answer is None:
             raise RuntimeError(f"{self.id}: the conversation ended without answer or error")
+        self._take_score(talk.answer)
         return talk.answer
 
-    def judge(self, answer: Answer, part: str | None = None) -> float:
-        """Score an answer by the dataset's chain and metric, and keep the score.
+    @property
+    def answered(self) -> bool:
+        """Whether there is an answer, with a score where the dataset has a metric."""
+        return self.answer is not None and self.error is None
 
-        `part` names the number of the metric that counts, or another registered metric;
-        without it the metric's own main score counts. Returns a value in 0..1. Raises
-        `SettingsError` when neither the metric's parts nor the registry know the name.
-        """
+    def _take_score(self, answer: Answer) -> None:
+        """Score the answer for the record. Raises `MetricError` where the metric cannot."""
+        try:
+            self._judged = self._chain(answer)
+        except Exception as error:
+            name = printable(f"metric {metric_of(self.dataset)!r} of dataset {self.case.dataset}")
+            why = str(error) if isinstance(error, TableBenchError) else described(error)
+            self.error = MetricError(f"{name} cannot score the answer: {why}")
+            raise self.error from None
+        self.prediction, self.score = self._judged.prediction, self._judged.score
+        self.value = self.score.value if self.score is not None else None
+
+    def _chain(self, answer: Answer) -> Judged:
         if self.example is None:
             raise SettingsError(f"{self.id}: judge an answer after asking for it")
-        compat, registry = self.runner.settings.compat, self.runner.registry
-        judged = judge_reply(
-            registry,
+        return judge_reply(
+            self.runner.registry,
             self.dataset,
             answer.text,
             self.example.references,
-            compat=compat,
+            compat=self.runner.settings.compat,
             **self.example.context,
         )
-        self.prediction, self.metric, scored = judged.prediction, self.dataset.metric, judged.score
-        if part is not None and part not in scored.parts:
-            self.metric = part
-            scored = score(
-                part, judged.prediction, judged.references, compat=compat, metrics=registry.metrics
+
+    def judge(self, answer: Answer, part: str | None = None) -> float:
+        """Return the score of an answer by the dataset's chain and metric; records nothing.
+
+        `part` names the number of the metric that counts, or another registered metric;
+        without it the metric's own main score counts. Returns a value in 0..1. Raises
+        `SettingsError` when neither the metric's parts nor the registry know the name, and
+        without a name where the dataset has no metric.
+        """
+        known = answer is self.answer and self._judged is not None
+        judged = self._judged if known else self._chain(answer)
+        if judged is None or self.example is None:
+            raise SettingsError(f"{self.id}: judge an answer after asking for it")
+        scored, metric = judged.score, metric_of(self.dataset)
+        if part is None and scored is None:
+            raise SettingsError(
+                f"dataset {self.case.dataset!r} declares no metric: name one, as in "
+                f"assert_score(case, answer, part='exact_match')"
             )
+        if part is not None and (scored is None or part not in scored.parts):
+            metric = part
+            scored = score(
+                part,
+                judged.prediction,
+                judged.references,
+                compat=self.runner.settings.compat,
+                metrics=self.runner.registry.metrics,
+                **self.example.context,
+            )
+        if scored is None:
+            raise SettingsError(f"{self.id}: no metric scored the answer")
         value = scored.parts.get(part, scored.value) if part else scored.value
         if not 0 <= value <= 1:
-            raise SettingsError(f"{part!r} of {self.metric} is {value:g}, no score from 0 to 1")
-        self.score, self.value = scored, value
+            raise SettingsError(f"{part!r} of {metric} is {value:g}, no score from 0 to 1")
         return value
 
-    def record(self, outcome: Outcome, reason: str | None = None) -> Record:
-        """Return the case's record; a test without our assertions counts as 0 or 1."""
+    def record(self, checks: Mapping[str, bool | None], error: BaseException | None) -> Record:
+        """Return the case's record, with what is known of tests over it.
+
+        Without a metric an answer is right where none of the tests failed. `error` is what there
+        is no answer for.
+        """
         case, answer, example = self.case, self.answer, self.example
-        answered = outcome != "no_answer"
-        value = self.value if self.value is not None else float(outcome == "right")
+        answered, metric = self.answered, metric_of(self.dataset)
+        value = self.value if metric is not None else float(False not in checks.values())
+        right = value is not None and value >= (self.limit if metric is not None else 1.0)
+        outcome: Outcome = "no_answer" if not answered else "right" if right else "wrong"
         return Record(
             case_id=case.case_id,
             model=case.model,
@@ -138,13 +189,14 @@ class CaseRun:
             modality="text",
             outcome=outcome,
             score=value if answered else None,
-            passed=outcome == "right" if answered else None,
-            metric=(self.metric or "assertion") if answered else None,
+            passed=right if answered else None,
+            metric=(metric or ASSERTION) if answered else None,
             parts=dict(self.score.parts) if self.score and answered else {},
-            prediction=self.prediction if answered else None,
+            checks=dict(checks),
+            prediction=self.prediction if answered and metric is not None else None,
             raw=answer.text if answer else None,
             references=example.references if example else (),
-            reason=None if answered else reason,
+            reason=None if answered else no_answer_reason(error) if error else "not_asked",
             flags=answer.flags if answer else (),
             prompt_digest=self.prompt_digest,
             latency_s=answer.latency_s if answer else None,
@@ -165,6 +217,8 @@ def no_answer_reason(error: BaseException) -> str:
     """Return the short kind under which a case without an answer is counted."""
     if isinstance(error, ModelError):
         return error.reason
+    if isinstance(error, MetricError):
+        return "metric_error"
     if isinstance(error, TableError):
         return "unusable_table"
     if isinstance(error, DataError):
@@ -173,12 +227,13 @@ def no_answer_reason(error: BaseException) -> str:
 
 
 def no_answer_text(error: Exception) -> str:
-    """Return one line on why there is no answer, safe to print.
+    """Return one line on why there is no answer or no score, safe to print.
 
     A provider that somebody wrote may name its address there, password included.
     """
+    what = "no score" if isinstance(error, MetricError) else "no answer"
     said = redact(str(error)[:SEARCHED])
-    return f"no answer ({no_answer_reason(error)}): {printable(said, SHOWN)}"
+    return f"{what} ({no_answer_reason(error)}): {printable(said, SHOWN)}"
 
 
 class Runner:
@@ -311,15 +366,24 @@ class Runner:
         return {name: _facts_of(source) for name, source in sorted(self._sources.items())}
 
     def start(
-        self, case: Case, threshold: float | None = None, position: int | None = None
+        self,
+        case: Case,
+        threshold: float | None = None,
+        position: int | None = None,
+        limit: float | None = None,
     ) -> CaseRun:
         """Return the case, ready to be asked; ini and option outrank the marker's threshold.
 
-        `position` is its place among the cases that `talks.expect` was told of.
+        `position` is its place among the cases that `talks.expect` was told of, `limit` what
+        the case itself is judged by where tests over it have other thresholds.
         """
-        own = self.registry.datasets[case.dataset].threshold
-        marked = own if threshold is None else threshold
-        return CaseRun(case, self.settings.thresholds.get(case.dataset, marked), self, position)
+        own = self.threshold(case.dataset, threshold)
+        return CaseRun(case, own, own if limit is None else limit, self, position)
+
+    def threshold(self, dataset: str, marked: float | None) -> float:
+        """Return the threshold of a test over a dataset whose marker may name one."""
+        default = self.registry.datasets[dataset].threshold
+        return self.settings.thresholds.get(dataset, default if marked is None else marked)
 
     def close(self) -> None:
         """End what is open: connections, files."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_tablebench.compat import Compat, check_compat
-from pytest_tablebench.datasets import Dataset
+from pytest_tablebench.datasets import Dataset, metric_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics import Score, run_chain, score
 from pytest_tablebench.names import unknown_name
@@ -18,9 +18,9 @@ __all__ = ["Judged", "judge_reply", "score_answer"]
 
 @dataclass(frozen=True)
 class Judged:
-    """A score, and what was compared to get it."""
+    """A score, and what was compared to get it. No score where the dataset has no metric."""
 
-    score: Score
+    score: Score | None
     prediction: Any
     references: tuple[Any, ...]
 
@@ -34,13 +34,23 @@ def judge_reply(
     compat: Compat,
     **context: Any,
 ) -> Judged:
-    """Post-process a raw reply and its references as the dataset says, and score them."""
+    """Post-process a raw reply and its references as the dataset says, and score them.
+
+    `context` is what metrics need beside the texts.
+    """
     chain = dataset.chain(compat)
     prediction = run_chain(chain, reply, registry.postprocessors)
     processed = [run_chain(chain, text, registry.postprocessors) for text in references]
-    scored = score(
-        dataset.metric, prediction, processed, compat=compat, metrics=registry.metrics, **context
-    )
+    metric, scored = metric_of(dataset), None
+    if metric is not None:
+        scored = score(
+            metric,
+            prediction,
+            processed,
+            compat=compat,
+            metrics=registry.metrics,
+            **context,
+        )
     return Judged(scored, prediction, tuple(processed))
 
 
@@ -59,4 +69,7 @@ def score_answer(
     if isinstance(references, str):
         raise SettingsError("references must be a list of texts, not one text")
     found = registry.datasets[dataset]
-    return judge_reply(registry, found, reply, references, compat=compat, **context).score
+    scored = judge_reply(registry, found, reply, references, compat=compat, **context).score
+    if scored is None:
+        raise SettingsError(f"dataset {dataset!r} has no metric")
+    return scored

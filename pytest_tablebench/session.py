@@ -26,15 +26,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_tablebench._interrupts import uninterrupted
 from pytest_tablebench._notices import Notices
 from pytest_tablebench.cases import Case, case_ids
+from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.keeper import Payload, RunKeeper
 from pytest_tablebench.models.engine import Address, Engine, EngineConfig, LaneConfig
 from pytest_tablebench.names import printable
 from pytest_tablebench.plan import ModelPlan, plan_model
-from pytest_tablebench.results import MediaFolder, Outcome
+from pytest_tablebench.results import MediaFolder
+from pytest_tablebench.results._joined import Finding, join_checks
 from pytest_tablebench.results._record import cell_values
 from pytest_tablebench.results._texts import example_key
-from pytest_tablebench.runner import CaseRun, Runner, no_answer_reason
+from pytest_tablebench.runner import CaseRun, Runner
 from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.settings import Settings
 from pytest_tablebench.table import Table
@@ -63,25 +65,37 @@ def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
     return {model: folder / f"{time}-{name}" for model, name in names.items()}
 
 
-def case_payload(run: CaseRun, outcome: Outcome, error: BaseException | None) -> Payload:
-    """Return what the keeper of the run needs of a finished case."""
-    reason = no_answer_reason(error) if error else "not_asked"
-    record = run.record(outcome, reason)
-    answer = run.answer
+def case_payload(run: CaseRun, finding: Finding, error: BaseException | None) -> Payload:
+    """Return what the keeper of the run needs of what a test found of its case."""
+    answer, case = run.answer, run.case
+    record = None
+    if not _says_nothing(run, finding):
+        record = run.record(join_checks([finding]), error or run.error)
+    paid = bool(answer and answer.calls)
     return {
-        "record": record.to_line(),
-        "case_id": record.case_id,
-        "model": record.model,
-        "repeat": record.repeat,
-        "outcome": outcome,
-        "unanswered": outcome == "no_answer" and reason != "test_error",
-        "cell": json.dumps(cell_values(record)),
+        "record": record.to_line() if record else None,
+        "case_id": case.case_id,
+        "model": case.model,
+        "repeat": case.repeat,
+        "dataset": case.dataset,
+        "outcome": record.outcome if record else None,
+        "cell": json.dumps(cell_values(record)) if record else None,
+        "finding": list(finding),
+        # A record with an answer is better than one without, and what was paid for is told.
+        "rank": [run.answered, paid, -(run.position or 0)],
         "calls": answer.calls if answer else 0,
         "from_store": bool(answer and answer.from_store),
         "tokens": [answer.prompt_tokens, answer.completion_tokens, answer.cost_usd]
         if answer
         else None,
     }
+
+
+def _says_nothing(run: CaseRun, finding: Finding) -> bool:
+    """Whether a test was skipped before anything could be said of its case."""
+    if finding.passed is not None or run.error is not None:
+        return False
+    return not run.answered or metric_of(run.dataset) is None
 
 
 class Session:
@@ -100,8 +114,13 @@ class Session:
         self.decider: Decider | None = None
         self.first = True
         """Whether this process speaks for all that do the same: the first worker, or alone."""
-        self.beside: dict[str, str] = {}
-        """Tests whose cases an earlier test has as well, and that one: it makes the records."""
+        self.worker = ""
+        """What tells this xdist worker from the others, where each of them runs all items."""
+        self.tests: dict[str, list[str]] = {}
+        """The names of the tests over each dataset, selected or not."""
+        self.limits: dict[str, float] = {}
+        """What the cases of each dataset are judged by."""
+        self._items: Counter[str] = Counter()
         self._chosen: list[Case] = []
         self._problems_sent = -1
         self._problems_told = 0
@@ -334,6 +353,7 @@ class Session:
         self.missing = {name: known[name] for name in names if name in known}
         by_id = {case.case_id: case for case in chosen if isinstance(case, Case)}
         self._chosen = list(by_id.values())
+        self._items = Counter(case.case_id for case in chosen if isinstance(case, Case))
 
     def selected_datasets(self) -> list[str]:
         """Return the datasets of the cases that were selected, in order."""
@@ -395,20 +415,29 @@ class Session:
             },
             "cases": self.planned,
             "missing": self.missing,
-            "beside": self.beside,
+            "items": self._items_by_model(),
+            "tests": self.tests,
             "not_judged": self.decider.not_judged if self.decider else [],
         }
+
+    def _items_by_model(self) -> dict[str, int]:
+        counts: Counter[str] = Counter()
+        for case in self._chosen:
+            counts[case.model] += self._items[case.case_id]
+        return dict(counts)
 
     def _chosen_facts(self) -> dict[str, Any]:
         """Return the cases that will run, once, where a stopping rule has to know them."""
         if self.settings.stop_rule is None or not self.first or self._chosen_told:
             return {}
         self._chosen_told = True
-        return {"chosen": [list(asdict(case).values()) for case in self._chosen]}
+        counts = [self._items[case.case_id] for case in self._chosen]
+        chosen = [list(asdict(case).values()) for case in self._chosen]
+        return {"chosen": list(zip(chosen, counts, strict=True))}
 
-    def payload(self, run: CaseRun, outcome: Outcome, error: BaseException | None) -> Payload:
-        """Return the payload of a finished case, with facts where there are new ones."""
-        payload = case_payload(run, outcome, error)
+    def payload(self, run: CaseRun, finding: Finding, error: BaseException | None) -> Payload:
+        """Return the payload of a finished item, with facts where there are new ones."""
+        payload = case_payload(run, finding, error)
         if run.prompt is not None:
             payload["prompt"] = json.dumps([run.prompt_digest, text_of(run.prompt)])
         if run.example is not None:

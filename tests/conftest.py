@@ -1,8 +1,23 @@
 """What all tests share."""
 
+import os
+
+import pytest
 from hypothesis import settings
 
 pytest_plugins = ["pytester"]
+
+# Pytest as tests start it has only the plugins they name: with `-p randomly`, say.
+PLAIN = "-p no:randomly -p no:rerunfailures"
+os.environ["PYTEST_ADDOPTS"] = PLAIN
+
+
+@pytest.fixture(autouse=True)
+def _plain_pytest(request, monkeypatch):
+    if "pytester" in request.fixturenames:
+        request.getfixturevalue("pytester")  # takes the variable away
+    monkeypatch.setenv("PYTEST_ADDOPTS", PLAIN)
+
 
 # A busy machine is no failure: no test is timed.
 settings.register_profile("untimed", deadline=None)

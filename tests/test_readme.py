@@ -55,7 +55,11 @@ def checkout(tmp_path: Path) -> Path:
 
 def run(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     bin_folder = Path(sys.executable).parent
-    keep = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    keep = {
+        key: value
+        for key, value in os.environ.items()
+        if key == "PYTEST_ADDOPTS" or not key.startswith("PYTEST_")
+    }
     keep = {key: value for key, value in keep.items() if key not in {"MAKEFLAGS", "MAKELEVEL"}}
     path = f"{bin_folder}{os.pathsep}{os.environ['PATH']}"
     arguments = shlex.split(command)

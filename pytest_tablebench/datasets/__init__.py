@@ -9,6 +9,7 @@ from pytest_tablebench.datasets._base import (
     Render,
     Source,
     SourceFacts,
+    metric_of,
     render_field,
     text_key,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "SourceFacts",
     "Stratum",
     "TableQuestions",
+    "metric_of",
     "render_field",
     "sampled_ids",
     "stratum_of",

@@ -19,6 +19,7 @@ __all__ = [
     "Render",
     "Source",
     "SourceFacts",
+    "metric_of",
     "render_field",
     "text_key",
 ]
@@ -159,7 +160,6 @@ class Dataset(Protocol):
         name, benchmark: as in options and reports.
         folder: the folder of its files inside the data folder; its name, unless several
             datasets read the same files.
-        metric: registered metric that scores a processed reply.
         shots: demonstrations shown by default. limit: examples run by default, None for all.
         threshold: a score at least this high counts as right.
         get: `tablebench pull NAME`, or one shell command line with `{folder}` for the target,
@@ -169,11 +169,18 @@ class Dataset(Protocol):
     name: str
     folder: str
     benchmark: str
-    metric: str
     shots: int
     limit: int | None
     threshold: float
     get: str
+
+    @property
+    def metric(self) -> str | None:
+        """Name the registered metric that scores a processed reply.
+
+        None, or no such attribute: an answer is right where all tests over it pass.
+        """
+        ...
 
     def open(self, folder: Path, *, compat: Compat = "fixed") -> Source:
         """Open the files under `folder`; `DataMissing` or `DataError` say what is wrong.
@@ -190,6 +197,11 @@ class Dataset(Protocol):
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return the prompt's pieces; `render` turns a table into text."""
         ...
+
+
+def metric_of(dataset: Dataset) -> str | None:
+    """Return the metric a dataset declares, None where it declares none."""
+    return getattr(dataset, "metric", None) or None
 
 
 def render_field(value: Any, render: Render) -> str:

@@ -123,7 +123,7 @@ class TableQuestions:
         instruction: the prompt's first lines.
         threshold: score from which an answer counts as right.
         metric: registered metric that scores replies; `ordered` and `aliases` of a question
-            reach it as keyword arguments.
+            reach it as keyword arguments. None: a reply is right where all tests over it pass.
     """
 
     benchmark = "own"
@@ -139,7 +139,7 @@ class TableQuestions:
         shots: int = 0,
         instruction: str = INSTRUCTION,
         threshold: float = 1.0,
-        metric: str = "exact_match",
+        metric: str | None = "exact_match",
     ) -> None:
         self.name = self.folder = name
         self.metric = metric

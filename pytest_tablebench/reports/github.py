@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.names import printable
+from pytest_tablebench.results import telling_checks
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.compare import Comparison, MeasureDifference
@@ -34,6 +35,7 @@ _DATASETS = (
     "cases",
 )  # fmt: skip
 _GATES = ("gate", "state", "estimate", "interval", "bound", "examples", "why")
+_CHECKS = ("test", "pass rate", "95 % interval", "failed", "cases", "no verdict")
 _CHANGES = ("", "baseline", "this run", "difference", "95 % interval", "p", "better", "worse")
 
 
@@ -76,6 +78,7 @@ def summary_markdown(
         _head(run, summary, gates),
         _gate_table(gates),
         _dataset_table(summary),
+        _check_table(summary),
         _reasons(summary),
         *_changes(comparison),
         *_snapshots(snapshots or {}),
@@ -135,6 +138,23 @@ def _dataset_table(summary: Mapping[str, Any]) -> list[str]:
         if list(datasets) != [name]:
             rows.append(_scope(f"**{code(name)}, all**", benchmark))
     return _table(_DATASETS, rows)
+
+
+def _check_table(summary: Mapping[str, Any]) -> list[str]:
+    rows = [
+        (
+            code(f"{dataset}::{name}"),
+            _percent(check["pass_rate"]),
+            _interval(check["ci95"]),
+            f"{check['failed']:,}",
+            f"{check['n_cases']:,}",
+            f"{check['untold']:,}",
+        )
+        for benchmark in summary["benchmarks"].values()
+        for dataset, scope in benchmark["datasets"].items()
+        for name, check in telling_checks(scope).items()
+    ]
+    return _table(_CHECKS, rows)
 
 
 def _scope(name: str, scope: Mapping[str, Any]) -> tuple[str, ...]:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.names import printable
-from pytest_tablebench.results import spread
+from pytest_tablebench.results import spread, telling_checks
 from pytest_tablebench.settings import Settings, without_credentials
 
 __all__ = [
     "Progress",
-    "beside_lines",
+    "beside_line",
     "data_lines",
     "header_line",
     "hidden_line",
@@ -21,6 +21,7 @@ __all__ = [
     "plan_line",
     "short_path",
     "summary_lines",
+    "test_lines",
     "waiting_text",
 ]
 
@@ -92,13 +93,22 @@ def missing_lines(missing: Mapping[str, str]) -> list[str]:
     ]
 
 
-def beside_lines(beside: Mapping[str, str]) -> list[str]:
-    """Return one line for each test that has the cases of an earlier one."""
+def test_lines(tests: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return one line for each dataset that several tests are about."""
     return [
-        f"{printable(test, 200)}: its cases are recorded as {printable(first, 200)} finds them; "
-        f"beside that, it passes or fails"
-        for test, first in beside.items()
+        f"{printable(dataset, 60)}: each case has one record; checks in it: "
+        f"{printable(', '.join(names), 400)}"
+        for dataset, names in tests.items()
+        if len(names) > 1
     ]
+
+
+def beside_line(test: str, count: int) -> str:
+    """Return the line on failures of a test over right answers, which no gate judges."""
+    return (
+        f"{printable(test, 200)} failed {count} time{_s(count)} where no gate counts it, which "
+        f"makes the exit code 1; a gate on its pass rate: DATASET::{printable(test, 200)}.pass_rate"
+    )
 
 
 def waiting_text(waits: Sequence[Mapping[str, Any]]) -> str:
@@ -250,6 +260,12 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
     if sampled:
         lines.append(f"{dataset}: {_cost(sampled)}")
     lines += _repeat_lines(dataset, scope)
+    lines += [
+        f"{dataset}: {printable(name, 200)} passes {_percent(check['pass_rate'])}, failed "
+        f"{check['failed']} of {check['n_cases']} cases"
+        + (f", {check['untold']} without a verdict" if check["untold"] else "")
+        for name, check in telling_checks(scope).items()
+    ]
     if scope["reasons"]:
         reasons = ", ".join(f"{printable(name)} {n}" for name, n in scope["reasons"].items())
         lines.append(f"{dataset}: no answer by reason: {reasons}")

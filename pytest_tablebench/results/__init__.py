@@ -1,6 +1,6 @@
 """Results: records, the run folder, aggregates."""
 
-from pytest_tablebench.results._aggregate import spread, summarize
+from pytest_tablebench.results._aggregate import spread, summarize, telling_checks
 from pytest_tablebench.results._folder import (
     RunFolder,
     check_writable,
@@ -33,4 +33,5 @@ __all__ = [
     "read_run",
     "spread",
     "summarize",
+    "telling_checks",
 ]

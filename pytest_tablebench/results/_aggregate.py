@@ -13,7 +13,7 @@ from pytest_tablebench.results._record import Scored
 from pytest_tablebench.results._repeats import FoldedCell, fold_repeats, repeat_figures
 from pytest_tablebench.results._sampling import sampling_cost
 
-__all__ = ["spread", "summarize"]
+__all__ = ["spread", "summarize", "telling_checks"]
 
 
 @dataclass
@@ -63,6 +63,7 @@ def _dataset(cells: list[FoldedCell], values: _Values) -> dict[str, Any]:
     return {
         **_measures([values], cells),
         **_repeats({cells[0].dataset: cells}),
+        **_checks(cells),
         "reasons": _reasons(cells),
         "sampled": _sampled(cells),
         "serializers": _scopes(cells, "serializer"),
@@ -73,6 +74,34 @@ def _dataset(cells: list[FoldedCell], values: _Values) -> dict[str, Any]:
 def _repeats(datasets: Mapping[str, list[FoldedCell]]) -> dict[str, Any]:
     figures = repeat_figures(datasets)
     return {} if figures is None else {"repeats": figures}
+
+
+def _checks(cells: list[FoldedCell]) -> dict[str, Any]:
+    """Return what each test over the cases says, under `checks`; nothing where there is none.
+
+    `pass_rate` is the mean over examples of the mean over their configurations, as that of the
+    cases is; `n_cases` counts the configurations the test could tell of, `failed` those of them
+    that did not pass, `untold` those where it failed before it could tell.
+    """
+    found: dict[str, Any] = {}
+    for name in sorted({name for cell in cells for name in cell.checks}):
+        own = [(cell.example_id, cell.checks[name]) for cell in cells if name in cell.checks]
+        examples: dict[str, list[float]] = {}
+        for example_id, share in own:
+            if share is not None:
+                examples.setdefault(example_id, []).append(float(share))
+        values = [fsum(examples[key]) / len(examples[key]) for key in sorted(examples)]
+        known = [share for shares in examples.values() for share in shares]
+        bounds = interval([values]) if values else None
+        found[name] = {
+            "pass_rate": _mean(values),
+            "n_examples": len(examples),
+            "n_cases": len(known),
+            "failed": sum(share < 1 for share in known),
+            "untold": len(own) - len(known),
+            "ci95": list(bounds) if bounds else None,
+        }
+    return {"checks": found} if found else {}
 
 
 def _sampled(cells: list[FoldedCell]) -> dict[str, Any] | None:
@@ -187,3 +216,13 @@ def spread(
     if len(ranked) < 2:
         return None
     return max(ranked, key=lambda entry: entry[1]), min(ranked, key=lambda entry: entry[1])
+
+
+def telling_checks(scope: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the checks of a dataset in `summary.json` that say more than its cases do.
+
+    A single test that passes just as often as answers are right says nothing of its own.
+    """
+    checks: dict[str, Any] = scope.get("checks") or {}
+    alike = {check["pass_rate"] for check in checks.values()} == {scope["pass_rate"]}
+    return {} if len(checks) == 1 and alike else checks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,13 +97,15 @@ class RunFolder:
         """Write `summary.json`."""
         self._replace(SUMMARY, data)
 
-    def append(self, line: str) -> None:
+    def append(self, line: str) -> tuple[int, int]:
         """Append one record line, so that it survives this process from here on.
 
-        Raises `OSError` where it cannot be written: then nothing of it is left in the file.
+        Returns its place in the file: where it begins, and its length. Raises `OSError` where it
+        cannot be written: then nothing of it is left in the file.
         """
         self.check()
-        self._records.append(line.encode("ascii"))
+        data = line.encode("ascii")
+        return self._records.append(data), len(data)
 
     def check(self) -> None:
         """Raise `OSError` where the records are no longer where they were written."""
@@ -111,6 +113,26 @@ class RunFolder:
             raise FileNotFoundError(
                 f"{self._records.path} was removed or replaced while the run wrote into it"
             )
+
+    def line_at(self, place: tuple[int, int]) -> str:
+        """Return a line that was appended."""
+        return self._records.read(*place).decode("ascii")
+
+    def keep_only(self, places: Sequence[tuple[int, int]]) -> None:
+        """Leave nothing in the file but the lines at these places, in their order.
+
+        To be called last. The new file takes the old one's place when it is whole: a crash
+        leaves one of them.
+        """
+        temporary = self.path / f".{RECORDS}.new"
+        try:
+            with temporary.open("wb") as file:
+                for place in places:
+                    file.write(self._records.read(*place))
+            self._records.close()
+            temporary.replace(self.path / RECORDS)
+        finally:
+            temporary.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the record file."""

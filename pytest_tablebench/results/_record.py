@@ -21,7 +21,9 @@ Outcome = Literal["right", "wrong", "no_answer"]
 class Record:
     """One line of `records.jsonl`.
 
-    `score` and `passed` are None without an answer, `reason` is set only then. `prediction`
+    `score` and `passed` are None without an answer, `reason` is set only then; the score is the
+    dataset's own metric, whatever tests do. `checks` tells of each test over the case, by its
+    name, whether it passed; None where it failed before it could tell. `prediction`
     is the reply as the metric read it, `raw` as it came. Cost and token counts are None when
     unknown, never 0. `repeat` is 1 the first time a case is asked, 2 the second, and so on; a
     record without it comes from a run that asked once.
@@ -42,6 +44,7 @@ class Record:
     passed: bool | None = None
     metric: str | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    checks: Mapping[str, bool | None] = field(default_factory=dict)
     prediction: Any = None
     raw: str | None = None
     references: tuple[str, ...] = ()
@@ -105,6 +108,8 @@ class Scored(Protocol):
     def passed(self) -> bool | None: ...
     @property
     def reason(self) -> str | None: ...
+    @property
+    def checks(self) -> Mapping[str, bool | None]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,7 @@ class Cell:
     passed: bool | None
     reason: str | None
     repeat: int = 1
+    checks: Mapping[str, bool | None] = field(default_factory=dict)
 
     @property
     def outcome(self) -> Outcome:

@@ -20,7 +20,7 @@ class FoldedCell(NamedTuple):
     `asked` is the number of repeats, `scores` are those of the answered ones, ascending, `right`
     is how many of them passed, and `reasons` why the others have no answer. `score` is the mean
     of the scores and `passed` the share that passed, both from 0 to 1, None where no repeat was
-    answered.
+    answered. `checks` gives, by test, the share of repeats that passed it, None where nobody knows.
     """
 
     benchmark: str
@@ -34,6 +34,7 @@ class FoldedCell(NamedTuple):
     reasons: tuple[str, ...]
     score: float | None
     passed: float | None
+    checks: Mapping[str, float | None]
 
 
 def fold_repeats(records: Iterable[Scored]) -> list[FoldedCell]:
@@ -59,9 +60,10 @@ def _fold(place: tuple[str, str, str, str, str], repeats: Sequence[Scored]) -> F
         (only,) = repeats
         score = only.score
         if score is None:
-            return FoldedCell(*place, 1, (), 0, (only.reason or "unknown",), None, None)
+            why = (only.reason or "unknown",)
+            return FoldedCell(*place, 1, (), 0, why, None, None, only.checks)
         passed = int(bool(only.passed))
-        return FoldedCell(*place, 1, (score,), passed, (), score, float(passed))
+        return FoldedCell(*place, 1, (score,), passed, (), score, float(passed), only.checks)
     scores = sorted(repeat.score for repeat in repeats if repeat.score is not None)
     right = sum(bool(repeat.passed) for repeat in repeats if repeat.score is not None)
     reasons = sorted(repeat.reason or "unknown" for repeat in repeats if repeat.score is None)
@@ -74,7 +76,16 @@ def _fold(place: tuple[str, str, str, str, str], repeats: Sequence[Scored]) -> F
         reasons=tuple(reasons),
         score=mean_of_sorted(scores) if answered else None,
         passed=right / answered if answered else None,
+        checks={
+            name: _share([repeat.checks.get(name) for repeat in repeats])
+            for name in sorted({name for repeat in repeats for name in repeat.checks})
+        },
     )
+
+
+def _share(verdicts: Sequence[float | None]) -> float | None:
+    known = [verdict for verdict in verdicts if verdict is not None]
+    return sum(known) / len(known) if known else None
 
 
 def mean_of_sorted(scores: Sequence[float]) -> float:

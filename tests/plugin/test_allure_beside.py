@@ -62,8 +62,9 @@ def test_our_cases_get_ids_and_labels(bench: Bench, workers: str) -> None:
     asked = {r["testCaseId"]: r for r in found if "test_toy" in r["name"]}
     for example, status in {"ada": "passed", "bo": "failed", "cy": "failed"}.items():
         case_id = f"toy/{example}/html/none"
-        result = asked[history_id(case_id)]
-        assert result["historyId"] == history_id(case_id)
+        # Two tests are about the case, and each has a result of its own.
+        result = asked[history_id(f"{case_id}::test_toy")]
+        assert result["historyId"] == result["testCaseId"]
         assert result["parameters"] == [{"name": "case", "value": case_id}]
         assert result["status"] == status
         assert [step["name"] for step in result["steps"]] == ["a step"]

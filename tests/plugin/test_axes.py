@@ -246,7 +246,11 @@ def test_a_data_folder_elsewhere_does_not_bring_in_other_tests(tmp_path, written
         shutil.copy(ROOT / name, root)
     (root / "tests").mkdir()
     (root / "tests/test_own.py").write_text("def test_own(): pass")
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    environment = {
+        key: value
+        for key, value in os.environ.items()
+        if key == "PYTEST_ADDOPTS" or not key.startswith("PYTEST_")
+    }
     command = [sys.executable, "-m", "pytest", *written.format("../elsewhere/data").split()]
     done = subprocess.run(
         [*command, "--bench-limit=1", "--bench-serializer=csv", "--bench-perturbation=none"],

@@ -57,6 +57,8 @@ def visit(tmp_path, monkeypatch):
     for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home))
     for name in [name for name in os.environ if name.startswith("PYTEST_")]:
+        if name == "PYTEST_ADDOPTS":  # which names the plugins that stay out
+            continue
         monkeypatch.delenv(name)  # these tests may run in a worker of their own
     monkeypatch.setenv("SPY_FOLDER", str(spied))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")

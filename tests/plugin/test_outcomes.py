@@ -72,54 +72,11 @@ def test_an_empty_reply_is_wrong_and_said_to_be_empty(bench):
     assert bench.record()["raw"] == ""
 
 
-@pytest.mark.parametrize("order", ["as written", "turned round", "spread"])
-def test_of_two_tests_over_a_case_the_first_one_makes_the_record(bench, order):
-    bench.suite(SUITE + plain("assert 0").replace("test_toy", "test_other"))
-    tests = ["test_suite.py::test_toy", "test_suite.py::test_other"]
-    arguments = {"as written": [], "turned round": tests[::-1], "spread": ["-n", "2"]}[order]
-    result = bench.run_apart("--model=echo/any", "--bench-limit=1", *arguments)
-    result.assert_outcomes(passed=1, failed=1)
-    first, second = tests[::-1] if order == "turned round" else tests
-    expected = "wrong" if order == "turned round" else "right"
-    assert [record["outcome"] for record in bench.records()] == [expected]
-    if order != "spread":  # there the controller learns it with the first record
-        assert f"{second}: its cases are recorded as {first} finds them" in result.stdout.str()
-
-
-def test_what_a_second_test_finds_turns_the_run_red_beside_its_gates(bench):
-    bench.suite(SUITE + plain("assert 0").replace("test_toy", "test_other"))
-    gate = "--bench-gate=toy.no_answer <= 0.5"
-    assert bench.run("--model=echo/any", "--bench-limit=1", gate).ret == 1
-    assert [found["state"] for found in bench.facts()["gates"]] == ["holds"]
-
-
-def test_a_missing_answer_is_told_once(bench):
-    bench.suite(SUITE + plain("assert 1").replace("test_toy", "test_other"))
-    gate = "--bench-gate=toy.no_answer <= 1"
-    assert bench.run("--model=echo/refuses", gate).ret == 0
-
-
-@pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("how", ["marker", "inside"])
-def test_a_second_test_makes_the_records_of_one_that_is_skipped(bench, how, workers):
-    suite = SUITE.replace("test_toy", "test_first")
-    if how == "marker":
-        suite = suite.replace("@pytest", "@pytest.mark.skip(reason='later')\n@pytest", 1)
-    else:
-        suite = suite.replace("assert_exact_match(case", "pytest.skip('later'); (case")
-    bench.suite(suite + plain("assert 1"))
-    gate = "--bench-gate=toy.no_answer <= 0"
-    spread = ["-n", str(workers)] if workers else []
-    result = bench.run_apart("--model=echo/any", gate, *spread)
-    assert result.ret == 0
-    assert outcomes(bench) == {"ada": "right", "bo": "right", "cy": "right"}
-    assert bench.facts()["status"] == "complete"
-
-
 # Tests in users' own words
 
 
-def test_plain_asserts_count_0_or_1(bench):
+def test_plain_asserts_decide_where_the_dataset_has_no_metric(bench):
+    bench.without_metric()
     bench.suite(plain("assert '3' in answer.text"))
     model = bench.script(*ALL_THREE)
     bench.run(f"--model={model}").assert_outcomes(passed=1, failed=1, errors=1)
@@ -131,7 +88,7 @@ def test_plain_asserts_count_0_or_1(bench):
     assert right["raw"] == "36"
 
 
-def test_a_plain_assert_after_ours_keeps_the_score_and_fails_the_case(bench):
+def test_a_plain_assert_is_a_check_beside_the_score(bench):
     bench.suite(
         plain("assert_exact_match(case, answer); assert len(answer.text) > 5").replace(
             "import pytest", "import pytest\nfrom pytest_tablebench import assert_exact_match"
@@ -139,8 +96,9 @@ def test_a_plain_assert_after_ours_keeps_the_score_and_fails_the_case(bench):
     )
     bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(failed=1)
     record = bench.record()
-    assert (record["outcome"], record["passed"]) == ("wrong", False)
+    assert (record["outcome"], record["passed"]) == ("right", True)
     assert (record["score"], record["metric"]) == (1.0, "exact_match")
+    assert record["checks"] == {"test_toy": False}
 
 
 def test_an_expected_failure_is_scored_as_what_it_is(bench):
@@ -157,21 +115,21 @@ def test_a_strictly_expected_failure_that_passes_is_right(bench):
     assert outcomes(bench) == {"ada": "right"}
 
 
-@pytest.mark.parametrize(
-    "suite",
-    [
-        SUITE.replace("def ", "@pytest.mark.skip(reason='not today')\ndef "),
-        plain("pytest.skip('not today')"),
-    ],
-    ids=["mark", "in-the-test"],
-)
-def test_skipped_cases_leave_no_record(bench, suite):
-    bench.suite(suite)
+def test_skipped_cases_leave_no_record(bench):
+    bench.suite(SUITE.replace("def ", "@pytest.mark.skip(reason='not today')\ndef "))
     result = bench.run("--model=echo/any", "-rs")
     result.assert_outcomes(skipped=3)
     assert result.ret == 0
     assert bench.records() == []
     result.stdout.fnmatch_lines(["SKIPPED*not today"])
+
+
+def test_what_was_answered_is_recorded_though_its_test_skips_it(bench):
+    bench.suite(plain("pytest.skip('not today')"))
+    bench.run("--model=echo/any", "-rs").assert_outcomes(skipped=3)
+    assert outcomes(bench) == {"ada": "right", "bo": "wrong", "cy": "wrong"}
+    assert [record["checks"] for record in bench.records()] == [{}, {}, {}]
+    assert bench.facts()["status"] == "complete"
 
 
 def test_a_skip_mark_asks_nothing(bench):
@@ -180,14 +138,14 @@ def test_a_skip_mark_asks_nothing(bench):
     assert bench.calls("ask") == []
 
 
-def test_a_bug_in_the_test_is_no_wrong_answer(bench):
+def test_a_bug_in_the_test_moves_no_score_and_is_never_green(bench):
     bench.suite(plain("1 / 0"))
-    result = bench.run("--model=echo/any", "--bench-limit=1")
+    result = bench.run("--model=echo/any", "--bench-limit=1", "--bench-gate=toy.no_answer <= 0")
     result.assert_outcomes(failed=1)
+    assert result.ret == 1
     record = bench.record()
-    assert (record["outcome"], record["reason"]) == ("no_answer", "test_error")
-    assert record["score"] is None
-    assert record["raw"] == "36"
+    assert (record["outcome"], record["score"], record["reason"]) == ("right", 1.0, None)
+    assert record["checks"] == {"test_toy": False}
     result.stdout.fnmatch_lines(["*ZeroDivisionError: division by zero", "*test_suite.py:*"])
 
 
@@ -196,13 +154,17 @@ def test_a_bug_in_the_test_is_no_wrong_answer(bench):
 def test_another_fixture_that_fails_is_no_wrong_answer(bench, body, order):
     source = SUITE.replace("case, answer):", f"{order}):")
     bench.suite(f"{source}\n\n@pytest.fixture\ndef other():\n    {body}\n")
-    result = bench.run("--model=echo/any", "--bench-limit=1")
+    gate = "--bench-gate=toy.no_answer <= 1"
+    result = bench.run("--model=echo/any", "--bench-limit=1", gate)
     result.assert_outcomes(errors=1)
+    assert result.ret == 1
     record = bench.record()
-    assert (record["outcome"], record["reason"]) == ("no_answer", "test_error")
-    assert record["score"] is None
+    asked = order.startswith("case")
+    found = record["outcome"], record["reason"], record["score"]
+    assert found == (("right", None, 1.0) if asked else ("no_answer", "test_error", None))
+    assert record["checks"] == {"test_toy": False}
     assert bench.facts()["status"] == "complete"
-    assert len(bench.calls("ask")) == (order.startswith("case"))
+    assert len(bench.calls("ask")) == asked
     result.stdout.fnmatch_lines(["*broken*"])
 
 
@@ -245,12 +207,25 @@ def test_too_few_demonstrations_are_no_answer_and_named(bench):
 # Thresholds
 
 HALF = {"default": "36, 99"}
-SCORED = (
-    SUITE.replace("assert_exact_match(case", "assert_score(case")
-    .replace("import assert_exact_match", "import assert_score")
-    .replace("(case, answer)\n", "(case, answer, part='partial')\n")
-)
+SCORED = SUITE.replace("assert_exact_match", "assert_score")
 """`36, 99` for the one expected item 36: F1 over items = 2 * 1 / (2 + 1) = 0.667."""
+PARTIAL = """
+from pytest_tablebench import Score, score
+
+def pytest_tablebench_register_metric(register):
+    def items(prediction, references, **_):
+        return Score(score("exact_match", prediction, references).parts["partial"], {})
+    register("items", items)
+"""
+
+
+@pytest.fixture
+def scored(bench):
+    """The toy dataset, scored by F1 over items."""
+    conftest = bench.path / "conftest.py"
+    text = conftest.read_text("utf-8").replace('metric = "exact_match"', 'metric = "items"')
+    conftest.write_text(text + PARTIAL, encoding="utf-8")
+    return bench
 
 
 @pytest.mark.parametrize(
@@ -268,7 +243,8 @@ SCORED = (
         (", threshold=0", None, None, True),
     ],
 )
-def test_thresholds_by_marker_option_and_ini(bench, marker, option, ini, passes):
+def test_thresholds_by_marker_option_and_ini(scored, marker, option, ini, passes):
+    bench = scored
     bench.suite(SCORED.replace('"toy"', f'"toy"{marker}'))
     if ini:
         bench.pytester.makeini(f"[pytest]\nbench_threshold = {ini}\n")
@@ -280,7 +256,8 @@ def test_thresholds_by_marker_option_and_ini(bench, marker, option, ini, passes)
     assert record["passed"] is passes
 
 
-def test_thresholds_move_the_pass_rate_only(bench):
+def test_thresholds_move_the_pass_rate_only(scored):
+    bench = scored
     bench.suite(SCORED)
     model = bench.script(HALF)
     for folder, extra in (("strict", []), ("mild", ["--bench-threshold=toy=0.5"])):

@@ -17,23 +17,50 @@ def pytest_tablebench_register_metric(register, register_postprocessor):
     for name, value in VALUES.items():
         register(name, lambda prediction, references, value=value, **_: Score(value))
     register("bare", lambda prediction, references, **_: 0.5)
+    register("raises", lambda prediction, references, **_: {}[prediction])
 """
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize(
-    ("metric", "found"),
-    [
-        ("float32", 0.5),
-        ("int", 1.0),
-        ("nan", None),
-        ("two", None),
-        ("text", None),
-        ("none", None),
-        ("bare", None),
-    ],
-)
-def test_what_a_metric_of_somebodys_own_gives_is_checked(bench, metric, found, workers):
+GIVEN = [
+    ("float32", 0.5),
+    ("int", 1.0),
+    ("nan", None),
+    ("two", None),
+    ("text", None),
+    ("none", None),
+    ("bare", None),
+    ("raises", None),
+]
+
+
+@pytest.mark.parametrize(("metric", "found"), GIVEN)
+def test_what_a_metric_of_somebodys_own_gives_is_checked(bench, metric, found):
+    conftest = bench.path / "conftest.py"
+    text = conftest.read_text("utf-8").replace('metric = "exact_match"', f'metric = "{metric}"')
+    conftest.write_text(text + HOSTILE_METRIC, encoding="utf-8")
+    bench.suite(
+        SUITE.replace("(case, answer)\n", "(case, answer, threshold=0)\n").replace(
+            "assert_exact_match", "assert_score"
+        )
+    )
+    gates = ["--bench-gate=toy.no_answer <= 1", "--bench-threshold=toy=0.5"]
+    result = bench.run("--model=echo/any", "--bench-limit=1", *gates)
+    record = bench.record()
+    if found is None:
+        result.assert_outcomes(errors=1)
+        assert result.ret == 1
+        said = [line for line in result.outlines if line.startswith("no score (metric_error): ")]
+        assert f"metric {metric!r}" in said[0]
+        assert (record["outcome"], record["score"], record["raw"]) == ("no_answer", None, "36")
+        assert record["checks"] == {"test_toy": None}
+    else:
+        result.assert_outcomes(passed=1)
+        assert result.ret == 0
+        assert record["score"] == found
+
+
+@pytest.mark.parametrize(("metric", "found"), GIVEN)
+def test_what_an_assertion_names_is_checked_and_moves_no_record(bench, metric, found):
     conftest = bench.path / "conftest.py"
     conftest.write_text(conftest.read_text("utf-8") + HOSTILE_METRIC, encoding="utf-8")
     call = f"assert_score(case, answer, part='{metric}', threshold=0)"
@@ -42,16 +69,11 @@ def test_what_a_metric_of_somebodys_own_gives_is_checked(bench, metric, found, w
             "assert_exact_match", "assert_score"
         )
     )
-    spread = ["-n", str(workers)] if workers else []
-    result = bench.run_apart("--model=echo/any", "--bench-limit=1", *spread)
+    result = bench.run("--model=echo/any", "--bench-limit=1")
+    result.assert_outcomes(**{"passed" if found is not None else "failed": 1})
     record = bench.record()
-    if found is None:
-        result.assert_outcomes(failed=1)
-        assert f"metric '{metric}' gave" in result.stdout.str()
-        assert (record["outcome"], record["score"]) == ("no_answer", None)
-    else:
-        result.assert_outcomes(passed=1)
-        assert record["score"] == found
+    assert (record["outcome"], record["score"]) == ("right", 1.0)
+    assert record["checks"] == {"test_toy": found is not None}
 
 
 ODD_CELLS = """

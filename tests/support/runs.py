@@ -166,13 +166,16 @@ class Process:
 
 
 def environment(key: str | None) -> dict[str, str]:
-    """This environment without keys, proxies and what other runs of pytest left in it."""
+    """This environment without keys, proxies and what other runs of pytest left in it.
+
+    What stays is which plugins pytest is to leave out, see `tests/conftest.py`.
+    """
     # Compiled modules halve the seconds that importing litellm takes.
     dropped = ("LITELLM_", "PYTEST_", "TABLEBENCH_", "COLUMNS", "PYTHONDONTWRITEBYTECODE")
     clean = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(dropped)
+        if (name == "PYTEST_ADDOPTS" or not name.startswith(dropped))
         and not name.upper().endswith(("_PROXY", "_API_KEY", "_TOKEN", "_API_BASE"))
     }
     # One place says how wide a terminal is; wide, so that a reason stays on its line.

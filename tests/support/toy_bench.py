@@ -154,6 +154,12 @@ class Bench:
         """Set the toy datasets: by name, rows of id, question and answers."""
         (self.path / "toy.json").write_text(json.dumps(datasets), encoding="utf-8")
 
+    def without_metric(self) -> None:
+        """Let the toy dataset declare no metric."""
+        conftest = self.path / "conftest.py"
+        text = conftest.read_text("utf-8").replace('    metric = "exact_match"\n', "")
+        conftest.write_text(text, encoding="utf-8")
+
     def suite(self, source: str = SUITE, name: str = "test_suite.py") -> Path:
         """Write a test file."""
         path = self.path / name

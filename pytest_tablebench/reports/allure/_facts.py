@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ def categories(reasons: Iterable[str]) -> list[dict[str, Any]]:
         category("Truncated answers", "truncated answer", _FAILED),
         category("Unreadable answers", "unreadable answer", _FAILED),
         category("Wrong answers", "wrong answers?", _FAILED),
+        category("Right answers that fail a check", "failed check", _FAILED),
         *(
             category(f"No answer: {reason}", f"no answer: {reason}", _BROKEN)
             for reason in sorted(set(reasons))
@@ -75,9 +76,15 @@ def config_text(rules: list[dict[str, Any]], name: str) -> str:
     return json.dumps({"name": name, "categories": {"rules": grouped}}, indent=2) + "\n"
 
 
-def environment_text(run: Mapping[str, Any], mode: str, before: str = "") -> str:
+def environment_text(
+    run: Mapping[str, Any],
+    mode: str,
+    before: str = "",
+    checks: Mapping[str, Sequence[bool]] | None = None,
+) -> str:
     """Return `environment.properties`: what was run, in lines that no value can break.
 
+    `checks` holds the verdicts of each test over the cases, of which the pass rate is shown.
     Lines of `before`, what stood there, stay in front unless they say the same thing.
     """
     facts: dict[str, Any] = {key: run.get(key) for key in _KEYS}
@@ -90,6 +97,10 @@ def environment_text(run: Mapping[str, Any], mode: str, before: str = "") -> str
         "perturbations": ", ".join(grid.get("perturbations", ())),
         "datasets": ", ".join(run.get("datasets") or ()),
         "allure": mode,
+    }
+    facts |= {
+        f"{name}.pass_rate": f"{100 * sum(passed) / len(passed):.1f} % of {len(passed)}"
+        for name, passed in (checks or {}).items()
     }
     facts |= {f"version.{name}": v for name, v in (run.get("versions") or {}).items()}
     facts |= {f"host.{name}": value for name, value in (run.get("host") or {}).items()}

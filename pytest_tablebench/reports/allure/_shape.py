@@ -38,6 +38,7 @@ __all__ = [
     "history_id",
     "kind_of",
     "shown",
+    "stands",
 ]
 
 REPLY_SHOWN = 8_000
@@ -67,10 +68,17 @@ class Group:
     outcomes: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     scores: list[float] = field(default_factory=list)
+    checks: dict[str, list[bool]] = field(default_factory=dict)
+    right: int = 0
+    """Of the right ones, how many passed all their tests."""
 
     def add(self, record: Record) -> None:
         """Count a case."""
         self.outcomes[record.outcome] += 1
+        self.right += stands(record)
+        for name, passed in record.checks.items():
+            if passed is not None:
+                self.checks.setdefault(name, []).append(passed)
         if record.outcome == "no_answer":
             self.reasons[reason_of(record)] += 1
         elif record.score is not None:
@@ -118,15 +126,21 @@ def kind_of(record: Record) -> str | None:
     """Return the category of a case, with which its message begins; None for a right answer.
 
     One case has one category: a reply cut off by the token limit first of all, then one from
-    which the dataset's post-processing read nothing, then any other that is wrong.
+    which the dataset's post-processing read nothing, then any other that is wrong. An answer that
+    is right and fails a test over it has one too.
     """
     if record.outcome == "right":
-        return None
+        return None if stands(record) else "failed check"
     if record.outcome == "no_answer":
         return f"no answer: {reason_of(record)}"
     if "truncated" in record.flags:
         return "truncated answer"
     return "unreadable answer" if _read_nothing(record) else "wrong answer"
+
+
+def stands(record: Record) -> bool:
+    """Tell whether an answer is right and passed all tests over it."""
+    return record.outcome == "right" and False not in record.checks.values()
 
 
 def _read_nothing(record: Record) -> bool:
@@ -161,14 +175,37 @@ def case_result(
         fullName=printable(record.case_id, 300),
         name=printable(f"{record.example_id} · {record.serializer} · {record.perturbation}", 160),
         titlePath=[printable(part, 100) for part in (*place[:2], record.perturbation)],
-        status=_STATUS[record.outcome],
+        status=_status(record),
         statusDetails=_details(record),
         stage="finished",
+        steps=[
+            _step(f"check {name}: {_CHECKED[passed][0]}", _CHECKED[passed][1], stamp)
+            for name, passed in record.checks.items()
+        ],
         parameters=_parameters(record),
         labels=labels,
         attachments=attachments,
         start=stamp.start_ms,
         stop=stamp.start_ms + round(1000 * (record.latency_s or 0)),
+    )
+
+
+_CHECKED = {
+    True: ("passed", Status.PASSED),
+    False: ("failed", Status.FAILED),
+    None: ("not told", Status.BROKEN),
+}
+
+
+def _status(record: Record) -> Any:
+    if record.outcome == "right" and not stands(record):
+        return Status.FAILED
+    return _STATUS[record.outcome]
+
+
+def _step(text: str, status: Any, stamp: Stamp) -> TestStepResult:
+    return TestStepResult(
+        name=printable(text, 200), status=status, start=stamp.start_ms, stop=stamp.start_ms
     )
 
 
@@ -203,6 +240,9 @@ def _details(record: Record) -> StatusDetails | None:
     if kind is None:
         return None
     lines = [kind]
+    failed = [name for name, passed in record.checks.items() if passed is False]
+    if record.outcome == "right":
+        lines.append(f"right, and did not pass: {printable(', '.join(failed), 300)}")
     if record.outcome == "wrong":
         got = printable(record.raw or "", 300) or "(an empty reply)"
         score = "" if record.score is None else f"  (score {record.score:.2f})"
@@ -224,11 +264,14 @@ def group_result(group: Group, stamp: Stamp, *, right_only: bool) -> TestResult:
     dataset, _, rest = record.case_id.split("/", 2)
     name = f"group/{dataset}/{rest}"
     place = (record.benchmark, record.dataset, record.serializer, record.perturbation)
-    right, total = counts["right"], counts.total()
+    right, total = group.right if right_only else counts["right"], counts.total()
     title = f"{right} of {total} right"
     status, message = Status.PASSED, None
     if not right_only and counts["wrong"]:
         status, message = Status.FAILED, f"wrong answers: {counts['wrong']} of {total}"
+    elif not right_only and group.right < counts["right"]:
+        failed = counts["right"] - group.right
+        status, message = Status.FAILED, f"failed check: {failed} of {counts['right']} right ones"
     elif not right_only and counts["no_answer"]:
         common = group.reasons.most_common(1)[0][0]
         status, message = Status.BROKEN, f"no answer: {common} and others\n{_listed(group.reasons)}"
@@ -265,7 +308,7 @@ def _steps(group: Group, stamp: Stamp) -> list[TestStepResult]:
     if group.scores:
         mean = sum(group.scores) / len(group.scores)
         lines.append((f"mean score {mean:.3f} of {len(group.scores)} answers", Status.PASSED))
-    return [
-        TestStepResult(name=text, status=status, start=stamp.start_ms, stop=stamp.start_ms)
-        for text, status in lines
-    ]
+    for name, passed in sorted(group.checks.items()):
+        status = Status.PASSED if all(passed) else Status.FAILED
+        lines.append((f"check {name}: {sum(passed)} of {len(passed)} passed", status))
+    return [_step(text, status, stamp) for text, status in lines]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +27,7 @@ from pytest_tablebench.reports.allure._shape import (
     case_result,
     group_result,
     reason_of,
+    stands,
 )
 from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import ExampleText, PromptText
@@ -131,24 +132,28 @@ def _write(
     attachments = Attachments(folder, stamp)
     groups: dict[tuple[str, ...], Group] = {}
     reasons: set[str] = set()
+    checks: dict[str, list[bool]] = {}
     results = 0
     for record in records:
         key = (record.benchmark, record.dataset, record.serializer, record.perturbation)
         groups.setdefault(key, Group(record)).add(record)
+        for name, passed in record.checks.items():
+            if passed is not None:
+                checks.setdefault(f"{record.dataset}::{name}", []).append(passed)
         if record.outcome == "no_answer":
             reasons.add(reason_of(record))
-        if mode == "all" or (mode == "wrong" and record.outcome != "right"):
+        if mode == "all" or (mode == "wrong" and not stands(record)):
             _write_case(record, stamp, folder, attachments, snapshots.get(record.case_id))
             results += 1
     if mode != "all":
         for group in groups.values():
-            if mode == "summary" or group.outcomes["right"]:
+            if mode == "summary" or group.right:
                 result = group_result(group, stamp, right_only=mode == "wrong")
                 folder.write_json(f"{result.uuid}-result.json", result)
                 results += 1
     if mode != "summary":
         attachments.add(texts)
-    _write_facts(folder, run, mode, reasons, environ)
+    _write_facts(folder, run, mode, reasons, checks, environ=environ)
     folder.drop_stale(f"{stamp.uuid('written')}.written")
     return AllureCount(
         mode, results, attachments.written, attachments.left_out, len(folder.names), folder.bytes
@@ -160,7 +165,7 @@ def _write_case(
 ) -> None:
     attached = []
     uuid = stamp.uuid(record.case_id)
-    if record.outcome != "right":
+    if not stands(record):
         if record.raw and len(record.raw) > REPLY_SHOWN:
             attached = attachments.reply(record.case_id, record.raw)
         attachments.want(uuid, record.dataset, record.example_id, record.perturbation)
@@ -174,6 +179,8 @@ def _write_facts(
     run: Mapping[str, Any],
     mode: Mode,
     reasons: set[str],
+    checks: Mapping[str, Sequence[bool]],
+    *,
     environ: Mapping[str, str],
 ) -> None:
     rules = categories(reasons)
@@ -181,7 +188,7 @@ def _write_facts(
     folder.write(
         "allurerc.json", config_text(rules, f"tablebench: {run.get('model')}").encode("ascii")
     )
-    text = environment_text(run, mode, folder.read("environment.properties"))
+    text = environment_text(run, mode, folder.read("environment.properties"), checks)
     folder.write("environment.properties", text.encode("ascii", "backslashreplace"))
     found = executor(environ)
     if found is not None:

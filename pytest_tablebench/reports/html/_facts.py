@@ -14,7 +14,16 @@ from pytest_tablebench.results import Record, spread
 from pytest_tablebench.results.analyses import _contrasts
 from pytest_tablebench.results.analyses._grid import read_scores
 
-__all__ = ["GateLike", "cost_rows", "dataset_rows", "heat_maps", "outcomes", "plots", "verdict"]
+__all__ = [
+    "GateLike",
+    "check_rows",
+    "cost_rows",
+    "dataset_rows",
+    "heat_maps",
+    "outcomes",
+    "plots",
+    "verdict",
+]
 
 
 class GateLike(Protocol):
@@ -86,6 +95,16 @@ def dataset_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
         if list(benchmark["datasets"]) != [name]:
             rows.append(_scope_row(name, benchmark, True))
     return rows
+
+
+def check_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of the table of tests: what each says of the cases of its dataset."""
+    return [
+        {**check, "dataset": dataset, "name": name}
+        for benchmark in summary["benchmarks"].values()
+        for dataset, scope in benchmark["datasets"].items()
+        for name, check in (scope.get("checks") or {}).items()
+    ]
 
 
 def _scope_row(name: str, scope: Mapping[str, Any], whole: bool) -> dict[str, Any]:

@@ -214,6 +214,7 @@ def _detail(record: Record, marks: CaseMarks, limit: int) -> list[Any]:
     parts = {str(name)[:80]: _finite(value, 6) for name, value in list(record.parts.items())[:40]}
     cost, latency = _finite(record.cost_usd, 8), _finite(record.latency_s, 4)
     facts = [record.strategy, record.modality, record.model, record.metric, list(record.flags)]
+    checks = list(record.checks.items())[:40]
     outcome, reply = marks.before.get(record.case_id, (None, ""))
     return [
         record.case_id,
@@ -228,6 +229,7 @@ def _detail(record: Record, marks: CaseMarks, limit: int) -> list[Any]:
         [latency, record.prompt_tokens, record.completion_tokens, cost, record.from_store],
         record.prompt_digest,
         outcome and [outcome, reply[: min(limit, 2000)], _length(reply)],
+        [[str(name)[:200], None if passed is None else bool(passed)] for name, passed in checks],
     ]
 
 

@@ -107,6 +107,7 @@ def write_page(
         "gates": list(gates),
         "totals": _totals(run, summary, records),
         "rows": _facts.dataset_rows(summary),
+        "checks": _facts.check_rows(summary),
         "heat": _facts.heat_maps(summary, axes),
         "axes": axes,
         "plots": plots,

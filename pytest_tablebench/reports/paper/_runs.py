@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ class Row:
     passed: bool | None
     reason: str | None
     repeat: int = 1
+    checks: Mapping[str, bool | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -94,9 +94,8 @@ class AnytimeRule(StoppingRule):
             for place, cell in enumerate(side.configurations)
             if about(gate, cell) and self.board.planned[dataset][row, place]
         ]
-        rates = gate.measure == "pass_rate"
-        scores = (side.passed if rates else side.scores)[row, columns]
-        before = (old.passed if rates else old.scores)[row, columns] if old else None
+        scores = side.values(gate)[row, columns]
+        before = old.values(gate)[row, columns] if old else None
         return _example_value(gate, scores, before)
 
     def _decide(self) -> None:

@@ -30,7 +30,8 @@ class Gate:
     """One gate. Equal gates ask the same, however they were written.
 
     `scope` is `all`, `run`, a benchmark or a dataset; `filters` the names in brackets behind
-    it, each a serializer or a perturbation. `bound` is the number compared with: a share of 1
+    it, each a serializer or a perturbation. `check` is the test whose pass rate is meant, of those
+    over the dataset; None: the cases' own. `bound` is the number compared with: a share of 1
     (dollars for cost), or, with `baseline`, the margin added to the baseline's value.
     """
 
@@ -41,6 +42,7 @@ class Gate:
     bound: float
     baseline: bool = False
     text: str = field(default="", compare=False)
+    check: str | None = None
 
     @property
     def counted(self) -> bool:
@@ -67,8 +69,10 @@ def parse_gate(text: str) -> Gate:
     if operator not in (">=", "<="):
         raise _error(text, place, "a gate compares with `>=` or `<=`")
     scope, filters, measure = _left(text, place)
+    scope, check = _check_name(text, scope, measure)
     bound, baseline = _bound(text, place + 2)
-    gate = Gate(scope, filters, measure, operator == ">=", bound, baseline, " ".join(text.split()))
+    shown = " ".join(text.split())
+    gate = Gate(scope, filters, measure, operator == ">=", bound, baseline, shown, check)
     _check_range(gate, text, place + 2)
     return gate
 
@@ -82,8 +86,14 @@ def check_gates(
 ) -> None:
     """Raise `SettingsError` for a gate on what does not exist, naming the nearest that does."""
     formats, changes = set(serializers), set(perturbations)
+    datasets = list(datasets)
     names = dict.fromkeys([*datasets, *benchmarks, "all"])
+    own = set(datasets)
     for gate in gates:
+        if gate.check and gate.scope in names and gate.scope not in own:
+            raise SettingsError(
+                _prefix(gate.text) + f"a test stands behind a dataset, which {gate.scope!r} is not"
+            )
         if gate.scope not in names and gate.scope != "run":
             raise UnknownNameError(_prefix(gate.text) + unknown_name("scope", gate.scope, names))
         for name in gate.filters:
@@ -155,6 +165,18 @@ def _scope(text: str, left: str) -> tuple[str, tuple[str, ...]]:
     if not all(filters) or len(filters) > 2:
         raise _error(text, len(name), "brackets hold a serializer or a perturbation, or one each")
     return name.strip(), tuple(sorted(filters))
+
+
+def _check_name(text: str, scope: str, measure: Measure) -> tuple[str, str | None]:
+    """Split `DATASET::TEST`; a test has a pass rate and nothing else."""
+    dataset, marks, check = (part.strip() for part in scope.partition("::"))
+    if not marks:
+        return scope, None
+    if not dataset or not check or dataset in ("all", "run"):
+        raise _error(text, 0, "a test stands behind its dataset: `prices::test_tone.pass_rate`")
+    if measure != "pass_rate":
+        raise _error(text, 0, f"a test has a pass rate only: `{dataset}::{check}.pass_rate`")
+    return dataset, check
 
 
 def _bound(text: str, start: int) -> tuple[float, bool]:

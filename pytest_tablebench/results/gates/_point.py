@@ -153,14 +153,13 @@ class PointRule(StoppingRule):
         side = self.board.sides[name]
         columns = np.array([about(gate, cell) for cell in side.configurations])
         member = self.board.planned[name] & columns
-        rates = gate.measure == "pass_rate"
-        value = side.passed if rates else side.scores
+        value = side.values(gate)
         member &= ~(mask & side.asked & np.isnan(value))
         if gate.baseline:
             old = self._old.datasets.get(name) if self._old else None
             if old is None:
                 return None, value
-            before = old.passed if rates else old.scores
+            before = old.values(gate)
             member &= ~np.isnan(before)
             value = value - before
         return member, np.nan_to_num(value)

@@ -150,6 +150,10 @@ def collect(gate: Gate, scopes: Scopes) -> Sample:
             pair = replace(pair, old=None)
         elif pair.old is None:
             return Sample(problem=f"the baseline has no case of {printable(name, 60)}")
+        for side, whose in ((pair.new, ""), (pair.old, "of the baseline ")):
+            if gate.check and side is not None and gate.check not in side.checks:
+                test = printable(gate.check, 200)
+                return Sample(problem=f"no case {whose}has a verdict of {test}")
         part = _part(gate, pair)
         if part is None:
             return Sample(problem=f"no case of this scope was asked in {printable(name, 60)}")
@@ -213,10 +217,8 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
     if not asked.any():
         return None
     asked_old = old.asked[:, columns] if old else np.zeros_like(asked)
-    scores = (new.passed if gate.measure == "pass_rate" else new.scores)[:, columns]
-    before = None
-    if old:
-        before = (old.passed if gate.measure == "pass_rate" else old.scores)[:, columns]
+    scores = new.values(gate)[:, columns]
+    before = old.values(gate)[:, columns] if old else None
     known: Flags = ~np.isnan(scores)
     both: Flags = known if before is None else known & ~np.isnan(before)
     lowest = highest = None

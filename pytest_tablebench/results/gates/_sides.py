@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pytest_tablebench.results.gates._grammar import Gate
+
     Floats = NDArray[np.float64]
 
 __all__ = ["Configuration", "Side", "Sides", "align", "getter", "read_side"]
@@ -37,6 +39,7 @@ class Side:
     A cell asked several times has the mean score of its answered repeats, the share of them
     that passed, and the tuple of the texts; `times` and `lost` then tell how often each cell
     was asked and how often without an answer. Both are None where every cell was asked once.
+    `checks` holds, by test, 1 where it passed, 0 where it failed and NaN where nobody knows.
     """
 
     examples: tuple[str, ...]
@@ -47,6 +50,16 @@ class Side:
     answers: NDArray[np.object_] | None = None
     times: NDArray[np.intp] | None = None
     lost: NDArray[np.intp] | None = None
+    checks: Mapping[str, Floats] = field(default_factory=dict)
+
+    def values(self, gate: Gate) -> Floats:
+        """Return what a gate on performance, robustness or a pass rate looks at."""
+        import numpy as np
+
+        if gate.check is not None:
+            found = self.checks.get(gate.check)
+            return np.full(self.asked.shape, np.nan) if found is None else found
+        return self.passed if gate.measure == "pass_rate" else self.scores
 
     def counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return how many cases each cell stands for, and how many of them have no answer."""
@@ -74,6 +87,7 @@ class _Rows:
     passed: list[float] = field(default_factory=list)
     answers: list[Hashable | None] = field(default_factory=list)
     repeats: list[int] = field(default_factory=list)
+    checks: list[Mapping[str, Any]] = field(default_factory=list)
 
 
 def read_side(records: Iterable[Any], answers: Mapping[Key, Hashable] | None = None) -> Sides:
@@ -108,6 +122,7 @@ def read_side(records: Iterable[Any], answers: Mapping[Key, Hashable] | None = N
         text = answers.get((dataset, example, *configuration)) if answers else get("raw")
         own.answers.append(text)
         own.repeats.append(get("repeat") or 1)
+        own.checks.append(get("checks") or {})
     return Sides(
         {name: _side(name, rows[name]) for name in sorted(rows)},
         {name: sorted(benchmarks[name]) for name in sorted(benchmarks)},
@@ -152,7 +167,20 @@ def _side(dataset: str, rows: _Rows) -> Side:
         answers = np.full(shape, None, dtype=object)
         for place, text in zip(zip(*index, strict=True), rows.answers, strict=True):
             answers[place] = text
-    side = Side(tuple(examples), tuple(configurations), scores, passed, counts == 1, answers)
+    checks = {}
+    for name in sorted({name for found in rows.checks for name in found}):
+        values = [found.get(name) for found in rows.checks]
+        checks[name] = np.full(shape, np.nan)
+        checks[name][index] = [nan if value is None else float(value) for value in values]
+    side = Side(
+        tuple(examples),
+        tuple(configurations),
+        scores,
+        passed,
+        counts == 1,
+        answers,
+        checks=checks,
+    )
     if folded is None:
         return side
     times, lost = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.intp)
@@ -180,7 +208,10 @@ def _fold(dataset: str, rows: _Rows) -> tuple[_Rows, list[int], list[int]]:
         repeats[repeat] = number
         score = None if isnan(rows.scores[number]) else rows.scores[number]
         passed = None if score is None else bool(rows.passed[number])
-        cells.append(Cell("", dataset, example, *configuration, score, passed, None, repeat))
+        checks = rows.checks[number]
+        cells.append(
+            Cell("", dataset, example, *configuration, score, passed, None, repeat, checks)
+        )
     folded = fold_repeats(cells)
     return (
         replace(
@@ -190,6 +221,7 @@ def _fold(dataset: str, rows: _Rows) -> tuple[_Rows, list[int], list[int]]:
             passed=[nan if cell.passed is None else cell.passed for cell in folded],
             answers=[_texts(rows, repeats) for repeats in groups.values()],
             repeats=[1] * len(folded),
+            checks=[dict(cell.checks) for cell in folded],
         ),
         [cell.asked for cell in folded],
         [cell.asked - len(cell.scores) for cell in folded],
@@ -240,4 +272,5 @@ def align(side: Side, examples: Sequence[str], configurations: Sequence[Configur
         None if side.answers is None else moved(side.answers, None, object),
         None if side.times is None else moved(side.times, 0, np.intp),
         None if side.lost is None else moved(side.lost, 0, np.intp),
+        {name: moved(values, np.nan, float) for name, values in side.checks.items()},
     )

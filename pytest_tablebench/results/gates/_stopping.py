@@ -101,8 +101,8 @@ class Board:
     places: dict[Key, tuple[str, int, int]]
 
     @classmethod
-    def of(cls, keys: Iterable[Key]) -> Board:
-        """Lay out planned cases; none is asked yet."""
+    def of(cls, keys: Iterable[Key], checks: Iterable[tuple[str, str]] = ()) -> Board:
+        """Lay out planned cases; none is asked yet. `checks` are (dataset, test)."""
         import numpy as np
 
         by_dataset: dict[str, list[Key]] = {}
@@ -127,6 +127,7 @@ class Board:
                 np.full(shape, np.nan),
                 np.zeros(shape, dtype=bool),
                 np.full(shape, None, dtype=object),
+                checks={test: np.full(shape, np.nan) for own, test in set(checks) if own == name},
             )
         return cls(sides, planned, places)
 
@@ -144,6 +145,9 @@ class Board:
             side.passed[place[1:]] = bool(get("passed"))
             if side.answers is not None:
                 side.answers[place[1:]] = answer
+        for name, passed in (get("checks") or {}).items():
+            if name in side.checks and passed is not None:
+                side.checks[name][place[1:]] = passed
         return place
 
     def seen(self, masks: Mapping[str, Flags] | None = None) -> Sides:
@@ -161,6 +165,10 @@ class Board:
                     side,
                     scores=np.where(masks[name], side.scores, np.nan),
                     passed=np.where(masks[name], side.passed, np.nan),
+                    checks={
+                        test: np.where(masks[name], values, np.nan)
+                        for test, values in side.checks.items()
+                    },
                     asked=side.asked & masks[name],
                     answers=None,
                 )
@@ -205,7 +213,8 @@ class StoppingRule(ABC):
         self.gates = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
         self.alpha = 1 - level
         cases = list(planned)
-        self.board = Board.of(_key(case) for case in cases)
+        checks = [(gate.scope, gate.check) for gate in self.gates if gate.check]
+        self.board = Board.of((_key(case) for case in cases), checks)
         self.ranks = ranks(self.board.places, self.name, seed)
         self.asked = 0
         self._answer = answers or _raw

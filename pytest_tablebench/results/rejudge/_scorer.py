@@ -12,6 +12,7 @@ from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.metrics import score
 from pytest_tablebench.names import printable
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.results._joined import ASSERTION
 from pytest_tablebench.results._record import Outcome, Record
 from pytest_tablebench.scoring import Judged, judge_reply
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset, Example, Source
 
 __all__ = ["ASSERTION", "SAME", "Opener", "Scorer", "mapping", "rescorable", "under"]
-
-ASSERTION = "assertion"
-"""The metric of cases whose test had an assertion of its own: nobody else can repeat it."""
 
 SAME = 1e-9
 
@@ -165,7 +163,10 @@ class Scorer:
                 judged.references,
                 compat=compat,
                 metrics=registry.metrics,
+                **example.context,
             )
+        if scored is None:
+            raise SettingsError(f"dataset {printable(record.dataset, 80)!r} has no metric")
         new = replace(
             record,
             score=scored.parts.get(part, scored.value) if part else scored.value,
@@ -207,13 +208,13 @@ class Scorer:
             return True  # then the metric itself was named
         telling = [one for one in records if len(set(one.parts.values())) > 1][:_SAMPLE]
         source = self._opened[dataset][1]
-        return all(
-            abs(
-                self._chain(one, source.example(one.example_id), self._opener.old).score.value
-                - (one.score or 0.0)
-            )
-            <= SAME
+        judged = [
+            self._chain(one, source.example(one.example_id), self._opener.old).score
             for one in telling
+        ]
+        return all(
+            found is not None and abs(found.value - (one.score or 0.0)) <= SAME
+            for found, one in zip(judged, telling, strict=True)
         )
 
 

@@ -259,7 +259,7 @@
     return [reply, right];
   };
   const factCard = (i, detail) => {
-    const [, , , , , , , parts, facts, cost, , before] = detail;
+    const [, , , , , , , parts, facts, cost, , before, checks] = detail;
     const [strategy, modality, model, metric, flags] = facts;
     const [latency, prompt, completion, usd, stored] = cost;
     const line = make("div", "facts");
@@ -271,6 +271,7 @@
     if (metric) line.append(fact("metric", metric));
     for (const [name, value] of Object.entries(parts)) line.append(fact(name, value));
     if (flags.length) line.append(fact("flags", flags.join(", ")));
+    for (const [name, passed] of checks) line.append(fact(name, passed === null ? "no verdict" : passed ? "passed" : "failed"));
     const rest = make("div", "facts hint");
     for (const [name, value] of [["model", model], ["strategy", strategy], ["modality", modality],
       ["latency", latency === null ? null : latency + " s"], ["prompt tokens", prompt],

@@ -1,0 +1,300 @@
+"""Several tests over one dataset: one record each case, and every test a check in it."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from tests.support.outcomes import ALL_THREE, plain
+from tests.support.toy_bench import SUITE
+
+pytest.importorskip("pytest_randomly", reason="installed with the extra `test`")
+pytest.importorskip("pytest_rerunfailures", reason="installed with the extra `test`")
+
+TWO = """
+import pytest
+from pytest_tablebench import assert_exact_match
+
+@pytest.mark.tablebench("toy")
+def test_base(case, answer):
+    assert_exact_match(case, answer)
+
+@pytest.mark.tablebench("toy")
+def test_tone(case, answer):
+    assert not answer.text.startswith("no ")
+"""
+"""Of the replies below one in four is right; three in four have the tone that is wanted."""
+REPLIES = [
+    {"match": "How old is Ada?", "text": "36"},
+    {"match": "How old is Bo?", "text": "no idea"},
+    {"match": "How old is Cy?", "text": "13"},
+    {"match": "How old is Di?", "text": "15"},
+]
+ROWS = [[name.lower(), f"How old is {name}?", [age]] for name, age in
+        (("Ada", "36"), ("Bo", "41"), ("Cy", "12"), ("Di", "14"))]  # fmt: skip
+BOTH = {"test_base": True, "test_tone": True}
+
+
+@pytest.fixture
+def two(bench):
+    """Two tests over four questions of the toy dataset."""
+    bench.data(toy=ROWS)
+    bench.suite(TWO)
+    bench.script(*REPLIES)
+    return bench
+
+
+MODEL = "--model=tablebench/scripted:script.jsonl"
+
+
+def told(bench, folder="run"):
+    """What the records say, but for time and cost."""
+    return {
+        record["example_id"]: (record["outcome"], record["score"], record["checks"])
+        for record in bench.records(folder)
+    }
+
+
+TELLS = {
+    "ada": ("right", 1.0, BOTH),
+    "bo": ("wrong", 0.0, {"test_base": False, "test_tone": False}),
+    "cy": ("wrong", 0.0, {"test_base": False, "test_tone": True}),
+    "di": ("wrong", 0.0, {"test_base": False, "test_tone": True}),
+}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["test_suite.py::test_tone", "test_suite.py::test_base"],
+        ["-p", "randomly"],
+        ["-p", "randomly", "-p", "rerunfailures", "--reruns=1", "-n", "2"],
+        ["-n", "2", "--dist=loadgroup"],
+        ["-n", "2", "--dist=each"],
+    ],
+    ids=["as-written", "turned-round", "random", "random-rerun-spread", "spread", "each"],
+)
+def test_order_workers_and_reruns_change_nothing(two, arguments):
+    seed = ["--randomly-seed=3"] if "randomly" in arguments else []
+    result = two.run_apart(MODEL, "--junitxml=junit.xml", *seed, *arguments)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert len(two.records()) == 4
+    assert told(two) == TELLS
+    scope = two.summary()["benchmarks"]["toys"]["datasets"]["toy"]
+    assert (scope["pass_rate"], scope["performance"], scope["n_cases"]) == (0.25, 0.25, 4)
+    rates = {name: check["pass_rate"] for name, check in scope["checks"].items()}
+    assert rates == {"test_base": 0.25, "test_tone": 0.75}
+    facts = two.facts()
+    assert (facts["status"], facts["cases_recorded"]) == ("complete", 4)
+    result.stdout.fnmatch_lines(["toy: test_tone passes 75.0 %, failed 1 of 4 cases"])
+    if "each" in "".join(arguments):
+        return
+    suite = ET.parse(two.path / "junit.xml").getroot().find("testsuite")
+    shared = {p.get("name"): p.get("value") for p in suite.findall("properties/property")}
+    assert shared["tablebench.toy::test_tone.pass_rate"] == "0.75"
+    # Pytest writes an attempt that ran again as a test case of its own.
+    for case in suite.iter("testcase"):
+        names = [p.get("name") for p in case.iter("property")]
+        assert len(names) == len(set(names)), names
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_without_a_metric_a_case_is_right_where_all_its_tests_pass(two, workers):
+    two.without_metric()
+    spread = ["-n", str(workers)] if workers else []
+    gate = "--bench-gate=toy.pass_rate >= 0.1"
+    result = two.run_apart(MODEL, gate, "--bench-gate-point", *spread)
+    assert told(two) == {
+        "ada": ("right", 1.0, BOTH),
+        # Without a metric there is nothing for assert_exact_match, but what it names.
+        "bo": ("wrong", 0.0, {"test_base": False, "test_tone": False}),
+        "cy": ("wrong", 0.0, {"test_base": False, "test_tone": True}),
+        "di": ("wrong", 0.0, {"test_base": False, "test_tone": True}),
+    }
+    assert result.ret == 0  # the failures are in the pass rate
+
+
+def test_a_crash_before_the_second_test_leaves_the_record(two):
+    two.suite(TWO.replace("assert not answer", "import os; os._exit(7)\n    assert not answer"))
+    two.run_apart(MODEL, "--bench-limit=1")
+    [record] = two.records()
+    assert (record["outcome"], record["checks"]) == ("right", {"test_base": True})
+    assert two.facts()["status"] == "running"
+
+
+def test_stopped_before_the_second_test_the_run_is_incomplete(two):
+    gate = "--bench-gate=toy.no_answer <= 1"
+    result = two.run(MODEL, "-x", gate, "-k", "bo")
+    result.assert_outcomes(failed=1)
+    facts = two.facts()
+    assert (facts["cases_planned"], facts["cases_recorded"]) == (1, 1)
+    assert facts["status"] == "incomplete"
+    assert facts["gates"][0]["state"] == "undecided"
+
+
+# Gates
+
+
+@pytest.mark.parametrize(
+    ("gates", "code"),
+    [
+        (["toy.no_answer <= 0"], 0),  # test_base fails where answers are wrong
+        (["toy::test_tone.pass_rate >= 0.7"], 0),
+        (["toy::test_tone.pass_rate >= 0.8"], 10),
+        (["toy[html]::test_tone.pass_rate >= 0.7"], 4),
+        (["toy::test_tone[html].pass_rate >= 0.7"], 0),
+        (["toy::test_base.pass_rate >= 0.3"], 10),
+    ],
+)
+def test_gates_name_tests(two, gates, code):
+    given = [f"--bench-gate={gate}" for gate in gates]
+    assert two.run(MODEL, "--bench-gate-point", *given).ret == code
+
+
+def test_a_gate_on_an_unknown_test_is_refused_before_a_call(two):
+    gate = "--bench-gate=toy::test_tome.pass_rate >= 0.7"
+    result = two.run("--model=echo/any", gate, "-k", "base")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*unknown test 'test_tome'; did you mean 'test_tone'*"])
+    assert two.calls("ask") == []
+    assert not (two.path / "run").exists()
+
+
+def test_a_gate_on_a_test_that_is_deselected_is_undecided(two):
+    gate = "--bench-gate=toy::test_tone.pass_rate >= 0.7"
+    result = two.run(MODEL, gate, "-k", "base")
+    assert result.ret == 11
+    result.stdout.fnmatch_lines(["*no case has a verdict of test_tone*"])
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_failure_over_a_right_answer_is_red_unless_a_gate_counts_it(bench, named):
+    bench.suite(SUITE + plain("assert 0").replace("test_toy", "test_other"))
+    gates = ["--bench-gate=toy.no_answer <= 0.5"]
+    gates += ["--bench-gate=toy::test_other.pass_rate >= 0"] if named else []
+    result = bench.run("--model=echo/any", "--bench-limit=1", "--bench-gate-point", *gates)
+    assert result.ret == (0 if named else 1)
+    assert {found["state"] for found in bench.facts()["gates"]} == {"holds"}
+    told = "test_other failed 1 time where no gate counts it" in result.stdout.str()
+    assert told is not named
+
+
+def test_a_missing_answer_is_told_once(bench):
+    bench.suite(SUITE + plain("assert 1").replace("test_toy", "test_other"))
+    gate = "--bench-gate=toy.no_answer <= 1"
+    assert bench.run("--model=echo/refuses", gate).ret == 0
+    assert [record["checks"] for record in bench.records()] == [
+        {"test_other": None, "test_toy": None}
+    ] * 3
+
+
+# Whatever a test does with an answer
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["import json; json.loads(answer.text)['age']", "{}[answer.text]", "pytest.fail('not so')"],
+)
+@pytest.mark.parametrize("metric", [True, False])
+def test_what_a_test_raises_at_an_answer_is_no_missing_answer(bench, metric, body):
+    if not metric:
+        bench.without_metric()
+    bench.suite(plain(body))
+    model = bench.script({"default": "not { json"})
+    result = bench.run(
+        f"--model={model}", "--bench-gate=toy.pass_rate >= 0.5", "--bench-gate-point"
+    )
+    result.assert_outcomes(failed=3)
+    assert result.ret == 10
+    assert {record["outcome"] for record in bench.records()} == {"wrong"}
+    assert bench.summary()["benchmarks"]["toys"]["no_answer"] == 0
+
+
+def test_a_case_that_runs_again_is_shown_as_it_ended(bench):
+    body = """
+    from pathlib import Path
+    tries = Path("tries")
+    if not tries.exists():
+        tries.touch()
+        assert_exact_match(case, answer)
+    raise KeyError("the second attempt")
+"""
+    suite = plain(body).replace("import pytest", "import pytest\n" + SUITE.splitlines()[2])
+    bench.suite(suite)
+    model = bench.script({"default": "no idea"})
+    result = bench.run_apart(
+        f"--model={model}", "--bench-limit=1", "-p", "rerunfailures", "--reruns=1"
+    )
+    result.stdout.fnmatch_lines(["*KeyError: 'the second attempt'"])
+    assert len(bench.records()) == 1
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_failing_subtest_fails_its_test_and_asks_no_more_often(bench, workers):
+    body = """
+    for word in ("3", "\\x1b[31m"):
+        with subtests.test(word=word):
+            assert word in answer.text
+"""
+    bench.suite(plain(body, fixtures=", subtests"))
+    spread = ["-n", str(workers)] if workers else []
+    gate = "--bench-gate=toy.no_answer <= 0"
+    result = bench.run_apart("--model=echo/any", "--bench-limit=1", gate, *spread)
+    assert result.ret == 1
+    [record] = bench.records()
+    assert (record["outcome"], record["checks"]) == ("right", {"test_toy": False})
+    assert bench.facts()["calls_paid"] == 1
+    assert "contains 1 failed subtest" in result.stdout.str()
+    assert "\x1b[31m" not in result.stdout.str()
+
+
+def test_subtests_decide_where_there_is_no_metric(bench):
+    bench.without_metric()
+    body = "with subtests.test(): assert answer.text == '36'\n    with subtests.test(): assert {}"
+    bench.suite(plain(body.format("case.example.id == 'ada'"), fixtures=", subtests"))
+    bench.run("--model=echo/any", "--bench-limit=2")
+    assert [record["outcome"] for record in bench.records()] == ["right", "wrong"]
+
+
+# What is shown
+
+
+def test_checks_are_in_every_report(two):
+    result = two.run(MODEL, "--bench-allure", "--bench-gate=all.no_answer <= 0", "-k not page")
+    shown = two.path / "run"
+    assert "test&#95;tone</code> | 75.0 % |" in (shown / "summary.md").read_text("utf-8")
+    assert "</span> test_tone</th>" in (shown / "report.html").read_text("utf-8")
+    environment = (shown / "allure/environment.properties").read_text("ascii")
+    assert "toy\\:\\:test_tone.pass_rate=75.0 % of 4" in environment
+    found = [json.loads(path.read_text()) for path in (shown / "allure").glob("*-result.json")]
+    steps = {step["name"] for one in found for step in one["steps"]}
+    assert {"check test_tone: passed", "check test_tone: failed"} <= steps
+    assert result.ret == 0
+
+
+def test_tests_of_one_name_are_told_apart(bench):
+    bench.suite(SUITE, "test_a.py")
+    bench.suite(plain("assert 0"), "test_b.py")
+    bench.run("--model=echo/any", "--bench-limit=1", "test_a.py", "test_b.py")
+    checks = {"test_a.py::test_toy": True, "test_b.py::test_toy": False}
+    assert bench.record()["checks"] == checks
+
+
+def test_parameters_of_its_own_make_no_further_test(bench):
+    marks = "@pytest.mark.parametrize('word', ['3', '4'])"
+    bench.suite(plain("assert word in answer.text", marks=marks, fixtures=", word"))
+    bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1, failed=1)
+    assert bench.record()["checks"] == {"test_toy": False}
+
+
+def test_no_answer_of_one_test_alone_is_told(bench):
+    bench.suite(SUITE + plain("assert 1").replace("test_toy", "test_other"))
+    model = bench.script(*ALL_THREE)
+    bench.run(f"--model={model}").assert_outcomes(passed=3, failed=1, errors=2)
+    checks = bench.summary()["benchmarks"]["toys"]["datasets"]["toy"]["checks"]
+    assert checks["test_other"] | {"ci95": 0} == {
+        "pass_rate": 1.0, "n_examples": 2, "n_cases": 2, "failed": 0, "untold": 1, "ci95": 0,
+    }  # fmt: skip
