@@ -131,12 +131,14 @@ def test_a_gate_without_data_is_no_verdict(
     elsewhere = run_action(github, tmp_path / "elsewhere", workspace, **given)
     given |= {"model": "openai/test-model", "gates": held, "replay": "always"}
     unanswered = run_action(github, tmp_path / "unanswered", workspace, **given)
-    for job, named in ((elsewhere, gate), (unanswered, held)):
+    for job, code in ((elsewhere, "4"), (unanswered, "11")):
         assert job.exit_code == 1, job.log
         assert job.outputs["verdict"] == "error"
-        assert job.outputs["pytest-exit-code"] == "11"
-        assert [named in text for text in messages(job, "error")] == [True]
-    assert held not in messages(elsewhere, "error")[0]
+        assert job.outputs["pytest-exit-code"] == code
+    [said] = messages(elsewhere, "error")
+    assert said == "no verdict: pytest ended with 4; the log above says why"
+    assert f"ERROR: --bench-gate '{gate}': " in elsewhere.log
+    assert held in messages(unanswered, "error")[0]
 
 
 @needs_bash
