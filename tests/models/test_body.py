@@ -118,13 +118,14 @@ def test_a_bomb_is_unpacked_only_as_far_as_it_is_read() -> None:
     [
         (b"nonsense", "gzip", "damaged"),
         (b"nonsense", "deflate", "damaged"),
-        (gzip.compress(b'{"a": 1}')[:-9], "gzip", "ends early"),
+        (gzip.compress(b'{"a": 1}', mtime=0)[:-9], "gzip", "ends early"),
         (b"", "gzip", "ends early"),
         (b"{}", "br", "nobody asked for"),
         (b"{}", "gzip, gzip", "nobody asked for"),
         (b'"\xff' + b"x" * 20_000, "", "no UTF-8"),
         (b'"\\uZZZZ' + b"x" * 20_000, "", "no JSON"),
     ],
+    ids=["no gzip", "no deflate", "cut", "empty", "brotli", "twice", "bytes", "escapes"],
 )
 def test_mangled(data: bytes, encoding: str, what: str) -> None:
     with pytest.raises(MangledBody, match=what):
