@@ -293,6 +293,9 @@ class KeepingHooks:
         if state is None or state.keeper is None:
             return
         state.close()
+        snapshots = self._config.pluginmanager.getplugin("tablebench-snapshots")
+        if snapshots is not None:
+            snapshots.finish(exitstatus)
         try:
             self._summaries = state.keeper.finish(exitstatus)
         except OSError as error:
@@ -384,6 +387,7 @@ class KeepingHooks:
             short_path,
             summary_lines,
         )
+        from pytest_tablebench.results._folder import selection_text
 
         keeper = self._keeper
         if keeper is None or self._state is None:
@@ -396,8 +400,11 @@ class KeepingHooks:
             # Demonstrations are read when the first case runs: their bad rows come late.
             for line in data_lines(keeper.facts["datasets"]):
                 terminal.write_line(line)
+        selection = selection_text({"selected_by": keeper.selected_by})
         for model, summary in self._summaries.items():
             terminal.write_sep("=", f"tablebench: {printable(model)}")
+            if selection:
+                terminal.write_line(selection)
             for line in summary_lines(summary):
                 terminal.write_line(line)
             for line in self._ending.lines(model) if self._ending is not None else []:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_tablebench._selection import selected_by
 from pytest_tablebench._snapshot_files import SnapshotFile, file_name
 from pytest_tablebench.cases import case_ids
 from pytest_tablebench.errors import SettingsError
@@ -50,10 +51,11 @@ _COLORS = {"-": {"red": True}, "+": {"green": True}, "=": {}}
 
 
 class SnapshotHooks:
-    """Registered by `--bench-snapshot` where the run is kept, behind `KeepingHooks`.
+    """Registered by `--bench-snapshot` where the run is kept.
 
-    Its hooks come before those: the case is still on the report, and `snapshots.json` is in the
-    run folder before the run is closed.
+    Its hook for reports comes before that of `KeepingHooks`, with the case still on the report;
+    its end is called by those, so that `snapshots.json` is in the run folder when the page is
+    written.
     """
 
     def __init__(
@@ -127,18 +129,12 @@ class SnapshotHooks:
         function = test.partition("[")[0].replace("::", ".")
         return printable(f"{function}[{case_id}{again}]")
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_sessionfinish(self, exitstatus: int) -> Generator[None]:
+    def finish(self, exit_code: int) -> None:
         """Record where asked to, and write `snapshots.json` into the run folders.
 
-        Like the hook that closes the run, which reads it for the page, this is a wrapper: of
-        those the one registered last comes first.
+        Who closes the run calls this first: its page shows what changed.
         """
-        self._finish(exitstatus)
-        yield
-
-    def _finish(self, exitstatus: int) -> None:
-        self._whole = self._ran_whole(int(exitstatus))
+        self._whole = self._ran_whole(exit_code)
         for file in self._files.values():
             if self.update:
                 self._save(file)
@@ -174,11 +170,7 @@ class SnapshotHooks:
 
         Only then is an entry without a case unused; a shard, a sample or a selection cannot tell.
         """
-        option = self._config.option
-        selected = any(
-            getattr(option, name, None)
-            for name in ("keyword", "markexpr", "deselect", "lf", "stepwise")
-        ) or any("::" in argument for argument in option.file_or_dir)
+        selected = selected_by(self._config) or self._config.getoption("markexpr", None)
         narrowed = any(
             getattr(self._settings, name, None) is not None
             for name in (

@@ -123,6 +123,7 @@ def _report(paths: Sequence[Path], out: Path | None, plots: bool) -> tuple[list[
     from pytest_tablebench.reports.paper import load_runs, report_lines, strays, write_report
     from pytest_tablebench.reports.terminal import summary_lines
     from pytest_tablebench.results import summarize
+    from pytest_tablebench.results._folder import recorded_text, selection_text
 
     lines = []
     others = strays(paths)
@@ -133,7 +134,8 @@ def _report(paths: Sequence[Path], out: Path | None, plots: bool) -> tuple[list[
     for run in runs:
         lines.append(f"{printable(run.model)}  ({printable(str(run.path))})")
         if run.planned is None or len(run.rows) < run.planned:
-            lines.append(f"cut off: {len(run.rows)} of {run.planned or '?'} cases are recorded")
+            lines.append(f"cut off: {recorded_text(len(run.rows), run.planned)}")
+        lines += [line for line in (selection_text(run.run),) if line]
         lines += summary_lines(summarize(run.rows))
     report = write_report(runs, out, plots=plots)
     lines += report_lines(report)

@@ -113,6 +113,8 @@ class RunKeeper:
         self.kept = {model: _Kept(model, path) for model, path in paths.items()}
         self.made: list[Path] = []
         self.plans: dict[str, dict[str, Any]] = {}
+        self.selected_by: list[str] = []
+        """Options of pytest that left out a part of the cases."""
 
     @property
     def done(self) -> int:
@@ -323,6 +325,7 @@ class RunKeeper:
             "grid": self.facts.get("grid"),
             "datasets": self.facts.get("datasets", {}),
             "missing": self.facts.get("missing", {}),
+            "selected_by": self.selected_by,
             "data": str(settings.data) if settings.data else None,
             "cases_planned": self.facts.get("cases", {}).get(kept.model),
             "cases_recorded": len(kept.cells),

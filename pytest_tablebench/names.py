@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pytest_tablebench._secrets import digest
 
@@ -16,9 +16,11 @@ __all__ = [
     "counted",
     "header_fault",
     "known_names",
+    "out_of",
     "printable",
     "slug",
     "split_names",
+    "tied",
     "unknown_name",
     "without_credentials",
 ]
@@ -40,6 +42,37 @@ def known_names(name: str, known: Iterable[str]) -> str:
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """Return `1 case` or `2,000 cases`; `plural` where an `s` behind the noun is not it."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+_WORDS = [
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
+
+
+def tied(names: Sequence[str], noun: str) -> str:
+    """Return `csv`, `csv and html equal`, or `six formats equal` of more than three."""
+    shown = [printable(name, 60) for name in names]
+    if len(shown) == 1:
+        return shown[0]
+    if len(shown) <= 3:
+        return f"{', '.join(shown[:-1])} and {shown[-1]} equal"
+    number = len(shown) - 2
+    return f"{_WORDS[number] if number < len(_WORDS) else len(shown)} {noun}s equal"
+
+
+def out_of(part: int, whole: int | None, noun: str) -> str:
+    """Return `1 of 12 cases`; `1 of ? cases` where the whole is not known."""
+    return f"{part:,} of {f'? {noun}s' if whole is None else counted(whole, noun)}"
 
 
 def are(count: int) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError, TableError
-from pytest_tablebench.names import printable, unknown_name
+from pytest_tablebench.names import counted, printable, unknown_name
 from pytest_tablebench.seeds import seeded_random
 from pytest_tablebench.table import Table
 
@@ -239,8 +239,8 @@ def _require_full_rows(table: Table, name: str) -> None:
     for number, row in enumerate(table.rows, start=1):
         if len(row) < width:
             raise TableError(
-                f"{table.label}: row {number} has {len(row)} cells, the header has {width}; "
-                f"perturbation {name!r} needs a cell in every column"
+                f"{table.label}: row {number} has {counted(len(row), 'cell')}, the header has "
+                f"{width}; perturbation {name!r} needs a cell in every column"
             )
 
 

@@ -139,14 +139,16 @@ def pytest_configure(config: pytest.Config) -> None:
         if given and not worker:
             _runner(config)
             unsure = not names_are_known(config, _session(config))
+        if not worker:
+            workers = XdistHooks(settings, lambda: _session(config), unsure=unsure)
+            config.pluginmanager.register(workers, "tablebench-xdist")
+            keeping = KeepingHooks(config, _SESSION, settings, workers.told, lambda: _begin(config))
+            config.pluginmanager.register(keeping, "tablebench-run")
+        if given and not worker:
+            # Behind those: what it registers sees a case's report before they take it.
             _begin(config)
     except SettingsError as error:
         raise pytest.UsageError(escaped(str(error))) from None
-    if not worker:
-        workers = XdistHooks(settings, lambda: _session(config), unsure=unsure)
-        config.pluginmanager.register(workers, "tablebench-xdist")
-        keeping = KeepingHooks(config, _SESSION, settings, workers.told, lambda: _begin(config))
-        config.pluginmanager.register(keeping, "tablebench-run")
 
 
 def _begin(config: pytest.Config) -> None:
@@ -193,6 +195,10 @@ def _session(config: pytest.Config) -> Session:
             )
             state = config.stash[_SESSION] = Session(settings, role_of(config), paths)
             state.first = is_first(config)
+            if state.keeper is not None:
+                from pytest_tablebench._selection import selected_by
+
+                state.keeper.selected_by = selected_by(config)
             config.pluginmanager.register(HarmlessWarnings())
         return config.stash[_SESSION]
 

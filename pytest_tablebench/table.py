@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.errors import TableError
+from pytest_tablebench.names import counted
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -135,8 +136,8 @@ class Table:
         for number, row in enumerate(self.rows, start=1):
             if len(row) != width:
                 raise TableError(
-                    f"{self.label}: row {number} has {len(row)} cells, the header has {width}; "
-                    f"{purpose} needs rows of equal length"
+                    f"{self.label}: row {number} has {counted(len(row), 'cell')}, the header "
+                    f"has {width}; {purpose} needs rows of equal length"
                 )
 
     def as_mapping(self) -> dict[str, Any]:
@@ -241,16 +242,19 @@ def _check_structure(table: Table) -> None:
     for number, line in enumerate(table.header_rows, start=1):
         if len(line) != width:
             raise TableError(
-                f"{table.label}: header line {number} has {len(line)} cells, the last one {width}"
+                f"{table.label}: header line {number} has {counted(len(line), 'cell')}, the last "
+                f"one {width}"
             )
     if not 0 <= table.row_headers <= width:
         raise TableError(
-            f"{table.label}: row_headers is {table.row_headers}, the table has {width} columns"
+            f"{table.label}: row_headers is {table.row_headers}, the table has "
+            f"{counted(width, 'column')}"
         )
     if table.row_levels and len(table.row_levels) != len(table.rows):
         raise TableError(
-            f"{table.label}: row_levels has {len(table.row_levels)} entries for "
-            f"{len(table.rows)} rows"
+            f"{table.label}: row_levels has "
+            f"{counted(len(table.row_levels), 'entry', 'entries')} for "
+            f"{counted(len(table.rows), 'row')}"
         )
     covered: dict[tuple[int, int], Span] = {}
     for span in table.spans:

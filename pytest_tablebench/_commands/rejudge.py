@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.gates import Gate, GateResult
@@ -208,8 +208,8 @@ def _change_lines(judged: Rejudged) -> list[str]:
     lines = [f"{model}  ({printable(str(judged.origin))})"]
     if judged.scored:
         lines.append(
-            f"{judged.scored} answers scored again in compat {judged.run['compat']}: "
-            f"{judged.rescored} scores changed"
+            f"{counted(judged.scored, 'answer')} scored again in compat {judged.run['compat']}: "
+            f"{counted(judged.rescored, 'score')} changed"
         )
     if judged.better or judged.worse:
         lines.append(

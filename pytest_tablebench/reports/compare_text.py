@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import counted, out_of, printable
 from pytest_tablebench.results.compare import (
     MEASURES,
     Comparison,
@@ -110,8 +110,10 @@ def _side_line(word: str, side: RunSide) -> str:
 
 
 def _cases(side: RunSide) -> str:
-    of = f" of {'?' if side.planned is None else side.planned}" if side.cut_off else ""
-    return f"{side.recorded}{of} cases, {side.unanswered} without an answer"
+    cases = counted(side.recorded, "case")
+    if side.cut_off:
+        cases = out_of(side.recorded, side.planned, "case")
+    return f"{cases}, {side.unanswered:,} without an answer"
 
 
 def _differences(comparison: Comparison) -> Iterator[str]:
@@ -255,9 +257,11 @@ def _single_line(comparison: Comparison) -> str:
         return "single configurations (exact McNemar): none has an answer on both sides"
     least = min(found, key=lambda one: one.p)
     name = f"{least.dataset}/{least.serializer}/{least.perturbation}"
+    others = sum(one.p - least.p < 1e-12 for one in found) - 1
     return (
         f"single configurations (exact McNemar): smallest p of {len(found)} is {least.p:.3g} in "
         f"{printable(name, 160)} (right now {least.better}, wrong now {least.worse})"
+        + (f", and the same in {others} more" if others else "")
     )
 
 

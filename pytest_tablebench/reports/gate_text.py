@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import counted, printable
 from pytest_tablebench.results.gates import GateResult, verdict_line
 
 __all__ = ["gate_lines"]
@@ -29,7 +29,7 @@ def gate_lines(results: Sequence[GateResult]) -> list[str]:
 
 def _row(result: GateResult) -> tuple[str, ...]:
     interval = result.interval or result.clopper_pearson
-    counted = result.n_cases is not None
+    of_cases = result.n_cases is not None
     # Against a baseline the figures are differences: their sign is always shown.
     number = _signed if "baseline" in result.gate else _number
     return (
@@ -39,8 +39,8 @@ def _row(result: GateResult) -> tuple[str, ...]:
         "-" if interval is None else f"{number(interval[0])} to {number(interval[1])}",
         number(result.bound),
         result.method or "-",
-        f"{result.n_cases} cases" if counted else str(result.n_examples),
-        "-" if counted else str(result.n_left_out),
+        counted(result.n_cases or 0, "case") if of_cases else str(result.n_examples),
+        "-" if of_cases else str(result.n_left_out),
     )
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import are, counted, out_of, printable
 from pytest_tablebench.results import telling_checks
+from pytest_tablebench.results._folder import selection_text
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.compare import Comparison, MeasureDifference
@@ -98,19 +99,24 @@ def _head(
         worst = next(state for state in ("fails", "undecided", "holds") if state in states)
         lines += [f"{_ICONS[worst]} **{verdict_line(gates)}**", ""]
     cases = sum(scope["n_cases"] for scope in summary["benchmarks"].values())
-    facts = [f"{cases:,} cases", f"compat {code(str(run.get('compat')))}"]
-    facts += [f"{run['calls_paid']:,} calls paid"] if run.get("calls_paid") is not None else []
+    facts = [counted(cases, "case"), f"compat {code(str(run.get('compat')))}"]
+    paid = run.get("calls_paid")
+    facts += [f"{counted(paid, 'call')} paid"] if paid is not None else []
     facts += [f"{run['store_hits']:,} from the store"] if run.get("store_hits") else []
     cost = run.get("cost_usd")
     facts.append("cost unknown" if cost is None else f"cost {cost:.2f} USD")
     lines.append(", ".join(facts))
+    selection = selection_text(run)
+    lines += ["", code(selection, 300)] if selection else []
     if run.get("status") != "complete":
         planned = run.get("cases_planned")
-        of = f" of {planned:,}" if isinstance(planned, int) else ""
+        done = (
+            out_of(cases, planned, "case") if isinstance(planned, int) else counted(cases, "case")
+        )
         if run.get("cases_saved"):
-            done = f"{cases:,}{of} cases were asked"
-            return [*lines, "", f"{done}: every gate was decided without the others."]
-        lines += ["", f"⚠️ The run was cut off: {cases:,}{of} cases are recorded."]
+            asked = f"{done} {'was' if cases == 1 else 'were'} asked"
+            return [*lines, "", f"{asked}: every gate was decided without the others."]
+        lines += ["", f"⚠️ The run was cut off: {done} {are(cases)} recorded."]
     return lines
 
 
@@ -256,7 +262,7 @@ def _table(header: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[str]:
     numbers = ["---", *["---:"] * (len(header) - 1)]
     lines = [_line(header), _line(numbers), *(_line(row) for row in rows[:_ROWS])]
     if len(rows) > _ROWS:
-        lines += ["", f"and {len(rows) - _ROWS:,} rows more"]
+        lines += ["", f"and {counted(len(rows) - _ROWS, 'row')} more"]
     return lines
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.gates import PlannedGate
@@ -32,9 +32,9 @@ def plan_lines(
                 f"tablebench: {name}: {printable(parameter)} is not sent: {printable(why)}"
             )
         if plan["too_long"]:
-            lines.append(
-                f"tablebench: {name}: {plan['too_long']} prompts look longer than the model reads"
-            )
+            look = "looks" if plan["too_long"] == 1 else "look"
+            prompts = counted(plan["too_long"], "prompt")
+            lines.append(f"tablebench: {name}: {prompts} {look} longer than the model reads")
     if settings.plan and not lines:
         lines.append("tablebench: nothing is asked of any server, so nothing is paid")
     lines += _gates(gates or {})
@@ -46,9 +46,10 @@ def plan_lines(
 def _line(name: str, plan: Mapping[str, Any]) -> str:
     about = "" if plan["exact"] else "about "
     known = plan["cases"] - plan["calls"]
-    line = f"tablebench: {name}: {about}{plan['calls']:,} calls ahead"
+    line = f"tablebench: {name}: {about}{counted(plan['calls'], 'call')} ahead"
     if known:
-        line += f" for {plan['cases']:,} cases, the rest is in the store or asked once for several"
+        cases = counted(plan["cases"], "case")
+        line += f" for {cases}, the rest is in the store or asked once for several"
     if not plan["calls"]:
         return line
     prompt, completion = plan["prompt_tokens"], plan["completion_tokens"]
@@ -74,7 +75,7 @@ def _count(number: int) -> str:
 
 
 def _table(name: str, plan: Mapping[str, Any], settings: Settings) -> list[str]:
-    counted = f"by {plan['tokenizer']}" if plan["tokenizer"] else "at 4 characters each"
+    basis_of = f"by {plan['tokenizer']}" if plan["tokenizer"] else "at 4 characters each"
     basis = "as in the store" if plan["measured"] else "assumed"
     prompt, completion = plan["prompt_tokens"], plan["completion_tokens"]
     rows = [
@@ -87,7 +88,7 @@ def _table(name: str, plan: Mapping[str, Any], settings: Settings) -> list[str]:
         rows.append(("without a prompt", f"{plan['unusable']:,} (their tables cannot be shown)"))
     if plan["calls"]:
         rows += [
-            ("prompt tokens", "unknown" if prompt is None else f"about {prompt:,} ({counted})"),
+            ("prompt tokens", "unknown" if prompt is None else f"about {prompt:,} ({basis_of})"),
             ("completion tokens", "unknown" if completion is None else f"at most {completion:,}"),
             ("price", _price(plan)),
             (

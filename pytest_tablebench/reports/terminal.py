@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import counted, printable, tied
 from pytest_tablebench.results import spread, telling_checks
 from pytest_tablebench.settings import Settings, without_credentials
 
@@ -57,17 +57,13 @@ def short_path(path: Path) -> str:
 def plan_line(cases: int, grid: Mapping[str, Any] | None, models: int) -> str:
     """Return the line that says how many cases are ahead, and of what."""
     if not grid:
-        return f"tablebench: {cases} case{_s(cases)}"
+        return f"tablebench: {counted(cases, 'case')}"
     serializers, perturbations = len(grid["serializers"]), len(grid["perturbations"])
     several = f", {models} models" if models > 1 else ""
     return (
-        f"tablebench: {cases} case{_s(cases)}; grid {serializers} serializer{_s(serializers)} x "
-        f"{perturbations} perturbation{_s(perturbations)}{several}"
+        f"tablebench: {counted(cases, 'case')}; grid {counted(serializers, 'serializer')} x "
+        f"{counted(perturbations, 'perturbation')}{several}"
     )
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
 
 
 def data_lines(datasets: Mapping[str, Any]) -> list[str]:
@@ -78,7 +74,7 @@ def data_lines(datasets: Mapping[str, Any]) -> list[str]:
         lines += [f"{name}: {printable(note)}" for note in facts["notes"]]
         problems = facts["problems"]
         if problems:
-            lines.append(f"{name}: {len(problems)} bad row{_s(len(problems))} left out:")
+            lines.append(f"{name}: {counted(len(problems), 'bad row')} left out:")
             lines += [f"  {printable(problem, 300)}" for problem in problems[:5]]
             if len(problems) > 5:
                 lines.append(f"  ... and {len(problems) - 5} more (all of them in run.json)")
@@ -106,7 +102,7 @@ def test_lines(tests: Mapping[str, Sequence[str]]) -> list[str]:
 def beside_line(test: str, count: int) -> str:
     """Return the line on failures of a test over right answers, which no gate judges."""
     return (
-        f"{printable(test, 200)} failed {count} time{_s(count)} where no gate counts it, which "
+        f"{printable(test, 200)} failed {counted(count, 'time')} where no gate counts it, which "
         f"makes the exit code 1; a gate on its pass rate: DATASET::{printable(test, 200)}.pass_rate"
     )
 
@@ -248,14 +244,14 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
     lines = []
     for axis, label in (("serializers", "serializer"), ("perturbations", "perturbation")):
         found = spread(scope[axis])
-        if found:
-            (best, high), (worst, low) = ((printable(name, 60), value) for name, value in found)
-            if high == low:
-                lines.append(f"{dataset}: every {label} scores the same ({high:.3f})")
-            else:
-                lines.append(
-                    f"{dataset}: best {label} {best} ({high:.3f}), worst {worst} ({low:.3f})"
-                )
+        if found and found.all_equal:
+            lines.append(f"{dataset}: every {label} scores the same ({found.high:.3f})")
+        elif found:
+            best, worst = (
+                f"{': ' if len(names) > 1 else ' '}{tied(names, label)} ({value:.3f})"
+                for names, value in ((found.best, found.high), (found.worst, found.low))
+            )
+            lines.append(f"{dataset}: best {label}{best}, worst{worst}")
     sampled = scope.get("sampled")
     if sampled:
         lines.append(f"{dataset}: {_cost(sampled)}")
@@ -318,8 +314,11 @@ def _percent(value: float | None) -> str:
 def hidden_line(hidden: Mapping[str, int]) -> str:
     """Return the line that says how many cases of each outcome were not shown, or nothing."""
     parts = [
-        f"{hidden[outcome]} more {label}"
-        for outcome, label in (("wrong", "wrong answers"), ("no_answer", "without an answer"))
+        text
+        for outcome, text in (
+            ("wrong", counted(hidden.get("wrong", 0), "more wrong answer")),
+            ("no_answer", f"{hidden.get('no_answer', 0):,} more without an answer"),
+        )
         if hidden.get(outcome)
     ]
     return f"not shown above: {' and '.join(parts)}; all are in records.jsonl" if parts else ""

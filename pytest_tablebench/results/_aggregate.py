@@ -6,14 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_tablebench.results._intervals import interval
 from pytest_tablebench.results._record import Scored
 from pytest_tablebench.results._repeats import FoldedCell, fold_repeats, repeat_figures
 from pytest_tablebench.results._sampling import sampling_cost
 
-__all__ = ["spread", "summarize", "telling_checks"]
+__all__ = ["EQUAL", "Spread", "spread", "summarize", "telling_checks"]
+
+EQUAL = 1e-9
+"""Means closer than this are equal: the order of float sums decides no rank."""
 
 
 @dataclass
@@ -201,21 +204,38 @@ def _reasons(cells: list[FoldedCell]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
-def spread(
-    scopes: Mapping[str, Mapping[str, Any]],
-) -> tuple[tuple[str, float], tuple[str, float]] | None:
-    """Return the best and the worst scope by performance (paper Table 5), names break ties.
+class Spread(NamedTuple):
+    """The best and the worst of some scopes by performance (paper Table 5).
 
-    None where fewer than two scopes have a value.
+    Several names are equal; where all are, best and worst are the same ones.
     """
-    ranked = sorted(
-        (name, scope["performance"])
-        for name, scope in scopes.items()
+
+    best: tuple[str, ...]
+    high: float
+    worst: tuple[str, ...]
+    low: float
+
+    @property
+    def all_equal(self) -> bool:
+        """Whether there is neither a best nor a worst."""
+        return self.best == self.worst
+
+
+def spread(scopes: Mapping[str, Mapping[str, Any]]) -> Spread | None:
+    """Return the best and the worst scopes; None where fewer than two have a value."""
+    values = {
+        name: scope["performance"]
+        for name, scope in sorted(scopes.items())
         if scope["performance"] is not None
-    )
-    if len(ranked) < 2:
+    }
+    if len(values) < 2:
         return None
-    return max(ranked, key=lambda entry: entry[1]), min(ranked, key=lambda entry: entry[1])
+    high, low = max(values.values()), min(values.values())
+    best, worst = (
+        tuple(name for name, value in values.items() if abs(value - end) < EQUAL)
+        for end in (high, low)
+    )
+    return Spread(best, high, worst, low)
 
 
 def telling_checks(scope: Mapping[str, Any]) -> dict[str, Any]:

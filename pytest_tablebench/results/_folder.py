@@ -12,7 +12,7 @@ from typing import Any
 from pytest_tablebench._line_file import LineFile
 from pytest_tablebench._notices import notice
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import are, out_of, printable
 from pytest_tablebench.results._record import SCHEMA, Record, check_schema
 
 __all__ = ["RunFolder", "check_writable", "claim_folder", "read_records", "read_run"]
@@ -150,6 +150,22 @@ class RunFolder:
             raise
 
 
+def recorded_text(recorded: int, planned: object) -> str:
+    """Return `11 of 12 cases are recorded`; `planned` is what `run.json` says, if it knows."""
+    whole = planned if isinstance(planned, int) else None
+    return f"{out_of(recorded, whole, 'case')} {are(recorded)} recorded"
+
+
+def selection_text(run: Mapping[str, Any]) -> str:
+    """Return a sentence where a run covers a selection of the cases; else an empty text.
+
+    `run` is the content of `run.json`.
+    """
+    found = run.get("selected_by")
+    options = [printable(str(name), 40) for name in found] if isinstance(found, list) else []
+    return f"a selection ({', '.join(options)}): other cases were not asked" if options else ""
+
+
 def read_run(path: Path) -> dict[str, Any]:
     """Read `run.json`. Raises `SettingsError` for a folder that is no run or is too new."""
     try:
@@ -209,6 +225,6 @@ def _tell_damaged(path: Path, numbers: list[int], *, readable: bool) -> None:
         notice(f"{file}: line {shown} is damaged and left out; its case counts as not recorded")
     else:
         notice(
-            f"{file}: {len(numbers)} lines are damaged and left out ({shown}); their cases count "
+            f"{file}: {len(numbers):,} lines are damaged and left out ({shown}); their cases count "
             f"as not recorded"
         )

@@ -125,6 +125,22 @@ def test_the_page_of_a_killed_run_does_not_say_that_it_had_no_gate(bench, capsys
     assert "No gate was set" not in page
 
 
+def test_a_table_over_a_selection_says_so(bench, capsys):
+    def said(option: str, lines: list[str]) -> bool:
+        return f"a selection ({option}): other cases were not asked" in lines
+
+    result = bench.run("--model=echo/any", "-k", "ada", "--override-ini=bench_no_page=false")
+    assert said("-k", result.outlines)
+    assert "a selection (-k): other" in (bench.path / "run/report.html").read_text("utf-8")
+    assert said("-k", report(capsys, "run", "--no-plots")[1].splitlines())
+    whole = bench.run("--model=echo/any", results="whole")
+    assert not any("a selection" in line for line in whole.outlines)
+    # What failed is asked again: about Bo and Cy.
+    again = bench.run("--model=echo/any", "--lf", results="again")
+    assert said("--lf", again.outlines)
+    assert len(bench.records("again")) == 2
+
+
 def test_figures_of_a_run(bench, capsys):
     bench.run("--model=echo/any", *GRID)
     report(capsys, "run")

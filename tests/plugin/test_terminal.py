@@ -267,6 +267,19 @@ def test_best_and_worst_serializer_and_perturbation(scripted):
     assert "toy: best perturbation none (0.833), worst transpose (0.500)" in scripted.outlines
 
 
+def test_ties_are_named_as_ties(bench):
+    """Only html is right, of seven formats; of the perturbations all are alike."""
+    script = bench.script({"match": "<table", "text": "36"}, {"default": "none"})
+    result = bench.run(
+        f"--model={script}",
+        "--bench-serializer=html,csv,json,markdown,df,concat,indexed_row_major",
+        GRID[1],
+    )
+    worst = "worst: six serializers equal (0.000)"
+    assert f"toy: best serializer html (0.333), {worst}" in result.outlines
+    assert "toy: every perturbation scores the same (0.048)" in result.outlines
+
+
 def test_no_answers_are_named_by_reason(scripted):
     assert "toy: no answer by reason: timeout 1" in scripted.outlines
 

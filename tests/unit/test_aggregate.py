@@ -161,10 +161,19 @@ def test_no_records_have_no_benchmarks():
 
 def test_spread_names_best_and_worst():
     scope = dataset_scope(GRID)
-    assert spread(scope["serializers"]) == (("html", 0.875), ("csv", 0.5))
+    assert spread(scope["serializers"]) == (("html",), 0.875, ("csv",), 0.5)
     assert spread({"html": scope["serializers"]["html"]}) is None
     unknown = {**scope["serializers"]["csv"], "performance": None}
     assert spread({"html": scope["serializers"]["html"], "csv": unknown}) is None
+
+
+def test_spread_names_all_that_are_equal():
+    """A third three times is another float sum in another order, and no other mean."""
+    values = {"a": 0.1 + 0.2, "b": 0.3, "c": 0.9, "d": 0.3}
+    found = spread({name: {"performance": value} for name, value in values.items()})
+    assert (found.best, found.worst, found.all_equal) == (("c",), ("a", "b", "d"), False)
+    alike = spread({name: {"performance": values[name]} for name in "abd"})
+    assert alike.all_equal
 
 
 SCORES = st.one_of(st.none(), st.floats(0, 1))

@@ -29,7 +29,7 @@ def test_the_first_table_shows_each_measure(tmp_path):
     assert lines[2] == "differs: model: m before, n after (that is what is compared)"
     [row] = [line for line in lines if line.startswith("toy  performance")]
     found = columns(row)
-    # 1/3 and 4.3027 standard errors of .3632 to each side.
+    # 1/3 and 4.3027 standard errors of .3632 to each side, cut at -1 and 1.
     assert found[:6] == ["toy", "performance", "0.417", "0.750", "+0.333", "-1.000 to +1.000"]
     assert found[7:] == ["3", "0", "0.0 % / 0.0 %", "5", "1"]
     [row] = [line for line in lines if columns(line)[0] == "robustness"]

@@ -383,7 +383,7 @@ def test_tables_without_use_give_no_questions():
 
 
 def test_ragged_tables_are_named():
-    with pytest.raises(TableError, match="table 'odd': row 2 has 1 cells"):
+    with pytest.raises(TableError, match="table 'odd': row 2 has 1 cell"):
         generate_questions(Table(["A", "B"], [[1, 2], [3]], name="odd"))
 
 

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_tablebench.names import printable, slug, split_names, unknown_name
+from pytest_tablebench.names import (
+    are,
+    counted,
+    out_of,
+    printable,
+    slug,
+    split_names,
+    tied,
+    unknown_name,
+)
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=60)
 LIMITS = st.integers(10, 60)  # below that a digest and a letter do not fit
@@ -121,3 +130,24 @@ def test_unknown_name_offers_the_nearest_and_hides_control_characters():
 )
 def test_printable_breaks_commands_to_ci_runners(text, shown):
     assert printable(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (counted(1, "case"), "1 case"),
+        (counted(0, "case"), "0 cases"),
+        (counted(2000, "reply", "replies"), "2,000 replies"),
+        (out_of(1, 1, "case"), "1 of 1 case"),
+        (out_of(1, 1050, "case"), "1 of 1,050 cases"),
+        (out_of(3, None, "case"), "3 of ? cases"),
+        (f"{are(1)} {are(0)} {are(2)}", "is are are"),
+        (tied(["csv"], "format"), "csv"),
+        (tied(["csv", "\x1b[31m"], "format"), "csv and \\x1b[31m equal"),
+        (tied(["a", "b", "c"], "format"), "a, b and c equal"),
+        (tied(list("abcdef"), "format"), "six formats equal"),
+        (tied(list("abcdefghijklm"), "format"), "13 formats equal"),
+    ],
+)
+def test_counts_and_ties_in_words(shown, text):
+    assert shown == text

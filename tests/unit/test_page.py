@@ -161,7 +161,7 @@ def test_an_unknown_cost_is_unknown_and_never_zero(tmp_path: Path) -> None:
 def test_any_run_makes_a_page(tmp_path: Path, records: list[Record]) -> None:
     soup = page(tmp_path, records, texts=False)
     assert block(soup, "index")["count"] == len(records)
-    assert text_of(soup, "#shown") == f"{len(records)} cases"
+    assert text_of(soup, "#shown") == ("1 case" if len(records) == 1 else f"{len(records)} cases")
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
@@ -446,6 +446,32 @@ def test_the_leaderboard_ranks_runs_and_shows_the_figures(tmp_path: Path) -> Non
     assert len(soup.select("figure svg")) >= 5
     assert "Impact of perturbations" in soup.get_text()
     assert not soup.find_all(["script", "img", "image"])
+
+
+def test_equal_models_share_their_rank_and_equal_formats_their_place(tmp_path: Path) -> None:
+    def run(model: str, *scores: float) -> Path:
+        formats = ("csv", "html", "json")
+        cases = [
+            record(model=model, serializer=name, score=score, outcome="wrong", example_id=example)
+            for example in ("e1", "e2")
+            for name, score in zip(formats, scores, strict=True)
+        ]
+        return write_run(tmp_path / model, cases)
+
+    folders = [run("a", 0.1, 0.1, 0.4), run("b", 0.2, 0.2, 0.2), run("c", 0.9, 0.9, 0.9)]
+    write_leaderboard(folders, tmp_path / "board.html")
+    soup = BeautifulSoup((tmp_path / "board.html").read_text(encoding="utf-8"), "html.parser")
+    rows = [row.get_text(" ", strip=True) for row in soup.select("table")[0].select("tbody tr")]
+    assert [row.split()[:3] for row in rows] == [
+        ["1", "c", "0.900"],
+        ["2", "=", "a"],
+        ["2", "=", "b"],
+    ]
+    write_page(folders[0], tmp_path / "p.html")
+    soup = BeautifulSoup((tmp_path / "p.html").read_text(encoding="utf-8"), "html.parser")
+    assert text_of(soup, "[aria-label=Spread] tbody").startswith(
+        "wikitq json 0.400 csv and html equal 0.100 0.300"
+    )
 
 
 def test_a_run_without_all_datasets_has_no_rank(tmp_path: Path) -> None:

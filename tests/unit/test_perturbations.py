@@ -198,7 +198,7 @@ def test_title_and_name_are_kept(name):
 
 @pytest.mark.parametrize("name", ["shuffle_cols", "transpose", "duplicate_columns"])
 def test_a_short_row_is_refused_where_columns_move(name):
-    with pytest.raises(TableError, match=rf"table 't': row 2 has 1 cells.*'{name}'"):
+    with pytest.raises(TableError, match=rf"table 't': row 2 has 1 cell.*'{name}'"):
         run(name, Table(["a", "b"], [[1, 2], [3]], name="t"))
 
 

@@ -64,7 +64,7 @@ def test_a_tests_own_assertion_keeps_its_verdict(tmp_path):
     cases = [record("e", *GRID[0], 0.0, metric="assertion"), record("e", *GRID[1], 0.0)]
     found = rejudge(write_run(tmp_path / "a", cases), thresholds={"toy": 0})
     assert [one.passed for one in found.records] == [False, True]
-    assert found.notes == ("1 cases keep their verdict: it comes from a test's own assertion",)
+    assert found.notes == ("1 case keeps its verdict: it comes from a test's own assertion",)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0, 1))

@@ -82,9 +82,7 @@ def test_label_prefers_name_then_title_then_columns():
 def test_ragged_rows_are_kept_and_named_where_they_matter():
     table = Table(["a", "b"], [[1, 2], [3], [4, 5, 6]], name="t")
     assert table.rows[1:] == ((3,), (4, 5, 6))
-    with pytest.raises(
-        TableError, match=r"table 't': row 2 has 1 cells, the header has 2; x needs"
-    ):
+    with pytest.raises(TableError, match=r"table 't': row 2 has 1 cell, the header has 2; x needs"):
         table.require_rectangular("x")
     Table(["a", "b"], [[1, 2]]).require_rectangular("x")
 

@@ -51,9 +51,9 @@ def test_another_arrangement_has_no_structure() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"header_rows": [["a"]]}, "header line 1 has 1 cells, the last one 3"),
+        ({"header_rows": [["a"]]}, "header line 1 has 1 cell, the last one 3"),
         ({"row_headers": 4}, "row_headers is 4, the table has 3 columns"),
-        ({"row_levels": [0]}, "row_levels has 1 entries for 3 rows"),
+        ({"row_levels": [0]}, "row_levels has 1 entry for 3 rows"),
         ({"spans": [(0, 0, 1, 1)]}, "is no merged cell of 5 x 3 cells"),
         ({"spans": [(4, 0, 2, 1)]}, "is no merged cell of 5 x 3 cells"),
         ({"spans": [(0, 2, 1, 2)]}, "is no merged cell of 5 x 3 cells"),

@@ -30,7 +30,7 @@ from pytest_tablebench.datasets.pull._transfer import (
 )
 from pytest_tablebench.datasets.pull._upstream import UPSTREAM, File, Upstream
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.names import printable, unknown_name
+from pytest_tablebench.names import counted, printable, unknown_name
 
 __all__ = ["GITHUB_VARIABLE", "HUB_VARIABLE", "LICENCE_NAME", "pull", "sources"]
 
@@ -134,7 +134,9 @@ class _Pull:
         lock = read_lock(self.folder, self.upstream)
         if lock is not None and lock.complete and self._intact(lock):
             (self.folder / ARCHIVE_NAME).unlink(missing_ok=True)
-            self._tell(f"already there, {len(lock.files)} files as recorded ({self.folder})")
+            self._tell(
+                f"already there, {counted(len(lock.files), 'file')} as recorded ({self.folder})"
+            )
             return
         if lock is None:
             lock = self._new_lock()
@@ -147,7 +149,7 @@ class _Pull:
         lock.complete = True
         lock.write(self.folder)
         shown = f" at commit {lock.commit}" if lock.commit else ""
-        self._tell(f"{len(lock.files)} files in {self.folder}{shown}")
+        self._tell(f"{counted(len(lock.files), 'file')} in {self.folder}{shown}")
 
     def _tell(self, text: str) -> None:
         self.say(f"{self.upstream.name}: {text}")
@@ -169,7 +171,7 @@ class _Pull:
             there = (self.folder / name).is_file()
             self._tell(f"{name} {'is not as recorded' if there else 'is gone'}; fetched again")
         if len(bad) > 5:
-            self._tell(f"and {len(bad) - 5} more files")
+            self._tell(f"and {counted(len(bad) - 5, 'more file')}")
         return not bad
 
     def _is_recorded(self, lock: Lock, name: str) -> bool:

@@ -25,7 +25,7 @@ from allure_commons.model2 import (
 )
 
 from pytest_tablebench._escaping import escaped
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import counted, printable
 from pytest_tablebench.results import Record
 
 __all__ = [
@@ -156,7 +156,11 @@ def _read_nothing(record: Record) -> bool:
 def shown(text: str, limit: int) -> str:
     """Return text of a model or dataset, made harmless and cut at `limit` characters."""
     kept = escaped(text[:limit])
-    return kept if len(text) <= limit else f"{kept}\n[... {len(text) - limit:,} characters more]"
+    return (
+        kept
+        if len(text) <= limit
+        else f"{kept}\n[... {counted(len(text) - limit, 'character')} more]"
+    )
 
 
 def case_result(
@@ -307,7 +311,9 @@ def _steps(group: Group, stamp: Stamp) -> list[TestStepResult]:
     ]
     if group.scores:
         mean = sum(group.scores) / len(group.scores)
-        lines.append((f"mean score {mean:.3f} of {len(group.scores)} answers", Status.PASSED))
+        lines.append(
+            (f"mean score {mean:.3f} of {counted(len(group.scores), 'answer')}", Status.PASSED)
+        )
     for name, passed in sorted(group.checks.items()):
         status = Status.PASSED if all(passed) else Status.FAILED
         lines.append((f"check {name}: {sum(passed)} of {len(passed)} passed", status))

@@ -21,6 +21,7 @@ from pytest_tablebench.reports.paper import (
 from pytest_tablebench.reports.paper._plots import PLOTS, write_plots
 from pytest_tablebench.reports.paper._text import PaperTable, Printed, Value
 from pytest_tablebench.results import analyse, summarize
+from pytest_tablebench.results._aggregate import EQUAL
 
 __all__ = ["write_leaderboard"]
 
@@ -126,7 +127,20 @@ def _ranking(name: str, runs: Sequence[RunData], datasets: Sequence[str]) -> lis
                 "cost": cost if isinstance(cost, int | float) else None,
             }
         )
-    return sorted(rows, key=_rank)
+    rows.sort(key=_rank)
+    known = [row["performance"] for row in rows if row["performance"] is not None]
+    for row in rows:
+        row["place"] = _place(row["performance"], known)
+    return rows
+
+
+def _place(value: float | None, known: Sequence[float]) -> str:
+    """Return the rank of a value among all, `2 =` where several share it."""
+    if value is None:
+        return "–"
+    better = sum(other > value + EQUAL for other in known)
+    equal = sum(abs(other - value) <= EQUAL for other in known)
+    return f"{better + 1}{' =' if equal > 1 else ''}"
 
 
 def _rank(row: Mapping[str, Any]) -> tuple[bool, float, str]:

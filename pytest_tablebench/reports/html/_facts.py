@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import counted, out_of, printable, tied
 from pytest_tablebench.reports.html._plots import Plot, band_plot, histogram_plot, win_rate_plot
 from pytest_tablebench.results import Record, spread
+from pytest_tablebench.results._folder import recorded_text, selection_text
 from pytest_tablebench.results.analyses import _contrasts
 from pytest_tablebench.results.analyses._grid import read_scores
 
@@ -56,11 +57,13 @@ def verdict(
     planned = run.get("cases_planned")
     done = len(records)
     cut = done < planned if isinstance(planned, int) else run.get("status") != "complete"
-    short = f"cut off: {done:,} of {planned if planned is not None else '?'} cases are recorded"
-    note = short if cut else f"{done:,} cases"
+    short = f"cut off: {recorded_text(done, planned)}"
+    note = short if cut else counted(done, "case")
     if cut and run.get("cases_saved"):
-        asked = f"{done:,} of {planned:,} cases were asked"
+        asked = f"{out_of(done, planned, 'case')} {'was' if done == 1 else 'were'} asked"
         note = f"{asked}: every gate was decided without the others"
+    selection = selection_text(run)
+    note += f"; {selection}" if selection else ""
     states = Counter(gate.state for gate in gates)
     total = len(gates)
     asked_for = run.get("gates")
@@ -84,7 +87,7 @@ def verdict(
 
 
 def _gates(total: int) -> str:
-    return f"{total} gate{'s' * (total != 1)}"
+    return counted(total, "gate")
 
 
 def dataset_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -109,7 +112,8 @@ def check_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _scope_row(name: str, scope: Mapping[str, Any], whole: bool) -> dict[str, Any]:
     single = "one configuration" in scope["flags"]
-    ranges = [] if whole else [_spread(scope["serializers"]), _spread(scope["perturbations"])]
+    axes = ("serializer", "perturbation")
+    ranges = [] if whole else [_spread(scope[f"{axis}s"], axis) for axis in axes]
     return {
         **scope,
         "name": name,
@@ -121,14 +125,18 @@ def _scope_row(name: str, scope: Mapping[str, Any], whole: bool) -> dict[str, An
     }
 
 
-def _spread(scopes: Mapping[str, Any]) -> dict[str, Any] | None:
+def _spread(scopes: Mapping[str, Any], axis: str) -> dict[str, Any] | None:
     found = spread(scopes)
     if found is None:
         return None
-    (best, high), (worst, low) = found
-    if high == low:
-        return {"best": "all alike", "high": high, "worst": None, "low": low, "width": 0.0}
-    return {"best": best, "high": high, "worst": worst, "low": low, "width": high - low}
+    width = 0.0 if found.all_equal else found.high - found.low
+    return {
+        "best": "all alike" if found.all_equal else tied(found.best, axis),
+        "high": found.high,
+        "worst": None if found.all_equal else tied(found.worst, axis),
+        "low": found.low,
+        "width": width,
+    }
 
 
 def heat_maps(summary: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> dict[str, Any]:

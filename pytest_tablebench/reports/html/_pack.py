@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pytest_tablebench.names import are, counted
 from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import ExampleText, PromptText, example_key
 
@@ -376,17 +377,18 @@ def _notes(records: Sequence[Record], places: _Places, limit: int) -> Iterator[s
     cut = sum(len(record.raw or "") > limit for record in records)
     if cut:
         yield (
-            f"{cut:,} replies are cut to {limit:,} characters here; whole ones are in records.jsonl"
+            f"{counted(cut, 'reply', 'replies')} {are(cut)} cut to {counted(limit, 'character')} "
+            f"here; whole ones are in records.jsonl"
         )
     if places.tables_left_out:
         yield (
-            f"the tables of {places.tables_left_out:,} examples did not fit in here; they are in "
-            f"texts.jsonl.gz"
+            f"the tables of {counted(places.tables_left_out, 'example')} did not fit in here; they "
+            f"are in texts.jsonl.gz"
         )
     if places.prompts_left_out:
         yield (
-            f"{places.prompts_left_out:,} prompts did not fit in here (those of right answers are "
-            f"left out first); they are in texts.jsonl.gz"
+            f"{counted(places.prompts_left_out, 'prompt')} did not fit in here (those of right "
+            f"answers are left out first); they are in texts.jsonl.gz"
         )
     if records and not places.tables and not places.prompts and not places.prompts_left_out:
         yield "this run kept no texts: questions, tables and prompts are not in here"

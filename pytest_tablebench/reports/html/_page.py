@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import counted, printable
 from pytest_tablebench.reports.html import _facts
 from pytest_tablebench.reports.html._pack import (
     BETTER,
@@ -170,8 +170,9 @@ def _totals(
     share = unanswered / len(records) if records else None
     cost = run.get("cost_usd")
     paid, stored = run.get("calls_paid"), run.get("store_hits")
-    tiles.append({"label": "no answer", "share": share, "note": f"{unanswered:,} cases"})
-    note = f"{_whole(paid)} calls, {_whole(stored)} from the store"
+    tiles.append({"label": "no answer", "share": share, "note": counted(unanswered, "case")})
+    calls = counted(paid, "call") if isinstance(paid, int) else "? calls"
+    note = f"{calls}, {_whole(stored)} from the store"
     shown = money(cost) if isinstance(cost, int | float) else "unknown"
     tiles.append({"label": "cost", "text": shown, "note": note})
     return tiles
@@ -212,7 +213,7 @@ def _data_notes(run: Mapping[str, Any]) -> Iterator[str]:
             continue
         problems = found.get("problems") or []
         if problems:
-            yield f"{name}: {len(problems)} rows could not be used; first: {problems[0]}"
+            yield f"{name}: {counted(len(problems), 'row')} could not be used; first: {problems[0]}"
         for note in found.get("notes") or []:
             yield f"{name}: {note}"
 

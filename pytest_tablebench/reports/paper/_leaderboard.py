@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import counted, printable
 from pytest_tablebench.perturbations import GRID
 from pytest_tablebench.reports.paper._runs import Row, RunData
 from pytest_tablebench.reports.paper._text import PaperTable, Printed, Value
@@ -135,10 +135,10 @@ def _grid_notes(run: RunData) -> list[str]:
         grid = {(row.serializer, row.perturbation) for row in own}
         if own and grid != paper:
             same = ", other ones" if len(grid) == len(paper) else ""
-            grids.setdefault(f"{len(grid)} configurations{same}", []).append(name)
+            grids.setdefault(f"{counted(len(grid), 'configuration')}{same}", []).append(name)
         examples = len({row.example_id for row in own})
         if own and examples != _EXAMPLES:
-            counts.setdefault(f"{examples} examples", []).append(name)
+            counts.setdefault(counted(examples, "example"), []).append(name)
     notes = [f"{what} (paper 35): {', '.join(names)}" for what, names in grids.items()]
     return notes + [f"{what} (paper 100): {', '.join(names)}" for what, names in counts.items()]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import out_of, printable
 from pytest_tablebench.results import read_records, read_run
-from pytest_tablebench.results._folder import RUN
+from pytest_tablebench.results._folder import RUN, recorded_text
 from pytest_tablebench.results._record import cell_values
 
 __all__ = ["Row", "RunData", "differences", "load_runs", "run_remarks", "strays", "told_apart"]
@@ -110,13 +110,12 @@ def run_remarks(run: RunData) -> list[str]:
     name = printable(run.model, 80)
     remarks = []
     if run.planned is None or len(run.rows) < run.planned:
-        of = "?" if run.planned is None else str(run.planned)
-        remarks.append(f"{name}: cut off, {len(run.rows)} of {of} cases are recorded")
+        remarks.append(f"{name}: cut off, {recorded_text(len(run.rows), run.planned)}")
     unanswered = sum(row.score is None for row in run.rows)
     if unanswered:
         remarks.append(
-            f"{name}: {unanswered} of {len(run.rows)} cases have no answer; they are left out of "
-            f"every mean, and make robustness too high"
+            f"{name}: {out_of(unanswered, len(run.rows), 'case')} without an answer: left out of "
+            f"every mean, which makes robustness too high"
         )
     return remarks
 

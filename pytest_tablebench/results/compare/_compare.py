@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import counted, out_of, printable
 from pytest_tablebench.results.compare._measures import (
     Configuration,
     PairedDataset,
@@ -58,8 +58,8 @@ def compare_runs(before: Path, after: Path, *, allow_unlike: bool = False) -> Co
     common = old.cases.keys() & new.cases.keys()
     if not common:
         raise SettingsError(
-            f"{before} and {after} have no case in common: {len(old.cases)} and "
-            f"{len(new.cases)} cases are recorded there"
+            f"{before} and {after} have no case in common: "
+            f"{counted(len(old.cases), 'case')} in the first, {len(new.cases):,} in the second"
         )
     datasets = _paired(old, new)
     differences = setting_differences(old.run, new.run)
@@ -238,4 +238,4 @@ def _remarks(old: Side, new: Side, unlike: bool) -> Iterator[str]:
 
 
 def _counted(about: RunSide) -> str:
-    return f"{about.recorded} of {'?' if about.planned is None else about.planned} cases recorded"
+    return f"{out_of(about.recorded, about.planned, 'case')} recorded"

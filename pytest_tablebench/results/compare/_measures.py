@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import out_of, printable
 from pytest_tablebench.results._repeats import mean_of_sorted
 from pytest_tablebench.results.compare._sides import Answered
 from pytest_tablebench.results.compare._types import Measure, MeasureDifference
@@ -143,9 +143,10 @@ def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> M
     after = _mean([_mean(found.after) for found in values])
     known = replace(_unknown(values, None), before=before, after=after, difference=after - before)
     if measure == "robustness" and left_out > MOST_LEFT_OUT * total:
+        lack = "lacks" if left_out == 1 else "lack"
         note = (
-            f"{left_out} of {total} examples lack an answer somewhere in the grid: more than "
-            f"{MOST_LEFT_OUT:.0%}, too many to tell"
+            f"{out_of(left_out, total, 'example')} {lack} an answer somewhere in the grid: more "
+            f"than {MOST_LEFT_OUT:.0%}, too many to tell"
         )
         return replace(known, note=note)
     return _judged(known, datasets, values, measure)

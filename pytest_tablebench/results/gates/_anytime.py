@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.names import out_of
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one
 from pytest_tablebench.results.gates._result import GateResult, State, holm, kept_from
@@ -154,7 +155,8 @@ class AnytimeRule(StoppingRule):
             reason=f"betting on example after example decided that the gate {state}",
         )
         count = self._next + 1
-        note = f"Decided after {count} of {len(self._queue)} examples; the rest was not needed."
+        asked = out_of(count, len(self._queue), "example")
+        note = f"Decided after {asked}; the rest was not needed."
         self.settle(place, result, note)
 
     def _tail(self) -> float:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.names import out_of
 from pytest_tablebench.results._intervals import (
     EQUAL,
     Moments,
@@ -52,7 +53,9 @@ def judge_no_answer(gate: Gate, known: Scopes, tail: float) -> GateResult:
     losses = np.concatenate([lost[row > 0] for row, lost in zip(asked, missing, strict=True)])
     lost = int(losses.sum())
     share = lost / total
-    value, text = share, f"{lost} of {total} cases have no answer ({number(share)})"
+    value = share
+    has = "has" if lost == 1 else "have"
+    text = f"{out_of(lost, total, 'case')} {has} no answer ({number(share)})"
     if gate.baseline:
         if old_share is None:
             return GateResult(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import unknown_name
+from pytest_tablebench.names import are, counted, out_of, unknown_name
 from pytest_tablebench.results._intervals import (
     Moments,
     failure_tail,
@@ -204,11 +204,14 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
     if result.n_left_out:
         total = result.n_examples + result.n_left_out
         why = "" if gate.measure == "robustness" else " for missing answers"
-        notes.append(f"{result.n_left_out} of {total} examples are left out{why}.")
-    if result.n_not_asked:
-        notes.append(f"{result.n_not_asked} examples of the baseline were not asked.")
-    if result.n_not_asked_baseline:
-        notes.append(f"{result.n_not_asked_baseline} examples were not asked in the baseline.")
+        left_out = out_of(result.n_left_out, total, "example")
+        notes.append(f"{left_out} {are(result.n_left_out)} left out{why}.")
+    for count, asked in (
+        (result.n_not_asked, "asked by the baseline only"),
+        (result.n_not_asked_baseline, "not asked by the baseline"),
+    ):
+        if count:
+            notes.append(f"{counted(count, 'example')} {'was' if count == 1 else 'were'} {asked}.")
     if result.no_answer and not gate.baseline:
         notes.append(
             f"The scope's cases without an answer ({number(result.no_answer)}) are left out: "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.names import out_of
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one, point_result
 from pytest_tablebench.results.gates._result import GateResult, State, kept_from
@@ -91,7 +92,7 @@ class PointRule(StoppingRule):
                     state_point=state,
                     reason=f"after all planned cases the estimate would be one that {state}",
                 ),
-                f"Decided early at 95 %, after {self._next} of {len(self._queue)} cases.",
+                f"Decided early at 95 %, after {out_of(self._next, len(self._queue), 'case')}.",
             )
 
     def _masks(self) -> dict[str, Flags]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pytest_tablebench.names import counted
 from pytest_tablebench.results._intervals import moments
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
 from pytest_tablebench.results.gates._sample import Scopes, about, collect
@@ -156,7 +157,7 @@ def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> Pla
     place = "the bound"
     if gate.baseline:
         place = "the baseline" if abs(gate.bound) < 1e-9 else "the margin"
-    basis = f"({total} examples{mark})"
+    basis = f"({counted(total, 'example')}{mark})"
     room = _room(gate)
     if drop > room:
         text = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import unknown_name
+from pytest_tablebench.names import counted, out_of, unknown_name
 from pytest_tablebench.results.gates._counts import judge_cost
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
 from pytest_tablebench.results.gates._judge import Judged, correct, judge_one
@@ -296,13 +296,13 @@ class StoppingRule(ABC):
     def summary(self) -> str:
         """Return in one sentence what stopping saved in calls."""
         if self.asked >= self.planned or not self.all_decided:
-            return f"All gates needed the {self.planned} planned cases."
+            return f"All gates needed the {counted(self.planned, 'planned case')}."
         saved = self.planned - self.asked
         which = "All gates with planned cases" if self._nowhere else "All gates"
         return (
-            f"{which} were decided after {self.asked} of {self.planned} planned cases: {saved} "
-            f"({100 * saved / self.planned:.1f} %) were not asked, which is not the same as "
-            f"no answer."
+            f"{which} were decided after {out_of(self.asked, self.planned, 'planned case')}: "
+            f"{saved:,} ({100 * saved / self.planned:.1f} %) {'was' if saved == 1 else 'were'} not "
+            f"asked, which is not the same as no answer."
         )
 
     @abstractmethod

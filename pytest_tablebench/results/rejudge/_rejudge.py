@@ -12,10 +12,10 @@ from typing import Any
 
 from pytest_tablebench.compat import Compat
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import printable
+from pytest_tablebench.names import counted, printable
 from pytest_tablebench.registry import Registry, builtin_registry
 from pytest_tablebench.results._aggregate import summarize
-from pytest_tablebench.results._folder import RunFolder, read_records, read_run
+from pytest_tablebench.results._folder import RunFolder, read_records, read_run, recorded_text
 from pytest_tablebench.results._record import Record
 from pytest_tablebench.results._texts import TEXTS
 from pytest_tablebench.results.rejudge._scorer import (
@@ -89,7 +89,10 @@ def rejudge(
         judged = [under(record, asked.get(record.dataset)) for record in records]
     own = [one for one in records if one.metric == ASSERTION and (compat or one.dataset in asked)]
     if own:
-        notes.append(f"{len(own)} cases keep their verdict: it comes from a test's own assertion")
+        keep = "keeps its" if len(own) == 1 else "keep their"
+        notes.append(
+            f"{counted(len(own), 'case')} {keep} verdict: it comes from a test's own assertion"
+        )
     return Rejudged(
         origin=path,
         run=_run_data(path, run, compat, asked),
@@ -152,7 +155,7 @@ def _run_data(
 def _cut_off(run: Mapping[str, Any], recorded: int) -> tuple[str | None, list[str]]:
     """Return why gates can decide nothing, if so, and what is to be said of missing cases."""
     planned = run.get("cases_planned")
-    of = f"{recorded} of {planned if isinstance(planned, int) else '?'} cases are recorded"
+    of = recorded_text(recorded, planned)
     if run.get("cases_saved"):
         return "its own gates were decided", [
             f"the run ended when its own gates were decided: {of}"

@@ -12,6 +12,7 @@
   const search = byId("search"), shown = byId("shown");
   const selects = { d: byId("f-d"), s: byId("f-s"), p: byId("f-p"), o: byId("f-o"), f: byId("f-f") };
   const count = (n) => n.toLocaleString("en-US");
+  const counted = (n, noun) => count(n) + " " + noun + (n === 1 ? "" : "s");
 
   // Blocks: base64, deflate, JSON.
   const bytes = (text) => {
@@ -110,9 +111,9 @@
     spacer.style.height = visible.length * ROW + "px";
     drawn.clear();
     spacer.replaceChildren();
-    const of = visible.length === data.count ? "" : " of " + count(data.count);
+    const of = visible.length === data.count ? "" : count(visible.length) + " of ";
     const right = visible.reduce((n, i) => n + (columns.o[i] === 0), 0);
-    shown.textContent = count(visible.length) + of + " cases, " + count(right) + " right";
+    shown.textContent = of + counted(data.count, "case") + ", " + count(right) + " right";
     draw();
     document.documentElement.dataset.filterMs = (performance.now() - from).toFixed(1);
   };
@@ -217,7 +218,7 @@
     frame.append(node);
     box.append(frame);
     const cut = rowCount > rows.length || width > Math.max(header.length, ...rows.map((r) => r.length));
-    if (cut) box.append(where("texts.jsonl.gz", "Shown in part: " + count(rowCount) + " rows, " + count(width) + " columns are whole in"));
+    if (cut) box.append(where("texts.jsonl.gz", "Shown in part: " + counted(rowCount, "row") + ", " + counted(width, "column") + " are whole in"));
     return box;
   };
   const exampleCards = async (i) => {

@@ -1,0 +1,24 @@
+"""Which options of pytest leave out a part of the cases that the suites hold."""
+
+from __future__ import annotations
+
+import pytest
+
+__all__ = ["selected_by"]
+
+_OPTIONS = {
+    "keyword": "-k",
+    "lf": "--lf",
+    "deselect": "--deselect",
+    "stepwise": "--stepwise",
+}
+
+
+def selected_by(config: pytest.Config) -> list[str]:
+    """Return the options that select single cases, as they are written; none without any.
+
+    Marks are not among them: they select whole datasets, which a table names.
+    """
+    found = [text for name, text in _OPTIONS.items() if config.getoption(name, None)]
+    named = any("::" in argument for argument in config.option.file_or_dir or ())
+    return [*found, *(["test ids"] if named else [])]
