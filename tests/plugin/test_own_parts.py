@@ -76,6 +76,29 @@ def test_what_an_assertion_names_is_checked_and_moves_no_record(bench, metric, f
     assert record["checks"] == {"test_toy": found is not None}
 
 
+IN_CONTEXT = """
+from pytest_tablebench import Score
+
+def pytest_tablebench_register_metric(register):
+    register("years", lambda prediction, references, *, unit, **_: Score(float(unit == "years")))
+"""
+
+
+def test_a_metric_that_an_assertion_names_is_given_the_context(bench):
+    conftest = bench.path / "conftest.py"
+    text = conftest.read_text("utf-8")
+    given = text.replace('", ".join(answers))', '", ".join(answers), {"unit": "years"})')
+    assert given != text
+    conftest.write_text(given + IN_CONTEXT, encoding="utf-8")
+    call = "assert_score(case, answer, part='years')"
+    bench.suite(
+        SUITE.replace("assert_exact_match(case, answer)", call).replace(
+            "assert_exact_match", "assert_score"
+        )
+    )
+    bench.run("--model=echo/any").assert_outcomes(passed=3)
+
+
 ODD_CELLS = """
 import datetime
 import decimal

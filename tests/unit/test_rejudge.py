@@ -186,12 +186,17 @@ def halves(prediction, references, *, compat, bonus=0.0, **_):
     return Score(same / 2, {"half": same / 2, "same": same, "loose": float(loose), "plus": bonus})
 
 
+def needs(prediction, references, *, compat, bonus=0.0, **_):
+    """A second metric, which is nothing without the context."""
+    return Score(bonus, {})
+
+
 @pytest.fixture
 def toy():
     dataset = Toy()
     registry = Registry(
         datasets={"toy": dataset},
-        metrics={**METRICS, "halves": halves},
+        metrics={**METRICS, "halves": halves, "needs": needs},
         postprocessors=dict(POSTPROCESSORS),
     )
     return dataset, registry
@@ -261,6 +266,12 @@ def test_another_metric_that_was_named_is_asked_again(tmp_path, toy):
     # exact_match pays no heed to case.
     assert (one.score, one.metric, one.passed) == (1.0, "exact_match", True)
     assert set(one.parts) == {"exact_match", "partial"}
+
+
+def test_another_metric_that_was_named_is_given_the_context(tmp_path, toy):
+    cases = [scored("e1", GRID[0], "Yes", 0.0, metric="needs", parts={})]
+    found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
+    assert [one.score for one in found.records] == [0.25]
 
 
 def test_what_has_no_answer_or_its_own_assertion_stays(tmp_path, toy):
