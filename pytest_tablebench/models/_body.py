@@ -47,7 +47,7 @@ _DEEPEST = 100
 
 
 class MangledBody(Exception):
-    """A body that is no reply, whatever it was meant to be; the text says what it is instead."""
+    """A body that is no reply, whatever it was meant to be; the text says why."""
 
 
 class Body:
@@ -102,7 +102,7 @@ class Body:
         text = "".join(self._long.kept)
         if self.full:
             if not self._long.in_string:
-                raise MangledBody("a reply without an end")
+                raise MangledBody("it has no end")
             text = _closed(text)
         return text.encode("utf-8", "surrogatepass")
 
@@ -118,7 +118,7 @@ class Body:
             for part in self._parts:
                 self._long.feed(self._decode(part))
         except UnicodeDecodeError:
-            raise MangledBody("a reply that is no UTF-8") from None
+            raise MangledBody("it is no UTF-8") from None
         self._parts.clear()
 
 
@@ -133,7 +133,7 @@ class _Unpacker:
         elif self._deflate:
             self._inflate = zlib.decompressobj()
         elif encoding not in {"", "identity"}:
-            raise MangledBody("a reply that is compressed in a way nobody asked for")
+            raise MangledBody("it is compressed in a way nobody asked for")
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         if self._inflate is None:
@@ -152,7 +152,7 @@ class _Unpacker:
             piece: bytes = self._inflate.decompress(data, PIECE)
         except zlib.error:
             if not self._deflate:
-                raise MangledBody("a compressed reply that is damaged") from None
+                raise MangledBody("it is compressed and damaged") from None
             # Some servers leave out the two bytes that RFC 1950 puts in front.
             self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
             self._deflate = False
@@ -162,7 +162,7 @@ class _Unpacker:
 
     def finish(self) -> None:
         if self._inflate is not None and not self._inflate.eof:
-            raise MangledBody("a compressed reply that ends early")
+            raise MangledBody("it is compressed and ends early")
 
 
 class _Shortener:
@@ -205,7 +205,7 @@ class _Shortener:
             self.in_string = False
             return at + 1
         if len(text) - at >= _LONGEST_ESCAPE:
-            raise MangledBody("a reply that is no JSON")
+            raise MangledBody("it is no JSON")
         self._rest = text[at:]
         return len(text)
 
@@ -231,7 +231,7 @@ def _length(part: str) -> int:
         try:
             part = json.loads(f'"{part}"', strict=False)
         except ValueError:
-            raise MangledBody("a reply that is no JSON") from None
+            raise MangledBody("it is no JSON") from None
     return len(part.encode("utf-8", "surrogatepass"))
 
 
@@ -244,7 +244,7 @@ def _closed(text: str) -> str:
         if inner == marks:
             return text + marks[::-1].translate(str.maketrans("[{", "]}"))
         marks = inner
-    raise MangledBody("a reply that is nested too deeply")
+    raise MangledBody("it is nested too deeply")
 
 
 def checked(body: bytes) -> bytes:
@@ -259,13 +259,13 @@ def checked(body: bytes) -> bytes:
             return body
         return json.dumps(value).encode("ascii")
     except UnicodeDecodeError:
-        raise MangledBody("a reply that is no UTF-8") from None
+        raise MangledBody("it is no UTF-8") from None
     except RecursionError:
-        raise MangledBody("a reply that is nested too deeply") from None
+        raise MangledBody("it is nested too deeply") from None
     except TypeError:
-        raise MangledBody("a reply that holds a number of thousands of digits") from None
+        raise MangledBody("it holds a number of thousands of digits") from None
     except ValueError:
-        raise MangledBody("a reply that is no JSON") from None
+        raise MangledBody("it is no JSON") from None
 
 
 def shortened(body: bytes) -> bytes:

@@ -76,7 +76,7 @@ class Failures:
         chain = list(_causes(error))
         mangled = next((link for link in chain if isinstance(link, MangledBody)), None)
         if mangled is not None:
-            return self.bad_reply(str(mangled))
+            return self.bad_reply(f"a reply that is no chat completion: {mangled}")
         kinds = {cls.__name__ for link in chain for cls in type(link).__mro__}
         response = _response(chain)
         detail = _detail(error, response, placed)

@@ -99,7 +99,7 @@ def test_what_never_ends_is_no_reply(
     openai_server.always(endless(start, piece))
     failure = failing(make(name, openai_server))
     assert (failure.reason, failure.retryable, failure.whole_run) == ("bad_reply", True, False)
-    assert "without an end" in str(failure)
+    assert "it has no end" in str(failure)
 
 
 BAD: dict[str, Behaviour] = {
