@@ -93,6 +93,10 @@ class Body:
             if self.full:
                 return
 
+    def forget(self) -> None:
+        """Hold nothing any more: what failed is kept for long, with all that it was about."""
+        self._parts, self._long, self.start = [], None, b""
+
     def finish(self) -> bytes:
         """Return the body, after its end or where it was full: then it is closed."""
         if not self.full:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench._secrets import placed_secrets
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models._base import MAX_REPLY, Reply, Request, limited
-from pytest_tablebench.models._litellm_errors import Failures
+from pytest_tablebench.models._litellm_errors import Failures, forget_frames
 from pytest_tablebench.models._litellm_facts import Resolution, count_tokens, resolve
 from pytest_tablebench.models._litellm_load import load, uncollected
 from pytest_tablebench.models._openai import as_openai
@@ -189,9 +189,11 @@ class LiteLLMModel:
     def _read(self, litellm: Any, outcome: Any, latency_s: float, request: Request) -> Reply:
         """Read what a call ended with: litellm's response or an exception."""
         if isinstance(outcome, Exception):
-            # Raised here and not from it: its traceback carries headers and keys.
             placed = placed_secrets(self.api_base, request.params)
-            raise self._failures.explain(litellm, outcome, placed)
+            failure = self._failures.explain(litellm, outcome, placed)
+            forget_frames(outcome)
+            # Raised here and not from it: its traceback carries headers and keys.
+            raise failure
         if isinstance(outcome, BaseException):
             raise outcome
         return self._reply(outcome, latency_s)

@@ -14,7 +14,7 @@ from pytest_tablebench._secrets import redact
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models._body import MangledBody
 
-__all__ = ["Failures"]
+__all__ = ["Failures", "forget_frames"]
 
 # Exceptions of HTTP clients, by name because each provider in litellm has its own client.
 UNREACHABLE = frozenset(
@@ -86,7 +86,7 @@ class Failures:
             text = f"{self.model}{where}: {message}" + (f" [{detail}]" if detail else "")
             return ModelError(text, reason=reason, **flags)
 
-        if kinds & NO_HTTP:
+        if kinds & NO_HTTP and "ClientPayloadError" not in kinds:
             return failure("server_error", "what the server sent is not HTTP", retryable=True)
         codes = {getattr(link, "code", None) for link in chain} | {_error_field(response, "code")}
         # litellm's proxy names the class of its own error in the text, and nowhere else.
@@ -184,6 +184,12 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         seen.add(id(link))
         yield link
         link = link.__cause__ or link.__context__
+
+
+def forget_frames(error: BaseException) -> None:
+    """Let go of what an exception's tracebacks hold: whole replies, in circles that stay long."""
+    for link in list(_causes(error)):
+        link.__traceback__ = None
 
 
 def _response(chain: list[BaseException]) -> Any:

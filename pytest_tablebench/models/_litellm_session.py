@@ -75,8 +75,11 @@ class BoundedResponse(aiohttp.ClientResponse):
     async def _read_reply(self) -> bytes:
         reading = READING.get()
         body = Body(reading.most, self._encoding)
-        reading.closed = await self._read_into(body)
-        whole = body.finish()
+        try:
+            reading.closed = await self._read_into(body)
+            whole = body.finish()
+        finally:
+            body.forget()
         return whole if self.content_type in _STREAMS else checked(whole)
 
     async def _read_error(self) -> bytes:
