@@ -210,13 +210,15 @@ def pytest_tablebench_register_metric(register, register_postprocessor):
         "--bench-limit=1",
         "--bench-serializer=shouting",
         "--bench-perturbation=first_rows[count=2]",
-        "--bench-threshold=toy=0.2",
+        "--bench-threshold=toy=0.3",
     )
-    result.assert_outcomes(passed=1)
+    # The reply has two characters of eight, 0.25; the record's score is the dataset's own.
+    result.assert_outcomes(failed=1)
     [[_, prompt]] = bench.calls("ask")
     assert "NAME!YEARS2" in prompt
     record = bench.record()
-    assert (record["metric"], record["score"]) == ("length", 0.25)
+    assert list(record["checks"].values()) == [False]
+    assert (record["metric"], record["score"]) == ("exact_match", 1.0)
     assert record["serializer"] == "shouting"
 
 
