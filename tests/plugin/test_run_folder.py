@@ -22,7 +22,7 @@ RECORD_FIELDS = {
     "repeat",
     *("strategy", "modality", "outcome", "score", "passed", "metric", "parts", "prediction"),
     *("raw", "references", "reason", "flags", "prompt_digest", "latency_s", "prompt_tokens"),
-    *("completion_tokens", "cost_usd", "from_store"),
+    *("completion_tokens", "cost_usd", "from_store", "checks"),
 }
 TIME_FIELDS = ("latency_s",)
 SCOPE_FIELDS = {
@@ -58,6 +58,7 @@ def test_a_record_has_every_field(bench):
         "passed": True,
         "metric": "exact_match",
         "parts": {"exact_match": 1.0, "partial": 1.0},
+        "checks": {"test_toy": True},
         "prediction": "36",
         "raw": "36",
         "references": ["36"],
