@@ -6,6 +6,8 @@ refuses to be imported twice, and classes of ours would exist twice. So all of i
 
 from __future__ import annotations
 
+import os
+
 import httpcore  # noqa: F401
 import httpx  # noqa: F401
 import numpy  # noqa: F401
@@ -21,6 +23,13 @@ import pytest_tablebench.reports.terminal
 import pytest_tablebench.runner
 import pytest_tablebench.session  # noqa: F401
 from tests.support.toy_bench import Bench
+
+
+@pytest.fixture(autouse=True)
+def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that a test starts is nobody's worker, whoever runs the test."""
+    for name in [name for name in os.environ if name.startswith("PYTEST_XDIST_")]:
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture
