@@ -44,6 +44,7 @@ class RunningCases:
         self._state = state
         self._path = path
         self._file: int | None = None
+        self._before = b""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
@@ -63,8 +64,11 @@ class RunningCases:
             if self._file is None:
                 self._file = os.open(self._path, _NEW, 0o600)
             os.lseek(self._file, 0, os.SEEK_SET)
-            # One write; what a longer note before it leaves behind its line end does not count.
-            os.write(self._file, json.dumps(note).encode("ascii") + b"\n")
+            line = json.dumps(note).encode("ascii") + b"\n"
+            # One write; what longer notes leave behind the second line end does not count. The
+            # case before is noted too: xdist may not have heard yet that it has ended.
+            os.write(self._file, line + self._before)
+            self._before = line
 
     def pytest_sessionfinish(self) -> None:
         """Leave nothing behind."""
@@ -103,7 +107,7 @@ class WorkerDeaths:
         """Begin to keep the run as soon as a case runs: its record may never come."""
         if self._begun or "[" not in nodeid or (keeper := self._keeper) is None:
             return
-        found = next((note for path in self._paths.values() if (note := _read(path))), None)
+        found = next((notes[0] for path in self._paths.values() if (notes := _read(path))), None)
         if found is None:
             return
         self._begun = True
@@ -116,9 +120,10 @@ class WorkerDeaths:
     def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
         """Give the report of a worker's death the record of the case that it ran."""
         path = self._paths.get(report.node.workerinput["workerid"])
-        note = _read(path) if path is not None else None
+        notes = _read(path) if path is not None else []
+        note = next((one for one in notes if one["nodeid"] == crashitem), None)
         keeper = self._keeper
-        if note is None or keeper is None or note["nodeid"] != crashitem:
+        if note is None or keeper is None:
             return
         payload = note["payload"]
         known = keeper.kept[payload["model"]].cases.get(payload["case_id"])
@@ -132,10 +137,14 @@ class WorkerDeaths:
                 path.unlink()
 
 
-def _read(path: Path) -> dict[str, Any] | None:
-    """Return a worker's note; None where there is none, or none that was written whole."""
+def _read(path: Path) -> list[dict[str, Any]]:
+    """Return a worker's notes, the last case first; only what was written whole."""
+    found = []
     try:
-        note = json.loads(path.read_bytes().split(b"\n")[0])
+        for line in path.read_bytes().split(b"\n")[:2]:
+            note = json.loads(line)
+            if isinstance(note, dict):
+                found.append(note)
     except (OSError, ValueError):
-        return None
-    return note if isinstance(note, dict) else None
+        pass
+    return found
