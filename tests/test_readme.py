@@ -120,6 +120,7 @@ PLAIN = {
     "pytest --bench-limit 20 --bench-serializer html,csv --bench-perturbation none,transpose": 80,
     'pytest --bench-dataset starter -k "argmax and markdown" -x': None,
     'pytest "suites/test_starter.py::test_starter[fin-01-lookup-1-html-none]"': 1,
+    "pytest --bench-sample 20 --bench-dataset starter --bench-serializer html": 100,
     "pytest -m starter --collect-only -q": 0,
     "tablebench list": 0,
 }
