@@ -11,6 +11,7 @@ from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.names import printable, unknown_name
 from pytest_tablebench.serializers import SERIALIZERS
+from pytest_tablebench.serializers.content import has_content
 from pytest_tablebench.table import Table
 
 if TYPE_CHECKING:
@@ -92,11 +93,12 @@ def _check_formats(runner: Runner, name: str) -> None:
         content: object = "?"
         with contextlib.suppress(Exception):
             content = to_text(table)
-        if not isinstance(content, str) or not content.strip():
+        if not has_content(content):
             said = "an empty text" if isinstance(content, str) else type(content).__name__
             raise SettingsError(
                 f"--bench-serializer: {written!r} gives no content ({said}) for "
-                f"{printable(table.label, 80)} of {name!r}; a serializer returns the table as text"
+                f"{printable(table.label, 80)} of {name!r}; a serializer returns text, or "
+                f"a tuple of texts and images"
             )
 
 

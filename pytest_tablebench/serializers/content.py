@@ -22,6 +22,7 @@ __all__ = [
     "Image",
     "Marks",
     "Message",
+    "has_content",
     "images_of",
     "read_fields",
     "text_of",
@@ -83,6 +84,15 @@ def text_of(content: Content) -> str:
     return "".join(
         part if isinstance(part, str) else f"\n[image {part.file_name}]\n" for part in content
     )
+
+
+def has_content(value: object) -> bool:
+    """Return whether a value is content, and not an empty one."""
+    if isinstance(value, str):
+        return bool(value.strip())
+    if not isinstance(value, tuple):
+        return False
+    return bool(value) and all(isinstance(part, str | Image) for part in value)
 
 
 def images_of(content: Content) -> tuple[Image, ...]:
