@@ -44,14 +44,33 @@ class RunningCases:
         self._state = state
         self._path = path
         self._file: int | None = None
-        self._before = b""
+        self._now = self._before = b""
+        self._ahead: tuple[str, bytes] = ("", b"")
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        """Note the item's case, where it has one."""
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        """Note the item's case, where it has one, and those before and after it.
+
+        xdist may not have heard yet that the one before has ended, or hold the next for begun.
+        """
+        known, line = self._ahead
+        self._before, self._now = self._now, line if known == item.nodeid else self._line(item)
+        self._ahead = ("", b"") if nextitem is None else (nextitem.nodeid, self._line(nextitem))
+        notes = self._now + self._ahead[1] + self._before
+        if not notes:
+            return
+        with contextlib.suppress(OSError):  # then it is not known, as without this file
+            if self._file is None:
+                self._file = os.open(self._path, _NEW, 0o600)
+            os.lseek(self._file, 0, os.SEEK_SET)
+            # One write; what longer notes leave behind the empty line does not count.
+            os.write(self._file, notes + b"\n")
+
+    def _line(self, item: pytest.Item) -> bytes:
+        """Return what is to be kept of an item that never ends; nothing without a case."""
         case = case_of(item)
         if case is None:
-            return
+            return b""
         from pytest_tablebench.session import case_payload
 
         run = self._state.require_runner().start(case)
@@ -60,15 +79,7 @@ class RunningCases:
         key, check = key_of(item, self._state.worker), item.stash.get(CHECK, "")
         payload = case_payload(run, Finding(key, check, None, failed=True, broken=True), DIED)
         note = {"nodeid": item.nodeid, "cases": self._state.planned, "payload": payload}
-        with contextlib.suppress(OSError):  # then it is not known, as without this file
-            if self._file is None:
-                self._file = os.open(self._path, _NEW, 0o600)
-            os.lseek(self._file, 0, os.SEEK_SET)
-            line = json.dumps(note).encode("ascii") + b"\n"
-            # One write; what longer notes leave behind the second line end does not count. The
-            # case before is noted too: xdist may not have heard yet that it has ended.
-            os.write(self._file, line + self._before)
-            self._before = line
+        return json.dumps(note).encode("ascii") + b"\n"
 
     def pytest_sessionfinish(self) -> None:
         """Leave nothing behind."""
@@ -138,10 +149,10 @@ class WorkerDeaths:
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    """Return a worker's notes, the last case first; only what was written whole."""
+    """Return a worker's notes, the case that it began last first; only what was written whole."""
     found = []
     try:
-        for line in path.read_bytes().split(b"\n")[:2]:
+        for line in path.read_bytes().partition(b"\n\n")[0].split(b"\n"):
             note = json.loads(line)
             if isinstance(note, dict):
                 found.append(note)
