@@ -15,17 +15,17 @@ from collections.abc import Sequence
 from math import fsum
 from pathlib import Path
 
-from pytest_tablebench.cases import Case
-from pytest_tablebench.compat import COMPAT_MODES, Compat
+from pytest_tablebench.config.compat import COMPAT_MODES, Compat
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import Example
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.models import Message, Request, make_provider
-from pytest_tablebench.perturbations import GRID
-from pytest_tablebench.registry import builtin_registry
-from pytest_tablebench.runner import Runner
-from pytest_tablebench.scoring import judge_reply
+from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.runner import Runner
+from pytest_tablebench.running.scoring import judge_reply
 from pytest_tablebench.serializers import SERIALIZERS
-from pytest_tablebench.settings import Settings
+from pytest_tablebench.tables.perturbations import GRID
 
 
 def performance(dataset: str, replies: Sequence[tuple[Example, str]], compat: Compat) -> float:

@@ -35,7 +35,7 @@ EACH_PSS = 5
 LITELLM_FILE = "/fastuuid/"
 """A compiled package that litellm imports at once, and nothing else in a run of ours does."""
 
-LITELLM_COMMAND = "pytest_tablebench.models.engine.caller"
+LITELLM_COMMAND = "pytest_tablebench.executors.local.caller"
 """Where mapped files cannot be listed, the processes that may import litellm."""
 
 LINGER_S = 30.0

@@ -22,8 +22,8 @@ import pandas as pd
 
 from pytest_tablebench import Table, perturb
 from pytest_tablebench.datasets.torr._common import read_table
-from pytest_tablebench.perturbations import GRID
 from pytest_tablebench.serializers import SERIALIZERS
+from pytest_tablebench.tables.perturbations import GRID
 
 
 def made_up(count: int) -> list[Table]:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_tablebench.models import Message, Reply, Request
-from pytest_tablebench.models.store import Store
+from pytest_tablebench.store import Store
 
 WORDS = [f"word{number}" for number in range(2000)]
 PARAMS = {"temperature": 0, "max_tokens": 512}

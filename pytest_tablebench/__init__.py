@@ -10,16 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_tablebench.assertions import (
-        WrongAnswer,
-        assert_accuracy,
-        assert_exact_match,
-        assert_label_f1,
-        assert_program_accuracy,
-        assert_rouge,
-        assert_score,
-        assert_token_f1,
-    )
     from pytest_tablebench.errors import (
         DataError,
         DataMissing,
@@ -29,12 +19,22 @@ if TYPE_CHECKING:
         TableError,
     )
     from pytest_tablebench.metrics import Score, postprocess, score
-    from pytest_tablebench.perturbations import perturb
     from pytest_tablebench.results import analyse
     from pytest_tablebench.results.gates import judge_gates
-    from pytest_tablebench.scoring import score_answer
+    from pytest_tablebench.running.assertions import (
+        WrongAnswer,
+        assert_accuracy,
+        assert_exact_match,
+        assert_label_f1,
+        assert_program_accuracy,
+        assert_rouge,
+        assert_score,
+        assert_token_f1,
+    )
+    from pytest_tablebench.running.scoring import score_answer
     from pytest_tablebench.serializers import serialize
-    from pytest_tablebench.table import Table
+    from pytest_tablebench.tables.perturbations import perturb
+    from pytest_tablebench.tables.table import Table
 
 __all__ = [
     "DataError",
@@ -63,7 +63,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "assertions": (
+    "running.assertions": (
         "WrongAnswer",
         "assert_accuracy",
         "assert_exact_match",
@@ -82,12 +82,12 @@ _HOMES = {
         "TableError",
     ),
     "metrics": ("Score", "postprocess", "score"),
-    "perturbations": ("perturb",),
+    "tables.perturbations": ("perturb",),
     "results": ("analyse",),
     "results.gates": ("judge_gates",),
-    "scoring": ("score_answer",),
+    "running.scoring": ("score_answer",),
     "serializers": ("serialize",),
-    "table": ("Table",),
+    "tables.table": ("Table",),
 }
 
 

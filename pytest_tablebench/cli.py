@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from pytest_tablebench._commands import compare, rejudge
-from pytest_tablebench._notices import Notices
+from pytest_tablebench.commands import compare, rejudge
 from pytest_tablebench.errors import DataError, DataMissing, TableBenchError
-from pytest_tablebench.names import printable
+from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.notices import Notices
 
 __all__ = ["main"]
 
@@ -83,8 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _pull(names: Sequence[str], data: Path | None) -> None:
+    from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.datasets.pull import pull
-    from pytest_tablebench.settings import Settings
 
     def say(line: str) -> None:
         print(printable(line), flush=True)
@@ -96,10 +96,10 @@ def _pull(names: Sequence[str], data: Path | None) -> None:
 
 
 def _list(data: Path | None) -> None:
+    from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.datasets._files import fetch_command
-    from pytest_tablebench.perturbations import GRID
-    from pytest_tablebench.registry import builtin_registry
-    from pytest_tablebench.settings import Settings
+    from pytest_tablebench.running.builtins import builtin_registry
+    from pytest_tablebench.tables.perturbations import GRID
 
     registry = builtin_registry()
     folder = Settings(data=data).data_folder()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.datasets import Dataset
     from pytest_tablebench.metrics import Metric, Postprocessor
     from pytest_tablebench.models import LiteLLMModel, Provider
-    from pytest_tablebench.perturbations import Perturbation
     from pytest_tablebench.serializers import Serializer
-    from pytest_tablebench.settings import Settings
     from pytest_tablebench.strategies import Strategy
+    from pytest_tablebench.tables.perturbations import Perturbation
 
 hookspec = pluggy.HookspecMarker("pytest")
 

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pytest
 
-from pytest_tablebench._escaping import HarmlessWarnings, escape_report, escaped
-from pytest_tablebench._keeping import KeepingHooks
-from pytest_tablebench._setting_out import (
+from pytest_tablebench.config.options import OPTIONS, Option
+from pytest_tablebench.config.settings import Settings, read_settings
+from pytest_tablebench.errors import DataMissing, SettingsError, TableBenchError
+from pytest_tablebench.hooks.escaping import HarmlessWarnings, escape_report
+from pytest_tablebench.hooks.preparation import (
     check_keys,
     check_names,
     check_run,
@@ -26,7 +28,8 @@ from pytest_tablebench._setting_out import (
     set_out,
     set_out_as_worker,
 )
-from pytest_tablebench._workers import (
+from pytest_tablebench.hooks.reporting import ReportingHooks
+from pytest_tablebench.hooks.xdist import (
     Voice,
     XdistHooks,
     is_first,
@@ -36,13 +39,11 @@ from pytest_tablebench._workers import (
     role_of,
     running_file,
 )
-from pytest_tablebench.errors import DataMissing, SettingsError, TableBenchError
-from pytest_tablebench.options import OPTIONS, Option
-from pytest_tablebench.settings import Settings, read_settings
+from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
-    from pytest_tablebench.runner import Answer, CaseRun, Runner
-    from pytest_tablebench.session import Session
+    from pytest_tablebench.running.runner import Answer, CaseRun, Runner
+    from pytest_tablebench.session.state import Session
 
 MARKER = "tablebench"
 
@@ -62,10 +63,11 @@ _SKIPPED = object()
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare the registration hooks and register the built-in parts."""
-    from pytest_tablebench import hookspecs, registry
+    from pytest_tablebench import hookspecs
+    from pytest_tablebench.running.builtins import BuiltIns
 
     pluginmanager.add_hookspecs(hookspecs)
-    pluginmanager.register(registry.BuiltIns(), "tablebench-builtins")
+    pluginmanager.register(BuiltIns(), "tablebench-builtins")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -142,7 +144,9 @@ def pytest_configure(config: pytest.Config) -> None:
         if not worker:
             workers = XdistHooks(settings, lambda: _session(config), unsure=unsure)
             config.pluginmanager.register(workers, "tablebench-xdist")
-            keeping = KeepingHooks(config, _SESSION, settings, workers.told, lambda: _begin(config))
+            keeping = ReportingHooks(
+                config, _SESSION, settings, workers.told, lambda: _begin(config)
+            )
             config.pluginmanager.register(keeping, "tablebench-run")
         if given and not worker:
             # Behind those: what it registers sees a case's report before they take it.
@@ -162,11 +166,11 @@ def _begin(config: pytest.Config) -> None:
     settings, state = config.stash[_SETTINGS], _session(config)
     if settings.explicit:
         _runner(config)
-        state.take_decider()
+        state.take_verdicts()
     if not config.option.collectonly and not settings.plan:
         state.preflight()
         if settings.snapshot:
-            from pytest_tablebench._snapshots import SnapshotHooks
+            from pytest_tablebench.hooks.snapshots import SnapshotHooks
 
             hooks = SnapshotHooks(config, _SESSION, settings)
             config.pluginmanager.register(hooks, "tablebench-snapshots")
@@ -187,7 +191,7 @@ def _session(config: pytest.Config) -> Session:
     """Return the session's state, made on first use."""
     with _MAKING:  # the controller of workers is asked from other threads too
         if _SESSION not in config.stash:
-            from pytest_tablebench.session import Session, run_paths
+            from pytest_tablebench.session.state import Session, run_paths
 
             settings = config.stash[_SETTINGS]
             paths = run_paths(
@@ -195,10 +199,10 @@ def _session(config: pytest.Config) -> Session:
             )
             state = config.stash[_SESSION] = Session(settings, role_of(config), paths)
             state.first = is_first(config)
-            if state.keeper is not None:
-                from pytest_tablebench._selection import selected_by
+            if state.writer is not None:
+                from pytest_tablebench.hooks.selection import selected_by
 
-                state.keeper.selected_by = selected_by(config)
+                state.writer.selected_by = selected_by(config)
             config.pluginmanager.register(HarmlessWarnings())
         return config.stash[_SESSION]
 
@@ -208,16 +212,16 @@ def _runner(config: pytest.Config) -> Runner:
     session = _session(config)
     if session.runner is None:
         from pytest_tablebench.registry import Registry
-        from pytest_tablebench.runner import Runner
+        from pytest_tablebench.running.runner import Runner
 
         session.serve(Runner(session.settings, Registry.from_hooks(config.hook)))
         if session.settings.explicit:
-            from pytest_tablebench._trimming import ReportTrimmer
+            from pytest_tablebench.hooks.trimming import ReportTrimmer
 
             trimmer = ReportTrimmer(config, MARKER, worker=is_worker(config))
             config.pluginmanager.register(trimmer)
         if is_worker(config):
-            from pytest_tablebench._running import RunningCases
+            from pytest_tablebench.hooks.crashes import RunningCases
 
             session.worker = own_prefix(config)
             config.pluginmanager.register(RunningCases(session, running_file(config)))
@@ -249,7 +253,7 @@ def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], 
         if dataset not in runner.registry.datasets:
             runner.registry.update(config.hook)
         if dataset not in runner.registry.datasets:
-            from pytest_tablebench.names import unknown_name
+            from pytest_tablebench.util.names import unknown_name
 
             raise SettingsError(unknown_name("dataset", dataset, runner.registry.datasets))
         chosen = runner.settings.datasets
@@ -281,7 +285,7 @@ def pytest_collection_modifyitems(
     """Name the tests before any is deselected; deselect the datasets that options leave out."""
     if _SESSION not in config.stash:
         return (yield)
-    from pytest_tablebench._items import arrange, name_checks
+    from pytest_tablebench.hooks.items import arrange, name_checks
 
     state = config.stash[_SESSION]
     state.tests = name_checks(items)
@@ -295,7 +299,7 @@ def pytest_collection_modifyitems(
         config.hook.pytest_deselected(items=left_out)
     settings = config.stash[_SETTINGS]
     if settings.stop_rule is not None:
-        from pytest_tablebench.deciding import places
+        from pytest_tablebench.session.verdict import places
 
         arrange(items, lambda cases: places(settings, cases))
 
@@ -309,14 +313,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     state = config.stash.get(_SESSION, None)
     if state is None or state.runner is None:
         return
-    from pytest_tablebench._items import limits, number
+    from pytest_tablebench.hooks.items import limits, number
 
     state.plan(item.callspec.params.get("case") for item in session.items if _has_params(item))
-    state.runner.talks.expect(number(session.items))
+    state.runner.prefetch.expect(number(session.items))
     if state.role == "worker":
-        from pytest_tablebench._progress import PassesWaits
+        from pytest_tablebench.hooks.progress import PassesWaits
 
-        config.pluginmanager.register(PassesWaits(config, state.require_runner().talks))
+        config.pluginmanager.register(PassesWaits(config, state.require_runner().prefetch))
     try:
         if state.planned or state.settings.given:
             check_names(config, state)
@@ -331,7 +335,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         if state.role != "worker":
             raise pytest.UsageError(escaped(str(error))) from None
         # A worker cannot end the session itself: the controller does, before any test runs.
-        state.runner.talks.stop(str(error))
+        state.runner.prefetch.stop(str(error))
         Voice(config).tell(refused=str(error))
 
 
@@ -348,10 +352,10 @@ def _thresholds(items: list[pytest.Item]) -> dict[str, object]:
 def _set_out(config: pytest.Config, state: Session) -> None:
     """Begin the run: its folder, its engine, its plan. Raises `SettingsError`."""
     if getattr(config.option, "allure_report_dir", None):
-        from pytest_tablebench import _allure_hooks
+        from pytest_tablebench.hooks import allure
 
         benchmark_of = state.require_runner().benchmark_of
-        _allure_hooks.install(
+        allure.install(
             config, benchmark_of=benchmark_of, tests=state.tests, take_over=state.writes_allure
         )
     if state.role == "worker":
@@ -398,7 +402,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 @pytest.fixture
 def case(request: pytest.FixtureRequest) -> CaseRun:
     """One case of the benchmark: its ids, the question as asked, and its score once judged."""
-    from pytest_tablebench._items import POSITION
+    from pytest_tablebench.hooks.items import POSITION
 
     if not hasattr(request, "param"):
         pytest.fail(f"mark the test with @pytest.mark.{MARKER}('dataset')", pytrace=False)
@@ -421,7 +425,7 @@ def answer(case: CaseRun) -> Answer:
     try:
         return case.ask()
     except TableBenchError as error:
-        from pytest_tablebench.runner import no_answer_text
+        from pytest_tablebench.running.runner import no_answer_text
 
         # Failed without a traceback: it would say nothing about the model, and cost milliseconds.
         pytest.fail(no_answer_text(error), pytrace=False)
@@ -444,21 +448,21 @@ def pytest_runtest_makereport(
     """Put what a test found of its case on the report that tells it."""
     run = item.stash.get(_RUN, None)
     if run is not None and call.excinfo is not None:
-        from pytest_tablebench._outcomes import spare_traceback
+        from pytest_tablebench.hooks.outcomes import spare_traceback
 
         spare_traceback(item, run, call.excinfo.value)
     report = yield
     if run is not None:
         vars(item).pop("repr_failure", None)
     elif call.when == "setup" and not report.passed and _is_ours(item):
-        from pytest_tablebench._outcomes import never_asked
+        from pytest_tablebench.hooks.outcomes import never_asked
 
         run = never_asked(item, _runner(item.config))
         if run is None:  # there is no data
             report.tablebench_skipped = True  # type: ignore[attr-defined]
     if run is None:
         return report
-    from pytest_tablebench._outcomes import FAILED_PARTS, annotate, annotate_part
+    from pytest_tablebench.hooks.outcomes import FAILED_PARTS, annotate, annotate_part
 
     if call.when == "teardown":
         del item.stash[_RUN]

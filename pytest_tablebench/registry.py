@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import pluggy
-
-from pytest_tablebench import hookspecs
 from pytest_tablebench.errors import SettingsError, TableBenchError, described
-from pytest_tablebench.names import printable
+from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.datasets import Dataset
     from pytest_tablebench.metrics import Metric, Postprocessor
     from pytest_tablebench.models import LiteLLMModel, Provider
-    from pytest_tablebench.perturbations import Perturbation
     from pytest_tablebench.serializers import Serializer
-    from pytest_tablebench.settings import Settings
     from pytest_tablebench.strategies import Strategy
+    from pytest_tablebench.tables.perturbations import Perturbation
 
     ProviderMaker = Callable[[str, Settings], Provider | LiteLLMModel]
 
-__all__ = ["BuiltIns", "Registry", "builtin_registry"]
-
-hookimpl = pluggy.HookimplMarker("pytest")
+__all__ = ["Registry"]
 
 
 @dataclass
@@ -102,107 +96,3 @@ def _add(names: dict[str, Any], kind: str, name: str, value: Any) -> None:
 
 def _adder(names: dict[str, Any], kind: str) -> Callable[[str, Any], None]:
     return lambda name, value: _add(names, kind, name, value)
-
-
-class BuiltIns:
-    """The parts that come with the package, registered through the hooks like any other.
-
-    Imports stand inside the methods, so that registering this object costs nothing.
-    """
-
-    @hookimpl(tryfirst=True)
-    def pytest_tablebench_register_dataset(self, register: Callable[[Dataset], None]) -> None:
-        """Register the embedded dataset and ToRR's."""
-        from pytest_tablebench.datasets.starter import Starter
-        from pytest_tablebench.datasets.torr.finqa import FinQA
-        from pytest_tablebench.datasets.torr.numericnlg import NumericNLG
-        from pytest_tablebench.datasets.torr.qtsumm import QTSumm
-        from pytest_tablebench.datasets.torr.scigen import SciGen
-        from pytest_tablebench.datasets.torr.tabfact import TabFact
-        from pytest_tablebench.datasets.torr.tablebench import TABLEBENCH
-        from pytest_tablebench.datasets.torr.turl_cta import TurlCTA
-        from pytest_tablebench.datasets.torr.wikitq import WikiTQ
-
-        for dataset in (
-            Starter(),
-            FinQA(),
-            FinQA(whole=True),
-            WikiTQ(),
-            TabFact(),
-            NumericNLG(),
-            SciGen(),
-            QTSumm(),
-            TurlCTA(),
-            *TABLEBENCH,
-        ):
-            register(dataset)
-
-    @hookimpl(tryfirst=True)
-    def pytest_tablebench_register_serializer(
-        self, register: Callable[[str, Serializer], None]
-    ) -> None:
-        """Register ToRR's seven formats."""
-        from pytest_tablebench.serializers import SERIALIZERS
-
-        _each(SERIALIZERS, register)
-
-    @hookimpl(tryfirst=True)
-    def pytest_tablebench_register_perturbation(
-        self, register: Callable[[str, Perturbation], None]
-    ) -> None:
-        """Register ToRR's perturbations and the reference's other augmentors."""
-        from pytest_tablebench.perturbations import PERTURBATIONS
-
-        _each(PERTURBATIONS, register)
-
-    @hookimpl(tryfirst=True)
-    def pytest_tablebench_register_metric(
-        self,
-        register: Callable[[str, Metric], None],
-        register_postprocessor: Callable[[str, Postprocessor], None],
-    ) -> None:
-        """Register all metrics and post-processors."""
-        from pytest_tablebench.metrics import METRICS, POSTPROCESSORS
-
-        _each(METRICS, register)
-        _each(POSTPROCESSORS, register_postprocessor)
-
-    @hookimpl(tryfirst=True)
-    def pytest_tablebench_register_strategy(self, register: Callable[[Strategy], None]) -> None:
-        """Register the strategies."""
-        from pytest_tablebench.strategies import Direct
-
-        register(Direct())
-
-    @hookimpl(tryfirst=True)
-    def pytest_tablebench_register_provider(
-        self, register: Callable[[str, ProviderMaker], None]
-    ) -> None:
-        """Register the built-in models, and litellm for every other name."""
-
-        def make(model: str, settings: Settings) -> Provider | LiteLLMModel:
-            from pytest_tablebench.models import make_provider
-
-            return make_provider(
-                model,
-                api_base=settings.api_base,
-                timeout=settings.timeout,
-                max_reply=settings.max_reply,
-            )
-
-        register("tablebench", make)
-        register("", make)
-
-
-def _each(names: Mapping[str, Any], register: Callable[[str, Any], None]) -> None:
-    for name, value in names.items():
-        register(name, value)
-
-
-@lru_cache(maxsize=1)
-def builtin_registry() -> Registry:
-    """Return the registry of the built-in parts, for use outside a pytest session."""
-    manager = pluggy.PluginManager("pytest")
-    manager.add_hookspecs(hookspecs)
-    manager.register(BuiltIns())
-    return Registry.from_hooks(manager.hook)

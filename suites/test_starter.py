@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_tablebench.assertions import assert_exact_match
+from pytest_tablebench import assert_exact_match
 
 
 @pytest.mark.starter

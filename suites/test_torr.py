@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_tablebench.assertions import (
+from pytest_tablebench import (
     assert_accuracy,
     assert_label_f1,
     assert_program_accuracy,

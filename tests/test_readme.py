@@ -17,14 +17,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.cases import cross
-from pytest_tablebench.perturbations import GRID
-from pytest_tablebench.registry import builtin_registry
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.terminal import summary_lines
 from pytest_tablebench.results import Cell, read_records, summarize
-from pytest_tablebench.runner import Runner
+from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS
-from pytest_tablebench.settings import Settings
+from pytest_tablebench.tables.perturbations import GRID
 from tests.support import upstream
 from tests.support.openai_server import OpenAIServer, text
 from tests.support.upstream_server import UpstreamServer, tarball

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from pytest_tablebench.compat import Compat
-from pytest_tablebench.table import Table
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.tables.table import Table
 
 __all__ = [
     "Dataset",

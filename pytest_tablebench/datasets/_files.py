@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError, DataMissing
-from pytest_tablebench.names import printable
+from pytest_tablebench.util.names import printable
 
 __all__ = [
     "delimited_rows",

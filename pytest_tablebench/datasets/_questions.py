@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._base import (
     Example,
     PromptParts,
@@ -18,7 +18,7 @@ from pytest_tablebench.datasets._base import (
 )
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 __all__ = ["TableQuestions", "memory_source", "table_question"]
 

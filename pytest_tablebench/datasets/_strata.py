@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from pytest_tablebench.datasets._base import Example, Source
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.seeds import seeded_random
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.seeds import seeded_random
 
 __all__ = ["Stratum", "draw", "sampled_ids", "stratum_of"]
 

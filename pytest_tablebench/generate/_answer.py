@@ -22,7 +22,7 @@ from pytest_tablebench.generate._values import (
     write_like,
 )
 from pytest_tablebench.generate._view import View, has_summary
-from pytest_tablebench.table import Cell, Table
+from pytest_tablebench.tables.table import Cell, Table
 
 __all__ = ["MOST_ITEMS", "answer"]
 

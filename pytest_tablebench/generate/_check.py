@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.generate._plan import CheckError, Condition, Plan
 from pytest_tablebench.generate._values import parse_number
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd

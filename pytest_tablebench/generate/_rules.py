@@ -13,8 +13,8 @@ from pytest_tablebench.generate._draw import Facts, draw
 from pytest_tablebench.generate._plan import KINDS, AmbiguousError, Plan, Question
 from pytest_tablebench.generate._view import View
 from pytest_tablebench.generate._wording import word
-from pytest_tablebench.seeds import seeded_random
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.seeds import seeded_random
 
 __all__ = ["generate_questions"]
 

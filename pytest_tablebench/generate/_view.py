@@ -16,7 +16,7 @@ from pytest_tablebench.generate._values import (
     is_empty,
     parse_number,
 )
-from pytest_tablebench.table import Cell, Table
+from pytest_tablebench.tables.table import Cell, Table
 
 __all__ = ["View", "has_summary", "is_summary"]
 

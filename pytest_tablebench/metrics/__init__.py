@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from pytest_tablebench.compat import Compat, check_compat
+from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Metric, Processed, Score
 from pytest_tablebench.metrics._bleu import bleu
@@ -24,7 +24,7 @@ from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
 from pytest_tablebench.metrics._tablebench import tablebench
 from pytest_tablebench.metrics._turl import turl, turl_batch
 from pytest_tablebench.metrics._wikitq import wikitq
-from pytest_tablebench.names import printable, unknown_name
+from pytest_tablebench.util.names import printable, unknown_name
 
 __all__ = [
     "METRICS",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import exp, log
 from typing import Any
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 
 __all__ = ["bleu"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._fin_qa_equality import same_programs
@@ -17,7 +17,7 @@ from pytest_tablebench.metrics._fin_qa_program import (
     tokens_of,
     with_underscores,
 )
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 __all__ = ["fin_qa"]
 

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._markers import strip_answer_marker
 from pytest_tablebench.metrics._verdict import read_verdict
-from pytest_tablebench.names import unknown_name
+from pytest_tablebench.util.names import unknown_name
 
 __all__ = ["POSTPROCESSORS", "Postprocessor", "postprocess", "run_chain"]
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._sentences import sentences
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._numbers import canonical_number, numbers_as_words
 from pytest_tablebench.metrics._postprocess import run_chain

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from operator import eq
 from typing import Any
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._f1_strings import f1_strings, flat, token_f1
 from pytest_tablebench.metrics._plain_words import plain_words
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 __all__ = ["wikitq"]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models._base import MAX_REPLY, Message, Provider, Reply, Request, limited
-from pytest_tablebench.models._litellm import RESERVED, LiteLLMModel
+from pytest_tablebench.models._litellm import LiteLLMModel
 from pytest_tablebench.models._litellm_facts import Resolution
 from pytest_tablebench.models._retry import RetryPolicy, ask
 
 __all__ = [
     "MAX_REPLY",
-    "RESERVED",
     "LiteLLMModel",
     "Message",
     "Provider",

@@ -9,20 +9,20 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench._secrets import placed_secrets
+from pytest_tablebench.config.addresses import address_fault
+from pytest_tablebench.config.parameters import RESERVED
+from pytest_tablebench.config.secrets import placed_secrets
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models._base import MAX_REPLY, Reply, Request, limited
 from pytest_tablebench.models._litellm_errors import Failures, forget_frames
 from pytest_tablebench.models._litellm_facts import Resolution, count_tokens, resolve
 from pytest_tablebench.models._litellm_load import load, uncollected
 from pytest_tablebench.models._openai import as_openai
-from pytest_tablebench.names import address_fault
 
 if TYPE_CHECKING:
     import asyncio
 
 __all__ = [
-    "RESERVED",
     "LiteLLMModel",
     "Resolution",
     "close",
@@ -33,32 +33,6 @@ __all__ = [
 
 # What belongs to the plugin in a call: as model parameters these would send the call elsewhere,
 # repeat it, drop other parameters in silence, or (the key) end up in the record of the run.
-RESERVED = frozenset(
-    {
-        "acompletion",
-        "additional_drop_params",
-        "api_base",
-        "api_key",
-        "base_url",
-        "cache",
-        "caching",
-        "client",
-        "context_window_fallback_dict",
-        "drop_params",
-        "fallbacks",
-        "max_retries",
-        "messages",
-        "mock_response",
-        "model",
-        "model_list",
-        "n",
-        "num_retries",
-        "request_timeout",
-        "shared_session",
-        "stream",
-        "timeout",
-    }
-)
 
 # litellm's own time limit is per read, so a server that keeps dripping never meets it. The
 # margin lets litellm, which knows more, speak first.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from pytest_tablebench._secrets import redact
+from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models._body import MangledBody
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench._secrets import redact, without_secrets
+from pytest_tablebench.config.secrets import redact, without_secrets
 from pytest_tablebench.models._base import Message
 from pytest_tablebench.models._litellm_load import load
 from pytest_tablebench.models._openai import as_openai

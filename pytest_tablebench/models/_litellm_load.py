@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pytest_tablebench._secrets import redact
+from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import ModelError
 
 __all__ = ["load", "uncollected"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_tablebench.names import counted, out_of, printable
 from pytest_tablebench.results.compare import (
     MEASURES,
     Comparison,
     Measure,
     MeasureDifference,
-    RunSide,
+    RunFacts,
     ScopeComparison,
 )
+from pytest_tablebench.util.names import counted, out_of, printable
 
 __all__ = ["SHOWN_FLIPS", "comparison_lines", "comparison_markdown"]
 
@@ -105,11 +105,11 @@ def _code(text: str) -> str:
     return f"`{shown}`"
 
 
-def _side_line(word: str, side: RunSide) -> str:
+def _side_line(word: str, side: RunFacts) -> str:
     return f"{word}  {printable(side.model, 100)}  ({printable(side.path)}): {_cases(side)}"
 
 
-def _cases(side: RunSide) -> str:
+def _cases(side: RunFacts) -> str:
     cases = counted(side.recorded, "case")
     if side.cut_off:
         cases = out_of(side.recorded, side.planned, "case")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_tablebench.names import counted, printable
 from pytest_tablebench.results.gates import GateResult, verdict_line
+from pytest_tablebench.util.names import counted, printable
 
 __all__ = ["gate_lines"]
 

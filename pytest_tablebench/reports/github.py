@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import are, counted, out_of, printable
 from pytest_tablebench.results import telling_checks
 from pytest_tablebench.results._folder import selection_text
+from pytest_tablebench.util.names import are, counted, out_of, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.compare import Comparison, MeasureDifference

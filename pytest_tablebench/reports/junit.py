@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_tablebench.names import printable
 from pytest_tablebench.results import Record
+from pytest_tablebench.util.names import printable
 
 __all__ = ["junit_properties", "pass_rates", "replace_properties"]
 

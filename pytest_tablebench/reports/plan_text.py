@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.names import counted, printable
+from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.results.gates import PlannedGate
-    from pytest_tablebench.settings import Settings
 
 __all__ = ["plan_lines"]
 

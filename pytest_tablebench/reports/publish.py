@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import TableBenchError
-from pytest_tablebench.names import printable
 from pytest_tablebench.results import read_records, read_run
 from pytest_tablebench.results._texts import TEXTS, read_texts
 from pytest_tablebench.results.snapshots import read_changes
+from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.compare import Comparison

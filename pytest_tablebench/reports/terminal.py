@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.names import counted, printable, tied
+from pytest_tablebench.config.settings import Settings, without_credentials
 from pytest_tablebench.results import spread, telling_checks
-from pytest_tablebench.settings import Settings, without_credentials
+from pytest_tablebench.util.names import counted, printable, tied
 
 __all__ = [
     "Progress",

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench._line_file import LineFile
-from pytest_tablebench._notices import notice
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import are, out_of, printable
 from pytest_tablebench.results._record import SCHEMA, Record, check_schema
+from pytest_tablebench.util.line_file import LineFile
+from pytest_tablebench.util.names import are, out_of, printable
+from pytest_tablebench.util.notices import notice
 
 __all__ = ["RunFolder", "check_writable", "claim_folder", "read_records", "read_run"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import printable
+from pytest_tablebench.util.names import printable
 
 __all__ = [
     "KINDS",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import unknown_name
 from pytest_tablebench.serializers._dataframe import to_df
 from pytest_tablebench.serializers._text import (
     to_concat,
@@ -16,7 +15,8 @@ from pytest_tablebench.serializers._text import (
     to_markdown,
 )
 from pytest_tablebench.serializers.content import Content, Image
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import unknown_name
 
 __all__ = ["SERIALIZERS", "Content", "Image", "Serializer", "serialize"]
 

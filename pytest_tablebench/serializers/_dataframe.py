@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.serializers._text import dump_json, require_content, require_key_header
-from pytest_tablebench.table import Cell, Table
+from pytest_tablebench.tables.table import Cell, Table
 
 __all__ = ["to_df"]
 

@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.table import Cell, Table
+from pytest_tablebench.tables.table import Cell, Table
 
 __all__ = [
     "require_content",

@@ -6,12 +6,12 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.metrics.steps import Ask, Execution, Step
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers import Content
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 __all__ = ["Conversation", "Direct", "Strategy", "Task"]
 

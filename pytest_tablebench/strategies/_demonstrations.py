@@ -9,8 +9,8 @@ from typing import Any
 
 from pytest_tablebench.datasets import Example, Pool, text_key
 from pytest_tablebench.errors import DataError, TableError
-from pytest_tablebench.seeds import seeded_random
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.seeds import seeded_random
 
 __all__ = ["DemonstrationPool", "choose", "input_fields"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pytest_tablebench.errors import DataError, TableError
-from pytest_tablebench.perturbations import transpose
 from pytest_tablebench.strategies import DemonstrationPool
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.perturbations import transpose
+from pytest_tablebench.tables.table import Table
 
 from .torr import Items, item
 

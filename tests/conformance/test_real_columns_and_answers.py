@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.cases import Case
-from pytest_tablebench.compat import COMPAT_MODES, Compat
+from pytest_tablebench.config.compat import COMPAT_MODES, Compat
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import Source
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.perturbations import GRID
-from pytest_tablebench.registry import builtin_registry
-from pytest_tablebench.runner import Runner
+from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS, serialize
-from pytest_tablebench.settings import Settings
+from pytest_tablebench.tables.perturbations import GRID
 from tests.support.slices import ROOT, needs_slices, runner
 
 pytestmark = needs_slices("turl_cta", "tablebench")

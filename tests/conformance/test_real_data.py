@@ -10,10 +10,10 @@ from collections import Counter
 
 import pytest
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.perturbations import GRID
 from pytest_tablebench.serializers import SERIALIZERS, serialize
+from pytest_tablebench.tables.perturbations import GRID
 from tests.support.slices import needs_slices, rendered, source
 
 pytestmark = needs_slices()

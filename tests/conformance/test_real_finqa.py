@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from pytest_tablebench import score_answer
-from pytest_tablebench.cases import Case
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import Example
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.torr.finqa import FinQA
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.perturbations import GRID
 from pytest_tablebench.serializers import SERIALIZERS, serialize
+from pytest_tablebench.tables.perturbations import GRID
 from tests.support.slices import ROOT, needs_slices, runner
 
 pytestmark = needs_slices("finqa")

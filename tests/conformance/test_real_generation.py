@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.perturbations import GRID
 from pytest_tablebench.serializers import SERIALIZERS, serialize
+from pytest_tablebench.tables.perturbations import GRID
 from tests.support.slices import needs_slices, rendered, source
 
 pytestmark = needs_slices()

@@ -19,7 +19,7 @@ def test_df_needs_no_pandas():
     program = (
         "import json, sys\n"
         "from pytest_tablebench.serializers import serialize\n"
-        "from pytest_tablebench.table import Table\n"
+        "from pytest_tablebench.tables.table import Table\n"
         "for record in json.load(sys.stdin):\n"
         "    table = Table(record['table']['header'], record['table']['rows'])\n"
         "    assert serialize(table, 'df') == record['expected'], record['id']\n"

@@ -13,8 +13,8 @@ from pytest_tablebench.errors import TableError
 from pytest_tablebench.metrics import run_chain
 from pytest_tablebench.metrics._fin_qa_equality import same_programs
 from pytest_tablebench.metrics._fin_qa_program import execute, script_rows, tokens_of
-from pytest_tablebench.seeds import seeded_random
 from pytest_tablebench.strategies import Demonstration, DemonstrationPool, assemble
+from pytest_tablebench.util.seeds import seeded_random
 
 from .replay import Record, differences, replays
 

@@ -1,18 +1,15 @@
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_tablebench.models._litellm import CALL
-from tests.support.broker_site import Site
 from tests.support.calls import MODELS, Make, plain
 from tests.support.fixtures import openai_server  # noqa: F401 - a fixture, found by its name
 from tests.support.loop_thread import Blocking, LoopThread
@@ -68,15 +65,6 @@ def calls_end(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
-def seeded() -> Iterator[None]:
-    """Back-off is drawn from the module's generator."""
-    state = random.getstate()
-    random.seed(7)
-    yield
-    random.setstate(state)
-
-
-@pytest.fixture
 def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run a script in a new interpreter, without what importing litellm here has set."""
 
@@ -92,21 +80,3 @@ def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
-
-
-@pytest.fixture
-def make_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
-    made: list[Site] = []
-
-    def make(**config: Any) -> Site:
-        made.append(Site(tmp_path, **config))
-        return made[-1]
-
-    yield make
-    for site in made:
-        site.close()
-
-
-@pytest.fixture
-def site(make_site: Callable[..., Site]) -> Site:
-    return make_site()

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.models._base import Message, Provider, Reply, Request
 from pytest_tablebench.models.lexical import LexicalModel
-from pytest_tablebench.perturbations import perturb
 from pytest_tablebench.serializers import serialize
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.perturbations import perturb
+from pytest_tablebench.tables.table import Table
 
 FORMATS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
 PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]

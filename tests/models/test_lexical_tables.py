@@ -6,7 +6,7 @@ from pytest_tablebench.models.lexical._find_table import find_table
 from pytest_tablebench.models.lexical._question import find_question
 from pytest_tablebench.models.lexical._words import format_number, order_key, parse_number
 from pytest_tablebench.serializers import serialize
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 STRUCTURED = ["html", "csv", "json", "markdown", "indexed_row_major", "df"]
 

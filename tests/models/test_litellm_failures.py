@@ -9,7 +9,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from pytest_tablebench.models._litellm import RESERVED
+from pytest_tablebench.config.parameters import RESERVED
 from tests.support.calls import GENEROUS_S, MODELS, QUIETLY, Make, asking, failing
 from tests.support.openai_server import (
     Behaviour,

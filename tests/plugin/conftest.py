@@ -15,13 +15,13 @@ import pandas  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
 
-import pytest_tablebench.assertions
 import pytest_tablebench.datasets.starter
 import pytest_tablebench.models._scripted
 import pytest_tablebench.models.lexical
 import pytest_tablebench.reports.terminal
-import pytest_tablebench.runner
-import pytest_tablebench.session  # noqa: F401
+import pytest_tablebench.running.assertions
+import pytest_tablebench.running.runner
+import pytest_tablebench.session.state  # noqa: F401
 from tests.support.toy_bench import Bench
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.cases import Case
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.starter import Starter
-from pytest_tablebench.registry import builtin_registry
-from pytest_tablebench.runner import Runner
-from pytest_tablebench.settings import Settings
+from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.runner import Runner
 from tests.support.items import collected, ids
 from tests.support.toy_bench import ADA, BO, CY, SUITE, read_lines
 

@@ -14,7 +14,11 @@ from tests.support import upstream
 SUITE = """
 import pytest
 
-from pytest_tablebench.assertions import assert_accuracy, assert_exact_match, assert_token_f1
+from pytest_tablebench.running.assertions import (
+    assert_accuracy,
+    assert_exact_match,
+    assert_token_f1,
+)
 
 
 @pytest.mark.tablebench("wikitq")

@@ -10,7 +10,7 @@ import pytest
 
 import pytest_tablebench.results.compare
 import pytest_tablebench.results.gates
-import pytest_tablebench.results.rejudge  # noqa: F401
+import pytest_tablebench.running.rejudge  # noqa: F401
 from pytest_tablebench.cli import main
 from pytest_tablebench.results import read_records, read_run
 from tests.support import upstream

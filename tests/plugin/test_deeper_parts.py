@@ -9,7 +9,7 @@ from tests.support.toy_bench import ADA, CONFTEST, SUITE, Bench
 DEEP = """
 from pytest_tablebench import Score
 from pytest_tablebench.datasets import TableQuestions, table_question
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 AGES = Table(["Name", "Age"], [["Ada", "36"]])
 

@@ -15,8 +15,8 @@ import pytest
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.pull import UPSTREAM, File
 from pytest_tablebench.datasets.pull._upstream import matches
-from pytest_tablebench.registry import builtin_registry
 from pytest_tablebench.results import read_records, read_run
+from pytest_tablebench.running.builtins import builtin_registry
 from tests.support import upstream
 from tests.support.runs import environment, until
 from tests.support.slices import ROOT, needs_slices
@@ -29,7 +29,7 @@ COMMAND = "import sys; from pytest_tablebench.cli import main; sys.exit(main())"
 SUITE = """
 import pytest
 
-from pytest_tablebench.assertions import assert_accuracy, assert_token_f1
+from pytest_tablebench.running.assertions import assert_accuracy, assert_token_f1
 
 
 @pytest.mark.tablebench("wikitq")

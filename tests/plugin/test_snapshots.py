@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tablebench._snapshot_files import read_entries
+from pytest_tablebench.hooks.snapshot_files import read_entries
 from pytest_tablebench.results.snapshots import Entry
 from tests.support.snapshots import RECORD, answers, changes, content, counts, stored, summary
 from tests.support.toy_bench import ADA, BO, CY, SUITE, Bench

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench._snapshot_files import (
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.hooks.snapshot_files import (
     SnapshotFile,
     file_name,
     read_entries,
     write_entries,
 )
-from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.snapshots import Entry
 from tests.support.snapshots import RECORD, answers, changes, content, counts, stored, summary
 from tests.support.toy_bench import CONFTEST, SUITE, Bench
@@ -197,7 +197,7 @@ def test_updates_by_four_workers_lose_and_corrupt_nothing(bench: Bench) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from pytest_tablebench._snapshot_files import write_entries
+from pytest_tablebench.hooks.snapshot_files import write_entries
 
 for number in range(10):
     write_entries(Path(sys.argv[1]), {f"{sys.argv[2]}-{number}": f"right 1.0\\n|{number}"})

@@ -10,7 +10,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from pytest_tablebench.names import slug
+from pytest_tablebench.util.names import slug
 from tests.support.gate_bench import GateBench, names, options
 from tests.support.gate_worlds import World
 from tests.support.openai_server import OpenAIServer

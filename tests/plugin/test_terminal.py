@@ -45,9 +45,9 @@ def table(result: pytest.RunResult) -> dict[str, list[str]]:
 
 
 COUNTING = """
-import pytest_tablebench._trimming
+import pytest_tablebench.hooks.trimming
 
-pytest_tablebench._trimming.EVERY = 10
+pytest_tablebench.hooks.trimming.EVERY = 10
 
 def pytest_sessionfinish(session):
     terminal = session.config.pluginmanager.getplugin("terminalreporter")

@@ -10,10 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.executors.local import Address, Client, broker
+from pytest_tablebench.executors.local._client import Outcome
+from pytest_tablebench.executors.local._wire import (
+    LineSplitter,
+    header,
+    pack,
+    read_request,
+    reply_fields,
+)
 from pytest_tablebench.models import Message, Reply, Request
-from pytest_tablebench.models.engine import Address, Client, broker
-from pytest_tablebench.models.engine._client import Outcome
-from pytest_tablebench.models.engine._wire import Lines, header, pack, read_request, reply_fields
 
 if sys.platform != "win32":
     import resource
@@ -32,7 +38,7 @@ class Caller:
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=30)
-        self._lines = Lines()
+        self._lines = LineSplitter()
         self._arrived: list[bytes] = []
         self.send({"token": TOKEN, "role": "caller"})
         self.send({"ready": True})

@@ -9,8 +9,8 @@ from itertools import count
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models.engine._dispatch import Dispatcher, Lane, Limits
-from pytest_tablebench.models.engine._queue import Job
+from pytest_tablebench.executors.local._dispatch import Dispatcher, Lane, Limits
+from pytest_tablebench.executors.local._queue import Job
 
 __all__ = [
     "DOWN",

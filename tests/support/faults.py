@@ -188,7 +188,9 @@ def _tree(process: Process) -> list[Any]:
 
 def engine_processes(process: Process) -> list[Any]:
     """The processes that make the model calls of a run (psutil), while pytest lives."""
-    return [child for child in _tree(process) if "tablebench.models.engine" in str(child.cmdline())]
+    return [
+        child for child in _tree(process) if "tablebench.executors.local" in str(child.cmdline())
+    ]
 
 
 def kill(process: Process, victim: str) -> list[Any]:

@@ -13,7 +13,7 @@ from pytest_tablebench.datasets import Source
 from pytest_tablebench.datasets.torr.numericnlg import NumericNLG
 from pytest_tablebench.datasets.torr.qtsumm import QTSumm
 from pytest_tablebench.datasets.torr.scigen import SciGen
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 __all__ = [
     "DATASETS",

@@ -36,7 +36,7 @@ KEY = "sk-marked-5e1f0c77a2d94b36"
 SUITE = """
 import pytest
 
-from pytest_tablebench.assertions import assert_exact_match
+from pytest_tablebench.running.assertions import assert_exact_match
 
 
 @pytest.mark.tablebench("starter")

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.cases import Case
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import Source
-from pytest_tablebench.registry import builtin_registry
-from pytest_tablebench.runner import Runner
-from pytest_tablebench.settings import Settings
+from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.runner import Runner
 
 __all__ = ["ROOT", "needs_slices", "rendered", "runner", "source"]
 

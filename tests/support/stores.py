@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_tablebench.models import Message, Reply, Request
-from pytest_tablebench.models.store import Store
+from pytest_tablebench.store import Store
 
 __all__ = ["ask", "filled", "segments", "text_of"]
 

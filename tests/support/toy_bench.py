@@ -22,7 +22,7 @@ from pathlib import Path
 from pytest_tablebench.datasets import Example, PromptParts, SourceFacts
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import Reply
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 HERE = Path(__file__).parent
 

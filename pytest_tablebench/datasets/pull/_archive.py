@@ -14,7 +14,7 @@ from pytest_tablebench.datasets.pull._lock import os_error
 from pytest_tablebench.datasets.pull._unpacked import CHUNK, Unpacked
 from pytest_tablebench.datasets.pull._upstream import File, is_pattern, matches
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.names import printable
+from pytest_tablebench.util.names import printable
 
 __all__ = ["MAX_UNPACKED", "unpack"]
 

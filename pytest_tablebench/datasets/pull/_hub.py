@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from pytest_tablebench.config.addresses import header_fault
 from pytest_tablebench.datasets.pull._transfer import (
     PASSING,
     Answer,
@@ -19,7 +20,6 @@ from pytest_tablebench.datasets.pull._transfer import (
 )
 from pytest_tablebench.datasets.pull._upstream import File, Upstream, is_pattern, matches
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.names import header_fault
 
 __all__ = ["Facts", "hub_facts", "hub_files"]
 

@@ -30,7 +30,7 @@ from pytest_tablebench.datasets.pull._transfer import (
 )
 from pytest_tablebench.datasets.pull._upstream import UPSTREAM, File, Upstream
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.names import counted, printable, unknown_name
+from pytest_tablebench.util.names import counted, printable, unknown_name
 
 __all__ = ["GITHUB_VARIABLE", "HUB_VARIABLE", "LICENCE_NAME", "pull", "sources"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._base import Example
 from pytest_tablebench.datasets._questions import TableQuestions
 from pytest_tablebench.datasets._sources import RowSource

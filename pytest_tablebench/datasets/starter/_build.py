@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.generate import KINDS, Question, generate_questions
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 __all__ = ["build", "main"]
 

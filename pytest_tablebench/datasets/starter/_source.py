@@ -9,7 +9,7 @@ from importlib.resources import files
 from pytest_tablebench.datasets._base import Example, SourceFacts
 from pytest_tablebench.datasets._questions import memory_source, table_question
 from pytest_tablebench.datasets._sources import RowSource
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 __all__ = ["open_starter"]
 

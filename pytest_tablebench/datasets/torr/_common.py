@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_tablebench.datasets._files import delimited_rows, inside, read_text
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 __all__ = ["CLOSING", "SOURCE_LIMIT", "read_table"]
 

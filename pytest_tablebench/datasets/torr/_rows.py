@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from pytest_tablebench.datasets._base import Example, Problem, SourceFacts
 from pytest_tablebench.datasets._sources import RowSource, digests
 from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT
-from pytest_tablebench.names import printable
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import printable
 
 __all__ = ["BadRowError", "Row", "Split", "cells", "collect", "row_source", "text_field"]
 

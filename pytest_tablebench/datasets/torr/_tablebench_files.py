@@ -13,8 +13,8 @@ from pytest_tablebench.datasets._base import Problem
 from pytest_tablebench.datasets._files import fetch_command, read_text, require_files
 from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.names import printable
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import printable
 
 __all__ = ["QTYPES", "Row", "Version", "find_version"]
 

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._base import (
     Example,
     Problem,
@@ -23,8 +23,8 @@ from pytest_tablebench.datasets._sources import RowSource, digests
 from pytest_tablebench.datasets._streams import json_items
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT
 from pytest_tablebench.datasets.torr._rows import BadRowError, text_field
-from pytest_tablebench.names import printable
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import printable
 
 __all__ = ["FinQA"]
 

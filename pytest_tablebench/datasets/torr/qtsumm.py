@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._base import Example, Problem, PromptParts, Render, render_field
 from pytest_tablebench.datasets._files import read_json, require_files
 from pytest_tablebench.datasets._sources import RowSource
@@ -21,7 +21,7 @@ from pytest_tablebench.datasets.torr._rows import (
     text_field,
 )
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 __all__ = ["QTSumm"]
 

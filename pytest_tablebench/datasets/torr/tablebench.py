@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._base import (
     Example,
     PromptParts,
@@ -18,7 +18,7 @@ from pytest_tablebench.datasets._base import (
 from pytest_tablebench.datasets._sources import RowSource, digests
 from pytest_tablebench.datasets.torr._common import CLOSING
 from pytest_tablebench.datasets.torr._tablebench_files import Row, find_version
-from pytest_tablebench.seeds import seeded_random
+from pytest_tablebench.util.seeds import seeded_random
 
 __all__ = ["TABLEBENCH", "TableBench", "split_lottery"]
 

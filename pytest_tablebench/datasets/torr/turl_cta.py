@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._base import (
     Example,
     Problem,
@@ -21,7 +21,7 @@ from pytest_tablebench.datasets._sources import RowSource, digests
 from pytest_tablebench.datasets._streams import json_items
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 __all__ = ["TurlCTA"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_tablebench.compat import Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._base import (
     Example,
     Problem,
@@ -25,7 +25,7 @@ from pytest_tablebench.datasets._sources import RowSource, digests
 from pytest_tablebench.datasets._strata import Stratum
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, read_table
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.table import Table
+from pytest_tablebench.tables.table import Table
 
 __all__ = ["WikiTQ"]
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from allure_commons.model2 import Attachment, Status, TestBeforeResult, TestResultContainer
 
-from pytest_tablebench.names import printable
 from pytest_tablebench.reports.allure._files import Folder
 from pytest_tablebench.reports.allure._shape import Stamp, shown
 from pytest_tablebench.results._texts import ExampleText, PromptText, example_key
+from pytest_tablebench.util.names import printable
 
 __all__ = ["Attachments", "example_text"]
 

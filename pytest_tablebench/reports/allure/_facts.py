@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.names import printable
-from pytest_tablebench.settings import without_credentials
+from pytest_tablebench.config.settings import without_credentials
+from pytest_tablebench.util.names import printable
 
 __all__ = ["FACT_FILES", "categories", "config_text", "environment_text", "executor", "merged"]
 

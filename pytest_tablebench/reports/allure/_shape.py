@@ -24,9 +24,8 @@ from allure_commons.model2 import (
     TestStepResult,
 )
 
-from pytest_tablebench._escaping import escaped
-from pytest_tablebench.names import counted, printable
 from pytest_tablebench.results import Record
+from pytest_tablebench.util.names import counted, escaped, printable
 
 __all__ = [
     "REPLY_SHOWN",

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import unknown_name
 from pytest_tablebench.reports.allure._attach import Attachments
 from pytest_tablebench.reports.allure._facts import (
     categories,
@@ -31,6 +30,7 @@ from pytest_tablebench.reports.allure._shape import (
 )
 from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import ExampleText, PromptText
+from pytest_tablebench.util.names import unknown_name
 
 __all__ = [
     "ALL_UP_TO",

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.names import printable
 from pytest_tablebench.reports.html._plots import Plot, read_plots
 from pytest_tablebench.reports.html._render import save_page
 from pytest_tablebench.reports.paper import (
@@ -22,6 +21,7 @@ from pytest_tablebench.reports.paper._plots import PLOTS, write_plots
 from pytest_tablebench.reports.paper._text import PaperTable, Printed, Value
 from pytest_tablebench.results import analyse, summarize
 from pytest_tablebench.results._aggregate import EQUAL
+from pytest_tablebench.util.names import printable
 
 __all__ = ["write_leaderboard"]
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.names import counted, out_of, printable, tied
 from pytest_tablebench.reports.html._plots import Plot, band_plot, histogram_plot, win_rate_plot
 from pytest_tablebench.results import Record, spread
 from pytest_tablebench.results._folder import recorded_text, selection_text
 from pytest_tablebench.results.analyses import _contrasts
 from pytest_tablebench.results.analyses._grid import read_scores
+from pytest_tablebench.util.names import counted, out_of, printable, tied
 
 __all__ = [
     "GateLike",

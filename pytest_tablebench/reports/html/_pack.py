@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_tablebench.names import are, counted
 from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import ExampleText, PromptText, example_key
+from pytest_tablebench.util.names import are, counted
 
 __all__ = ["BETTER", "CHANGED", "MIXED", "TURNED", "WORSE", "CaseMarks", "Pack", "excerpt", "pack"]
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_tablebench.names import counted, printable
 from pytest_tablebench.reports.html import _facts
 from pytest_tablebench.reports.html._pack import (
     BETTER,
@@ -25,6 +24,7 @@ from pytest_tablebench.reports.html._render import compiled, money, save_page
 from pytest_tablebench.results import Record, read_records, read_run, summarize
 from pytest_tablebench.results._record import case_key
 from pytest_tablebench.results._texts import TEXTS, read_texts
+from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.compare import Comparison

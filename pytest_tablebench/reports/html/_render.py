@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import counted, printable
+from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template

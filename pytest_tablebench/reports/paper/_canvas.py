@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.names import printable
+from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

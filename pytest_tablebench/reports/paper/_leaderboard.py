@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from pytest_tablebench.names import counted, printable
-from pytest_tablebench.perturbations import GRID
 from pytest_tablebench.reports.paper._runs import Row, RunData
 from pytest_tablebench.reports.paper._text import PaperTable, Printed, Value
 from pytest_tablebench.results import summarize
+from pytest_tablebench.tables.perturbations import GRID
+from pytest_tablebench.util.names import counted, printable
 
 __all__ = ["DATASETS", "leaderboard", "published_rows"]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.names import out_of, printable
 from pytest_tablebench.results import read_records, read_run
 from pytest_tablebench.results._folder import RUN, recorded_text
 from pytest_tablebench.results._record import cell_values
+from pytest_tablebench.util.names import out_of, printable
 
 __all__ = ["Row", "RunData", "differences", "load_runs", "run_remarks", "strays", "told_apart"]
 

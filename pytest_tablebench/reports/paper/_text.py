@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_tablebench.names import printable
+from pytest_tablebench.util.names import printable
 
 __all__ = [
     "PaperTable",

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import printable, slug
 from pytest_tablebench.reports.paper._leaderboard import leaderboard
 from pytest_tablebench.reports.paper._plots import write_plots
 from pytest_tablebench.reports.paper._runs import (
@@ -29,6 +28,7 @@ from pytest_tablebench.reports.paper._text import (
 )
 from pytest_tablebench.results import SCHEMA, analyse
 from pytest_tablebench.results.analyses import benchmark_growth
+from pytest_tablebench.util.names import printable, slug
 
 __all__ = ["PaperReport", "Part", "report_folder", "report_lines", "write_report"]
 

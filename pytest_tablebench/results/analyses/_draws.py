@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import printable, unknown_name
 from pytest_tablebench.results.analyses._grid import Grid
-from pytest_tablebench.seeds import seeded_random
+from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.seeds import seeded_random
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.names import printable
+from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     import numpy as np

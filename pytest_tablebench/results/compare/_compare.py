@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import counted, out_of, printable
 from pytest_tablebench.results.compare._measures import (
     Configuration,
     PairedDataset,
@@ -16,10 +15,10 @@ from pytest_tablebench.results.compare._measures import (
 )
 from pytest_tablebench.results.compare._sides import (
     Answered,
+    ComparedRun,
     Key,
-    Side,
     check_alike,
-    load_side,
+    load_compared,
     setting_differences,
 )
 from pytest_tablebench.results.compare._types import (
@@ -27,11 +26,12 @@ from pytest_tablebench.results.compare._types import (
     Answers,
     Comparison,
     ConfigurationFlips,
-    RunSide,
+    RunFacts,
     ScopeComparison,
     ScopeKind,
 )
 from pytest_tablebench.results.gates import mcnemar
+from pytest_tablebench.util.names import counted, out_of, printable
 
 __all__ = ["compare_runs"]
 
@@ -50,7 +50,7 @@ def compare_runs(before: Path, after: Path, *, allow_unlike: bool = False) -> Co
     that differ in more than the model (grid, data, compat, seed, demonstrations, parameters,
     thresholds), naming what differs.
     """
-    old, new = load_side(before), load_side(after)
+    old, new = load_compared(before), load_compared(after)
     if not allow_unlike:
         check_alike(
             old.run, new.run, hint="Ask for it with --allow-unlike if that is what you want"
@@ -79,11 +79,13 @@ def compare_runs(before: Path, after: Path, *, allow_unlike: bool = False) -> Co
     )
 
 
-def _ids(side: Side, keys: set[Key]) -> tuple[str, ...]:
+def _ids(side: ComparedRun, keys: set[Key]) -> tuple[str, ...]:
     return tuple(side.cases[key].case_id for key in sorted(keys))
 
 
-def _flips(old: Side, new: Side, common: set[Key]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _flips(
+    old: ComparedRun, new: ComparedRun, common: set[Key]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the ids of the cases that got better and that got worse, as the new run has them."""
     pairs = [(old.cases[key], new.cases[key]) for key in sorted(common)]
     return (
@@ -92,7 +94,7 @@ def _flips(old: Side, new: Side, common: set[Key]) -> tuple[tuple[str, ...], tup
     )
 
 
-def _answers(old: Side, new: Side, common: set[Key]) -> Answers:
+def _answers(old: ComparedRun, new: ComparedRun, common: set[Key]) -> Answers:
     counts = dict.fromkeys(Answers.__dataclass_fields__, 0)
     for key in common:
         one, two = old.cases[key], new.cases[key]
@@ -114,7 +116,7 @@ def _unanswered_kind(one: Answered, two: Answered) -> str:
     return "neither" if two.passed is None else "gained"
 
 
-def _paired(old: Side, new: Side) -> list[_Dataset]:
+def _paired(old: ComparedRun, new: ComparedRun) -> list[_Dataset]:
     """Return the datasets both runs recorded, with their examples, by benchmark and name."""
     sides: list[dict[str, dict[str, dict[Configuration, Answered]]]] = []
     benchmarks: dict[str, str] = {}
@@ -217,7 +219,7 @@ def _configurations(datasets: Sequence[_Dataset]) -> Iterator[ConfigurationFlips
             yield ConfigurationFlips(name, serializer, perturbation, len(told), better, worse, p)
 
 
-def _remarks(old: Side, new: Side, unlike: bool) -> Iterator[str]:
+def _remarks(old: ComparedRun, new: ComparedRun, unlike: bool) -> Iterator[str]:
     """Yield what a reader must know, in plain sentences."""
     if unlike:
         yield "the runs are unlike: a difference may come from anything named above"
@@ -237,5 +239,5 @@ def _remarks(old: Side, new: Side, unlike: bool) -> Iterator[str]:
         )
 
 
-def _counted(about: RunSide) -> str:
+def _counted(about: RunFacts) -> str:
     return f"{out_of(about.recorded, about.planned, 'case')} recorded"

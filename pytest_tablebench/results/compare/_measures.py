@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from pytest_tablebench.names import out_of, printable
 from pytest_tablebench.results._repeats import mean_of_sorted
 from pytest_tablebench.results.compare._sides import Answered
 from pytest_tablebench.results.compare._types import Measure, MeasureDifference
 from pytest_tablebench.results.gates import mcnemar, paired_difference, sign_flip
+from pytest_tablebench.util.names import out_of, printable
 
 __all__ = ["Configuration", "PairedDataset", "PairedExample", "measure_difference"]
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import printable
 from pytest_tablebench.results._folder import read_records, read_run
 from pytest_tablebench.results._record import Record, case_key
-from pytest_tablebench.results.compare._types import RunSide, SettingDifference
+from pytest_tablebench.results.compare._types import RunFacts, SettingDifference
+from pytest_tablebench.util.names import printable
 
-__all__ = ["Answered", "Key", "Side", "check_alike", "load_side", "setting_differences"]
+__all__ = ["Answered", "ComparedRun", "Key", "check_alike", "load_compared", "setting_differences"]
 
 Key = tuple[str, str, str, str, int]
 """Dataset, example, serializer, perturbation, repeat: what makes a case the same in both runs."""
@@ -37,15 +37,15 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedRun:
     """One run folder: its run.json and its cases by key."""
 
-    about: RunSide
+    about: RunFacts
     run: Mapping[str, Any]
     cases: Mapping[Key, Answered]
 
 
-def load_side(path: Path) -> Side:
+def load_compared(path: Path) -> ComparedRun:
     """Read a run folder, finished or cut off.
 
     Raises `SettingsError` for a folder that is no run, and for a record that cannot be.
@@ -57,7 +57,7 @@ def load_side(path: Path) -> Side:
         cases[*place, record.repeat] = _answered(record, path)
     planned = run.get("cases_planned")
     versions = run.get("versions")
-    about = RunSide(
+    about = RunFacts(
         path=str(path),
         model=str(run.get("model")),
         status=str(run.get("status", "unknown")),
@@ -69,7 +69,7 @@ def load_side(path: Path) -> Side:
             versions.get("pytest-tablebench") if isinstance(versions, Mapping) else None
         ),
     )
-    return Side(about, run, cases)
+    return ComparedRun(about, run, cases)
 
 
 def _text_or_none(value: object) -> str | None:

@@ -15,7 +15,7 @@ __all__ = [
     "ConfigurationFlips",
     "Measure",
     "MeasureDifference",
-    "RunSide",
+    "RunFacts",
     "ScopeComparison",
     "ScopeKind",
     "SettingDifference",
@@ -28,7 +28,7 @@ ScopeKind = Literal["benchmark", "dataset", "serializer", "perturbation"]
 
 
 @dataclass(frozen=True)
-class RunSide:
+class RunFacts:
     """One of the two runs. `planned` is None where the run never got to know it."""
 
     path: str
@@ -142,8 +142,8 @@ class Answers:
 class Comparison:
     """Two runs side by side. Case ids carry no model; `better` was wrong and is right now."""
 
-    before: RunSide
-    after: RunSide
+    before: RunFacts
+    after: RunFacts
     differences: tuple[SettingDifference, ...]
     scopes: tuple[ScopeComparison, ...]
     configurations: tuple[ConfigurationFlips, ...]

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.names import out_of
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one
 from pytest_tablebench.results.gates._result import GateResult, State, holm, kept_from
 from pytest_tablebench.results.gates._sample import Sample, Scopes, about, collect
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._wealth import Wealth, betting_interval
+from pytest_tablebench.util.names import out_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.names import out_of
 from pytest_tablebench.results._intervals import (
     EQUAL,
     Moments,
@@ -18,6 +17,7 @@ from pytest_tablebench.results.gates._result import GateResult, decide
 from pytest_tablebench.results.gates._sample import Scopes, about
 from pytest_tablebench.results.gates._sides import Side
 from pytest_tablebench.results.gates._words import number
+from pytest_tablebench.util.names import out_of
 
 if TYPE_CHECKING:
     import numpy as np

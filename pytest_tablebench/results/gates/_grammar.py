@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.names import printable, unknown_name
+from pytest_tablebench.util.names import printable, unknown_name
 
 __all__ = ["MEASURES", "Gate", "Measure", "check_gates", "parse_gate"]
 

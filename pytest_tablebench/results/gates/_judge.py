@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import are, counted, out_of, unknown_name
 from pytest_tablebench.results._intervals import (
     Moments,
     failure_tail,
@@ -22,6 +21,7 @@ from pytest_tablebench.results.gates._result import GateResult, State, decide, h
 from pytest_tablebench.results.gates._sample import Clusters, Sample, Scopes, collect
 from pytest_tablebench.results.gates._sides import Key, Sides, read_side
 from pytest_tablebench.results.gates._words import margin_note, number, reason
+from pytest_tablebench.util.names import are, counted, out_of, unknown_name
 
 __all__ = ["Judged", "correct", "judge_gates", "judge_one", "judge_sides", "point_result", "scopes"]
 

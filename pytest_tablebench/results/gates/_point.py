@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.names import out_of
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one, point_result
 from pytest_tablebench.results.gates._result import GateResult, State, kept_from
@@ -13,6 +12,7 @@ from pytest_tablebench.results.gates._sample import Scopes, about
 from pytest_tablebench.results.gates._sides import Key
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._wealth import decided_among
+from pytest_tablebench.util.names import out_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_tablebench.names import counted
 from pytest_tablebench.results._intervals import moments
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
 from pytest_tablebench.results.gates._sample import Scopes, about, collect
 from pytest_tablebench.results.gates._sides import read_side
+from pytest_tablebench.util.names import counted
 
 __all__ = ["PlannedGate", "assumed_sd", "plan_gates", "power", "smallest_drop"]
 

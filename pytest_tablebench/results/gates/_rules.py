@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import unknown_name
 from pytest_tablebench.results.gates._anytime import AnytimeRule
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._passes import PassesRule
 from pytest_tablebench.results.gates._point import PointRule
 from pytest_tablebench.results.gates._stopping import RULES, StoppingRule
+from pytest_tablebench.util.names import unknown_name
 
 __all__ = ["make_rule"]
 

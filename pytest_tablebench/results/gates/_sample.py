@@ -8,9 +8,9 @@ from functools import partial
 from math import fsum
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.names import known_names, printable
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._sides import Side, Sides, align
+from pytest_tablebench.util.names import known_names, printable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,9 +8,9 @@ from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.names import printable
 from pytest_tablebench.results._record import Cell
 from pytest_tablebench.results._repeats import fold_repeats
+from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.names import counted, out_of, unknown_name
 from pytest_tablebench.results.gates._counts import judge_cost
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
 from pytest_tablebench.results.gates._judge import Judged, correct, judge_one
@@ -22,7 +21,8 @@ from pytest_tablebench.results.gates._sides import (
     getter,
     read_side,
 )
-from pytest_tablebench.seeds import seeded_random
+from pytest_tablebench.util.names import counted, out_of, unknown_name
+from pytest_tablebench.util.seeds import seeded_random
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,0 +1,219 @@
+"""`tablebench rejudge RUN`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.names import counted, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.results.gates import Gate, GateResult
+    from pytest_tablebench.running.rejudge import Rejudged
+
+__all__ = ["add_parser"]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the `tablebench` parser."""
+    parser = commands.add_parser(
+        "rejudge", help="a new verdict from stored answers: other gates, thresholds, metrics"
+    )
+    parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or cut off")
+    parser.add_argument(
+        "--bench-gate",
+        action="append",
+        metavar="EXPR",
+        help="gate, such as 'torr.performance >= 0.45'. Repeatable. Default: the run's own",
+    )
+    parser.add_argument(
+        "--bench-gate-point", action="store_true", help="judge gates on the estimate alone"
+    )
+    parser.add_argument(
+        "--bench-baseline",
+        type=Path,
+        metavar="RUN",
+        help="run folder that gates compare with; it is judged by the same rules",
+    )
+    parser.add_argument(
+        "--bench-compat",
+        metavar="MODE",
+        help="fixed or reference: score every stored reply again in this mode",
+    )
+    parser.add_argument(
+        "--bench-threshold",
+        action="append",
+        metavar="DATASET=X",
+        help="score from which an answer counts as right. Repeatable",
+    )
+    parser.add_argument(
+        "--bench-data", metavar="DIR", help="dataset folder. Default: where the run had it"
+    )
+    parser.add_argument(
+        "--allow-unlike",
+        action="store_true",
+        help="gates against a baseline that differs in more than the model",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="write a new run folder. Default: write nothing"
+    )
+    parser.set_defaults(lines=_rejudge)
+
+
+def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.reports.gate_text import gate_lines
+    from pytest_tablebench.reports.terminal import summary_lines
+    from pytest_tablebench.results.gates import exit_code
+    from pytest_tablebench.running.rejudge import write_rejudged
+
+    settings = _settings(given)
+    judged = _judge(given.run, settings, given)
+    gates = _gates(given.bench_gate, judged)
+    results = _decide(judged, gates, settings, given)
+    if given.out is not None:
+        facts: dict[str, Any] = {"gates": [asdict(result) for result in results]}
+        if given.bench_baseline is not None:
+            facts["baseline"] = str(given.bench_baseline.resolve())
+        write_rejudged(judged, given.out, **facts)
+    lines = [*_change_lines(judged), *summary_lines(judged.summary)]
+    if results:
+        lines += ["", *gate_lines(results)]
+    if given.out is not None:
+        lines.append(f"run folder: {printable(str(given.out))}")
+    return lines, exit_code(results) if results else 0
+
+
+def _settings(given: argparse.Namespace) -> Settings:
+    """Read the options as pytest does, with the same messages for what is wrong."""
+    from pytest_tablebench.config.settings import read_settings
+
+    known = {"bench_compat", "bench_threshold", "bench_data"}
+    return read_settings(lambda key: getattr(given, key) if key in known else None, Path.cwd())
+
+
+def _judge(path: Path, settings: Settings, given: argparse.Namespace) -> Rejudged:
+    from pytest_tablebench.running.rejudge import rejudge
+
+    return rejudge(
+        path,
+        compat=settings.compat if given.bench_compat else None,
+        thresholds=settings.thresholds,
+        data=settings.data,
+    )
+
+
+def _gates(asked: Sequence[str] | None, judged: Rejudged) -> list[Gate]:
+    """Return the gates asked for, else those that run.json names.
+
+    Those of the run itself mean something, though it may have been cut off before any case of
+    theirs; so does what it planned to ask.
+    """
+    from pytest_tablebench.results.gates import check_gates, parse_gate
+
+    own = [parse_gate(text) for text in _recorded_gates(judged.run)]
+    if not asked:
+        return own
+    gates, records = [parse_gate(text) for text in asked], judged.records
+    check_gates(
+        [gate for gate in gates if gate not in own],
+        _with(judged.run, {record.dataset for record in records}, "datasets"),
+        sorted({record.benchmark for record in records}),
+        _with(judged.run, {record.serializer for record in records}, "grid", "serializers"),
+        _with(judged.run, {record.perturbation for record in records}, "grid", "perturbations"),
+    )
+    return gates
+
+
+def _with(run: Mapping[str, Any], names: set[str], *path: str) -> list[str]:
+    """Return the names with those that run.json has at a place, sorted."""
+    found: Any = run
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    planned = found if isinstance(found, dict | list) else ()
+    return sorted({*names, *(name for name in planned if isinstance(name, str))})
+
+
+def _recorded_gates(run: Mapping[str, Any]) -> list[str]:
+    found = run.get("gates")
+    entries = found if isinstance(found, list) else []
+    texts = [entry.get("gate") if isinstance(entry, dict) else entry for entry in entries]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _decide(
+    judged: Rejudged, gates: Sequence[Gate], settings: Settings, given: argparse.Namespace
+) -> list[GateResult]:
+    from pytest_tablebench.results import read_records
+    from pytest_tablebench.results.compare import check_alike
+    from pytest_tablebench.results.gates import cut_short, judge_gates, stored_results
+    from pytest_tablebench.running.rejudge import rejudge
+
+    if not gates:
+        return []
+    baseline = None
+    if given.bench_baseline is not None:
+        present = {record.dataset for record in read_records(given.bench_baseline)}
+        baseline = rejudge(
+            given.bench_baseline,
+            compat=settings.compat if given.bench_compat else None,
+            thresholds={
+                name: value for name, value in settings.thresholds.items() if name in present
+            },
+            data=settings.data,
+        )
+        if not given.allow_unlike:
+            hint = (
+                "Gates judge only what is alike: give --bench-compat or --bench-threshold to "
+                "judge both by the same rules, or --allow-unlike to compare all the same"
+            )
+            check_alike(baseline.run, judged.run, hint=hint)
+    elif any(gate.baseline for gate in gates):
+        text = next(gate.text for gate in gates if gate.baseline)
+        raise SettingsError(
+            f"gate {printable(text, 100)!r} compares with a baseline; name its run folder: "
+            f"--bench-baseline RUN"
+        )
+    results = judge_gates(
+        judged.records,
+        gates,
+        baseline.records if baseline else None,
+        point=given.bench_gate_point,
+        run=judged.run,
+        baseline_run=baseline.run if baseline else None,
+    )
+    if judged.ended is None:
+        return results
+    # A sample whose size its own values chose has no ordinary interval: what the run decided by
+    # the rule that stopped it stands, where answers are judged as they were then.
+    kept = {}
+    if judged.run.get("cases_saved") and not (given.bench_compat or given.bench_threshold):
+        kept = {result.gate: result for result in stored_results(judged.run.get("gates"))}
+        if not _same_place(given.bench_baseline, judged.run.get("baseline")):
+            kept = {text: result for text, result in kept.items() if "baseline" not in text}
+    return [kept.get(result.gate) or cut_short(result, judged.ended) for result in results]
+
+
+def _same_place(one: Path | None, other: object) -> bool:
+    return one is not None and isinstance(other, str) and one.resolve() == Path(other).resolve()
+
+
+def _change_lines(judged: Rejudged) -> list[str]:
+    """Return what the new rules changed, and what a reader must know."""
+    model = printable(str(judged.run.get("model")), 100)
+    lines = [f"{model}  ({printable(str(judged.origin))})"]
+    if judged.scored:
+        lines.append(
+            f"{counted(judged.scored, 'answer')} scored again in compat {judged.run['compat']}: "
+            f"{counted(judged.rescored, 'score')} changed"
+        )
+    if judged.better or judged.worse:
+        lines.append(
+            f"verdicts changed: {judged.better} wrong before and right now, {judged.worse} right "
+            f"before and wrong now"
+        )
+    return [*lines, *(f"note: {printable(note, 400)}" for note in judged.notes)]

@@ -1,0 +1,1 @@
+"""Options, the settings made of them, and what must never be written down."""

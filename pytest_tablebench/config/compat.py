@@ -1,0 +1,23 @@
+"""The two modes every deviation from a published benchmark is offered in."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.names import unknown_name
+
+__all__ = ["COMPAT_MODES", "Compat", "check_compat"]
+
+Compat = Literal["fixed", "reference"]
+"""`fixed`: our corrected definition; `reference`: the published code's, to the letter."""
+
+COMPAT_MODES: tuple[Compat, ...] = get_args(Compat)
+
+
+def check_compat(compat: str) -> Compat:
+    """Return the mode, or raise `SettingsError` for a text that is none."""
+    for mode in COMPAT_MODES:
+        if compat == mode:
+            return mode
+    raise SettingsError(unknown_name("compat mode", compat, COMPAT_MODES))

@@ -1,0 +1,11 @@
+"""The engine: model calls that run ahead of the items, from processes of their own.
+
+docs/engine.md draws it. `Engine` is held by the process that keeps the run, `Client` by each that
+runs items.
+"""
+
+from pytest_tablebench.executors.local._client import Address, Client
+from pytest_tablebench.executors.local._executor import LocalExecutor
+from pytest_tablebench.executors.local._owner import Engine, EngineConfig, LaneConfig
+
+__all__ = ["Address", "Client", "Engine", "EngineConfig", "LaneConfig", "LocalExecutor"]

@@ -1,0 +1,96 @@
+"""What the broker tells its clients unasked: what was paid, who is waited for, what went wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_tablebench.executors.local._dispatch import Dispatcher
+from pytest_tablebench.executors.local._link import Peer
+from pytest_tablebench.executors.local._wire import PROBLEMS, to_json
+
+__all__ = ["News"]
+
+TOTALS_EVERY_S = 0.2
+
+
+class News:
+    """Tells the processes that run items, and the one that keeps the run."""
+
+    def __init__(self, dispatcher: Dispatcher, loop: asyncio.AbstractEventLoop) -> None:
+        self._dispatcher = dispatcher
+        self._loop = loop
+        self._clients: set[Peer] = set()
+        self._owners: set[Peer] = set()
+        self._totals_due = False
+        self._waits: list[dict[str, Any]] = []
+        self._told: list[dict[str, Any]] = []
+        self._not_kept: list[str] = []
+
+    def joined(self, link: Peer) -> None:
+        """Tell a client from now on; who is waited for at this moment, at once."""
+        self._clients.add(link)
+        if link.role == "owner":
+            self._owners.add(link)
+        if self._told:
+            link.send({"waits": self._told})
+
+    def left(self, link: Peer) -> None:
+        """Tell a client no more."""
+        self._clients.discard(link)
+        self._owners.discard(link)
+
+    def note(self, name: str, body: bytes) -> None:
+        """Tell who keeps the run something, under a name."""
+        for owner in self._owners:
+            owner.send({"note": name}, body)
+
+    def problems(self, source: object, found: Sequence[str]) -> None:
+        """Tell all that one source has found wrong so far."""
+        self.note(f"{PROBLEMS} {source}", to_json(found))
+
+    def not_kept(self, why: str) -> None:
+        """Tell that one answer cannot be kept."""
+        self._not_kept.append(why)
+        self.problems("answers", self._not_kept)
+
+    def totals(self) -> dict[str, Any]:
+        """Return what was asked and paid so far."""
+        dispatcher = self._dispatcher
+        return {
+            "models": {
+                lane.model: dict(vars(total))
+                for lane, total in zip(dispatcher.lanes, dispatcher.totals, strict=True)
+            },
+            "in_flight": dispatcher.in_flight,
+            "most_in_flight": dispatcher.most_in_flight,
+            "stopped": str(dispatcher.stopped) if dispatcher.stopped else None,
+        }
+
+    def announce_totals(self) -> None:
+        """Tell the totals soon, with all that changes until then."""
+        if not self._totals_due:
+            self._totals_due = True
+            self._loop.call_later(TOTALS_EVERY_S, self._send_totals)
+
+    def _send_totals(self) -> None:
+        self._totals_due = False
+        totals = self.totals()
+        for owner in self._owners:
+            owner.send({"totals": totals})
+
+    def announce_waits(self) -> None:
+        """Tell everybody who is waited for, in times of day, when that changes."""
+        waits = [vars(wait) for wait in self._dispatcher.waits()]
+        if waits == self._waits:
+            return
+        self._waits = waits
+        behind = time.time() - self._loop.time()
+        self._told = [
+            {**wait, "since": wait["since"] + behind, "until": wait["until"] + behind}
+            for wait in waits
+        ]
+        for client in self._clients:
+            client.send({"waits": self._told})

@@ -1,0 +1,181 @@
+"""Starting and ending the processes behind a run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.executors.local._client import Address, Client
+from pytest_tablebench.executors.local._wire import PROBLEMS, pack
+from pytest_tablebench.models._base import MAX_REPLY
+from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
+
+__all__ = ["Engine", "EngineConfig", "LaneConfig"]
+
+BROKER = "pytest_tablebench.executors.local.broker"
+
+PER_CALLER = 64
+"""Calls in flight up to which one calling process is enough: litellm costs 3 ms of CPU a call."""
+
+MOST_CALLERS = 2
+
+END_S = 5.0
+"""Seconds the broker has to end after it was told to."""
+
+
+@dataclass(frozen=True)
+class LaneConfig:
+    """A model, the address it is asked at, and whose limits it shares."""
+
+    model: str
+    api_base: str | None = field(repr=False)
+    provider: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class EngineConfig:
+    """What the engine of one run is made of.
+
+    `store` None: answers are kept for this run only. `eager`: start the callers at once, so that
+    what they import is there when the first call is; otherwise with the first call, which may
+    never come where answers are stored.
+    """
+
+    lanes: Sequence[LaneConfig]
+    connections: int
+    retries: int
+    timeout: float
+    max_cost: float | None
+    patience: float
+    store: Path | None
+    eager: bool = True
+    max_reply: int = MAX_REPLY
+
+
+class Engine:
+    """The broker's process, started at once and in the background: imports take seconds."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        self.config = config
+        self._temporary: TemporaryFolder | None = None
+        sweep()
+        store = config.store
+        if store is None:
+            self._temporary = TemporaryFolder()
+            store = self._temporary.path
+        self._token = secrets.token_hex(16)
+        self._port: int | None = None
+        self._failure: str | None = None
+        self._client: Client | None = None
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        # A session of its own: Ctrl-C in a terminal must reach pytest alone, which then says
+        # what is to end and what is paid for already.
+        self._process = subprocess.Popen(  # noqa: S603 - this interpreter
+            # -P: a module of the user's in the working folder is none of this process's.
+            [sys.executable, "-P", "-m", BROKER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=_environment(),
+            start_new_session=os.name == "posix",
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        with contextlib.suppress(OSError):  # it has ended at once: `address` says why
+            self._process.stdin.write(pack(self._given(store)))
+            self._process.stdin.flush()  # and left open: its end tells the broker that we are gone
+
+    def _given(self, store: Path) -> dict[str, Any]:
+        config = self.config
+        return {
+            "token": self._token,
+            "lanes": [vars(lane) for lane in config.lanes],
+            "connections": config.connections,
+            "retries": config.retries,
+            "timeout": config.timeout,
+            "max_reply": config.max_reply,
+            "max_cost": config.max_cost,
+            "patience": config.patience,
+            "callers": min(MOST_CALLERS, -(-config.connections // PER_CALLER)),
+            "store": str(store),
+            "eager": config.eager,
+        }
+
+    @property
+    def address(self) -> Address:
+        """Where the broker listens; waits for it the first time. Raises `SettingsError`."""
+        if self._port is None and self._failure is None:
+            assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+            line = self._process.stdout.readline()
+            self._process.stdout.close()
+            if line.endswith(b"\n"):  # or it ended within
+                self._port = int(line)
+            else:
+                self._failure = f"the process for model calls did not start: {self._said()}"
+        if self._port is None:
+            raise SettingsError(self._failure)
+        return Address(self._port, self._token)
+
+    @property
+    def client(self) -> Client:
+        """The connection over which the engine tells what the run has cost."""
+        if self._client is None:
+            self._client = Client(self.address, "owner")
+        return self._client
+
+    @property
+    def problems(self) -> list[str]:
+        """What the calling processes have come upon in the store's files, as far as it is known."""
+        notes = self._client.notes if self._client is not None else {}
+        return [text for name in notes if name.startswith(PROBLEMS) for text in notes[name]]
+
+    def finish(self) -> dict[str, Any] | None:
+        """Tell the engine to end; return the totals of the run, None when there are none.
+
+        Does not wait for calls in flight: they are paid for, so the callers finish and store
+        them, and end by themselves. `reap` waits for the broker.
+        """
+        totals = None
+        if self._client is not None:
+            totals = self._client.finish()
+            self._client.close()
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):  # what it ended without reading
+                self._process.stdin.close()
+        return totals
+
+    def reap(self) -> None:
+        """Wait for the broker that `finish` told to end, and let go of what it used."""
+        try:
+            self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._errors.close()
+        if self._temporary is not None:
+            self._temporary.remove()
+
+    def _said(self) -> str:
+        """Return the end of what the process wrote before it ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_S)
+        self._errors.seek(0)
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else f"it ended with {self._process.returncode}"
+
+
+def _environment() -> dict[str, str]:
+    """Return this environment for processes that are none of pytest's."""
+    dropped = ("PYTEST_", "COV_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}

@@ -1,0 +1,119 @@
+"""Messages between the processes of a run: one line each, a JSON header and a JSON body.
+
+    {"do": "ask", "key": "..."}<TAB>{"messages": [...]}<NEWLINE>
+
+The body is optional. Who only passes a message on need not read its body: JSON as written here
+holds neither a raw tab nor a raw newline.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models._base import Message, Reply, Request
+from pytest_tablebench.serializers.content import read_fields, to_fields
+
+__all__ = [
+    "PROBLEMS",
+    "LineSplitter",
+    "error_fields",
+    "header",
+    "pack",
+    "read_error",
+    "read_reply",
+    "read_request",
+    "reply_fields",
+    "request_body",
+    "to_json",
+]
+
+PROBLEMS = "problems"
+"""How the names of notes begin that say what is wrong with the store's files."""
+
+_encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
+
+
+def to_json(value: object) -> bytes:
+    """Return a value as one line of ASCII JSON."""
+    return _encode(value).encode("ascii")
+
+
+def pack(head: Mapping[str, Any], body: bytes | None = None) -> bytes:
+    """Return a message as it goes over a socket."""
+    line = to_json(head)
+    return line + b"\n" if body is None else b"".join((line, b"\t", body, b"\n"))
+
+
+def header(line: bytes) -> tuple[dict[str, Any], bytes]:
+    """Split a line into its header and its body, which is empty where there is none."""
+    head, _, body = line.partition(b"\t")
+    return json.loads(head), body
+
+
+class LineSplitter:
+    """Puts what a socket yields back together to lines."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the lines that are complete with this piece."""
+        if b"\n" not in data:
+            self._parts.append(data)
+            return []
+        *whole, rest = data.split(b"\n")
+        if self._parts:
+            whole[0] = b"".join((*self._parts, whole[0]))
+        self._parts = [rest] if rest else []
+        return whole
+
+
+def request_body(request: Request, media: Path | None = None) -> bytes:
+    """Return all of a request, for a caller; it finds the pictures in the folder `media`."""
+    messages = [[m.role, to_fields(m.content)] for m in request.messages]
+    place = {} if media is None else {"media": str(media)}
+    return to_json({**vars(request), "messages": messages, **place})
+
+
+def read_request(body: bytes) -> Request:
+    """Return the request that `request_body` wrote.
+
+    Raises `OSError` or `ValueError` for a picture that is gone or was changed.
+    """
+    fields = json.loads(body)
+    media = Path(fields.pop("media", ""))
+    fields["messages"] = tuple(
+        Message(role, read_fields(content, media)) for role, content in fields["messages"]
+    )
+    return Request(**fields)
+
+
+def reply_fields(reply: Reply) -> dict[str, Any]:
+    """Return a reply as JSON values."""
+    return vars(reply)
+
+
+def read_reply(fields: Mapping[str, Any]) -> Reply:
+    """Return the reply that `reply_fields` wrote."""
+    return Reply(**fields)
+
+
+def error_fields(error: ModelError) -> dict[str, Any]:
+    """Return an error as JSON values."""
+    return {
+        "message": str(error),
+        "reason": error.reason,
+        "retryable": error.retryable,
+        "whole_run": error.whole_run,
+        "retry_after": error.retry_after,
+    }
+
+
+def read_error(fields: Mapping[str, Any]) -> ModelError:
+    """Return the error that `error_fields` wrote."""
+    given = dict(fields)
+    return ModelError(given.pop("message"), **given)

@@ -1,0 +1,201 @@
+"""A process that makes model calls: `python -m pytest_tablebench.executors.local.caller`.
+
+The only kind of process in a run that imports litellm. It asks when the broker says so, writes
+each answer into the store at once, and then tells the broker. When the broker is gone or has no
+more work, it finishes what is in flight, stores it, and ends: those calls are paid for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import ModelError, StoreError
+from pytest_tablebench.executors.local._wire import (
+    LineSplitter,
+    error_fields,
+    header,
+    pack,
+    read_request,
+    reply_fields,
+)
+from pytest_tablebench.models._base import Message, Reply, Request
+from pytest_tablebench.models._litellm import LiteLLMModel, close
+from pytest_tablebench.models._litellm_facts import count_tokens, resolve
+from pytest_tablebench.models._litellm_load import load
+from pytest_tablebench.store import Store
+from pytest_tablebench.util.names import printable
+
+__all__ = ["Caller", "main"]
+
+
+APART_S = 0.004
+"""Seconds between two calls that start: litellm takes about that long to send one."""
+
+
+class Caller(asyncio.Protocol):
+    """The connection to the broker, and the calls under way."""
+
+    def __init__(self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop) -> None:
+        self.done = loop.create_future()
+        self._config = config
+        self._loop = loop
+        self._lines = LineSplitter()
+        self._transport: asyncio.Transport | None = None
+        self._store = Store.open(Path(config["store"]))
+        self._models = [
+            LiteLLMModel(
+                model=lane["model"],
+                api_base=lane["api_base"],
+                timeout=config["timeout"],
+                max_reply=config["max_reply"],
+            )
+            for lane in config["lanes"]
+        ]
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._queued: asyncio.Queue[tuple[int, int, bytes]] = asyncio.Queue()
+        self._unstored: list[tuple[Request, Reply]] = []
+        self._told = len(self._store.warnings)  # the runners' own stores have come upon these
+        self._closing = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Say who this is."""
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - TCP
+        self._transport = transport
+        self._send({"token": self._config["token"], "role": "caller", "pid": os.getpid()})
+
+    async def begin(self) -> None:
+        """Make everything ready, and tell the broker whether calls can be made."""
+        try:
+            load()  # again, at no cost: an error is to be told now
+            for model in self._models:
+                await model.warm_up()
+        except ModelError as error:
+            self._send({"broken": error_fields(error)})
+        else:
+            self._send({"ready": True})
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the broker has to say."""
+        for line in self._lines.feed(data):
+            head, body = header(line)
+            do = head["do"]
+            if do == "call":
+                self._queued.put_nowait((head["n"], head["lane"], body))
+            elif do == "close":
+                self._close()
+            else:
+                self._send({"n": head["n"], "result": self._look_up(do, json.loads(body))})
+
+    async def start_calls(self) -> None:
+        """Start the calls that the broker hands out, one a little after the other.
+
+        Calls that are prepared all at once are sent all at once, and their answers come all at
+        once: they would go on in step, waiting together for the processor and then together for
+        the server.
+        """
+        while True:
+            number, lane, body = await self._queued.get()
+            call = self._call(number, self._models[lane], body)
+            task = self._loop.create_task(call)
+            self._tasks.add(task)
+            task.add_done_callback(self._ended)
+            await asyncio.sleep(APART_S)
+
+    def _look_up(self, what: str, given: Mapping[str, Any]) -> Any:
+        """Answer a question about a model: its facts, or the length of texts in tokens."""
+        if what == "facts":
+            facts = resolve(given["model"], given["api_base"], given["params"]).to_json()
+            # Kept only to save time: the next run need not wait for litellm to know its keys.
+            with contextlib.suppress(StoreError):
+                self._store.put_resolution({"key": given["key"], "facts": facts})
+            return facts
+        return [count_tokens(given["model"], (Message("user", text),)) for text in given["texts"]]
+
+    async def _call(self, number: int, model: LiteLLMModel, body: bytes) -> None:
+        try:
+            request = read_request(body)
+            reply = await model.acomplete(request)
+        except ModelError as error:
+            self._send({"n": number, "error": error_fields(error)})
+            return
+        except Exception as error:  # a defect must not leave the case waiting for ever
+            failure = ModelError(f"the call broke off: {type(error).__name__}", reason="error")
+            self._send({"n": number, "error": error_fields(failure)})
+            return
+        head: dict[str, Any] = {"n": number, "reply": reply_fields(reply)}
+        try:
+            self._store.put(request, reply)
+        except StoreError as error:
+            head |= {"unstored": str(error), "whole_run": error.whole_run}
+            if error.whole_run:
+                self._unstored.append((request, reply))
+            else:
+                head["unstored"] = f"{printable(request.case_id or '')}: {error}"
+        self._send(head)
+        if len(self._store.warnings) > self._told:
+            self._told = len(self._store.warnings)
+            self._send({"problems": self._store.warnings})
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if self._closing and not self._tasks:
+            self._end()
+
+    def _close(self) -> None:
+        self._closing = True
+        while not self._queued.empty():
+            self._queued.get_nowait()  # not paid for: nobody asked yet
+        if not self._tasks:
+            self._end()
+
+    def _end(self) -> None:
+        # The disk may have room again.
+        for request, reply in self._unstored:
+            try:
+                self._store.put(request, reply)
+            except StoreError:
+                break
+        self._unstored.clear()
+        if not self.done.done():
+            self.done.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """End after what is in flight: the broker is gone."""
+        self._close()
+
+    def _send(self, head: Mapping[str, Any]) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(pack(head))
+
+
+async def _serve(config: Mapping[str, Any]) -> None:
+    loop = asyncio.get_running_loop()
+    caller = Caller(config, loop)
+    await loop.create_connection(lambda: caller, "127.0.0.1", config["port"])
+    await caller.begin()
+    starting = asyncio.create_task(caller.start_calls())
+    await caller.done
+    starting.cancel()
+    await close()
+
+
+def main() -> int:
+    """Serve the broker that started this process."""
+    # Imported while the broker still gets ready to say where it is.
+    with contextlib.suppress(ModelError):
+        load()
+    line = sys.stdin.readline()
+    if line:
+        asyncio.run(_serve(json.loads(line)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

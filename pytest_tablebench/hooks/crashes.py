@@ -1,0 +1,161 @@
+"""What each xdist worker is at, so that the case of one that dies is recorded all the same.
+
+A worker writes, into a small file of its own, what is to be recorded should it never come back;
+the controller reads it when the worker is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_tablebench.errors import ModelError, TableBenchError
+from pytest_tablebench.hooks.items import CHECK, case_of, key_of
+from pytest_tablebench.results._joined import Finding
+from pytest_tablebench.util.leftovers import RUNNING
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.writer import RunWriter
+    from pytest_tablebench.session.state import Session
+
+__all__ = ["RunningCases", "WorkerDeaths"]
+
+DIED = ModelError("the worker died while it ran the case", reason="worker_died")
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+class RunningCases:
+    """In a worker: notes the case that is about to run.
+
+    Arguments:
+        state: of this process.
+        path: the file, which must not be there yet.
+    """
+
+    def __init__(self, state: Session, path: Path) -> None:
+        self._state = state
+        self._path = path
+        self._file: int | None = None
+        self._now = self._before = b""
+        self._ahead: tuple[str, bytes] = ("", b"")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        """Note the item's case, where it has one, and those before and after it.
+
+        xdist may not have heard yet that the one before has ended, or hold the next for begun.
+        """
+        known, line = self._ahead
+        self._before, self._now = self._now, line if known == item.nodeid else self._line(item)
+        self._ahead = ("", b"") if nextitem is None else (nextitem.nodeid, self._line(nextitem))
+        notes = self._now + self._ahead[1] + self._before
+        if not notes:
+            return
+        with contextlib.suppress(OSError):  # then it is not known, as without this file
+            if self._file is None:
+                self._file = os.open(self._path, _NEW, 0o600)
+            os.lseek(self._file, 0, os.SEEK_SET)
+            # One write; what longer notes leave behind the empty line does not count.
+            os.write(self._file, notes + b"\n")
+
+    def _line(self, item: pytest.Item) -> bytes:
+        """Return what is to be kept of an item that never ends; nothing without a case."""
+        case = case_of(item)
+        if case is None:
+            return b""
+        from pytest_tablebench.session.state import case_payload
+
+        run = self._state.require_runner().start(case)
+        run.error = DIED
+        # Broken: a worker's death is no outcome of the model alone, and gates do not hide it.
+        key, check = key_of(item, self._state.worker), item.stash.get(CHECK, "")
+        payload = case_payload(run, Finding(key, check, None, failed=True, broken=True), DIED)
+        note = {"nodeid": item.nodeid, "cases": self._state.planned, "payload": payload}
+        return json.dumps(note).encode("ascii") + b"\n"
+
+    def pytest_sessionfinish(self) -> None:
+        """Leave nothing behind."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+
+
+class WorkerDeaths:
+    """In the controller: begins the run with its first case, and ends the case of a dead worker.
+
+    Arguments:
+        state: returns the state of this process; None while no worker has selected a case.
+    """
+
+    def __init__(self, state: Callable[[], Session | None]) -> None:
+        self._state = state
+        self._paths: dict[str, Path] = {}
+        self._begun = False
+
+    @property
+    def _writer(self) -> RunWriter | None:
+        state = self._state()
+        return None if state is None else state.writer
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker where its note belongs."""
+        path = Path(tempfile.gettempdir()) / f"{RUNNING}{secrets.token_hex(16)}"
+        self._paths[node.workerinput["workerid"]] = path
+        node.workerinput["tablebench_running"] = str(path)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Begin to keep the run as soon as a case runs: its record may never come."""
+        if self._begun or "[" not in nodeid or (writer := self._writer) is None:
+            return
+        found = next((notes[0] for path in self._paths.values() if (notes := _read(path))), None)
+        if found is None:
+            return
+        self._begun = True
+        if "cases" not in writer.facts:
+            writer.learn({"cases": found["cases"]})
+        with contextlib.suppress(OSError, TableBenchError):  # the first record says so
+            writer.open()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
+        """Give the report of a worker's death the record of the case that it ran."""
+        path = self._paths.get(report.node.workerinput["workerid"])
+        notes = _read(path) if path is not None else []
+        note = next((one for one in notes if one["nodeid"] == crashitem), None)
+        writer = self._writer
+        if note is None or writer is None:
+            return
+        payload = note["payload"]
+        known = writer.kept[payload["model"]].cases.get(payload["case_id"])
+        if known is None or payload["finding"][0] not in known.findings:  # it had come to its end
+            report.tablebench = payload
+
+    def pytest_unconfigure(self) -> None:
+        """Remove what workers that were ended from outside have left."""
+        for path in self._paths.values():
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    """Return a worker's notes, the case that it began last first; only what was written whole."""
+    found = []
+    try:
+        for line in path.read_bytes().partition(b"\n\n")[0].split(b"\n"):
+            note = json.loads(line)
+            if isinstance(note, dict):
+                found.append(note)
+    except (OSError, ValueError):
+        pass
+    return found

@@ -1,0 +1,205 @@
+"""From the collected items to the first call: is everything there that the run needs?
+
+What a name means is known once pytest has read the conftest files, and it reads those below the
+paths it is given only while it collects; what concerns a session is known once its tests are
+selected. So whatever the command line does not ask for waits until then: a configuration file
+may say much that is no matter of the session at hand.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_tablebench.config.options import OPTIONS
+from pytest_tablebench.errors import SettingsError, UnknownNameError
+from pytest_tablebench.util.names import known_names, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.hooks.xdist import Voice
+    from pytest_tablebench.session.state import Session
+
+__all__ = [
+    "check_keys",
+    "check_names",
+    "check_run",
+    "may_be_registered_below",
+    "names_are_known",
+    "set_out",
+    "set_out_as_worker",
+]
+
+
+def check_keys(config: pytest.Config) -> None:
+    """Raise `SettingsError` for a `bench_` key of the configuration file that nobody knows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pytest means to take this name away some day
+        keys = [key for key in getattr(config, "inicfg", ()) if key.startswith("bench_")]
+    known = [option.key for option in OPTIONS]
+    for key in keys:
+        try:
+            config.getini(key)  # another plugin's is no concern of ours
+        except ValueError:
+            if key not in known:
+                shown = printable(key, 60)
+                raise SettingsError(
+                    f"unknown key {shown!r} in {_file(config)}; {known_names(key, known)}"
+                ) from None
+
+
+def _file(config: pytest.Config) -> str:
+    return config.inipath.name if config.inipath is not None else "the configuration"
+
+
+def may_be_registered_below(config: pytest.Config, folders: Iterable[Path] | None = None) -> bool:
+    """Whether a conftest.py that pytest has not read lies below the paths of this session.
+
+    Asked only where a name is unknown: looking for them takes a walk through the folders.
+
+    Arguments:
+        config: of the session.
+        folders: where to look instead.
+    """
+    if folders is None:
+        start = config.invocation_params.dir
+        folders = [start / argument.partition("::")[0] for argument in config.args]
+    read = {
+        Path(plugin.__file__).resolve()
+        for plugin in config.pluginmanager.get_plugins()
+        if getattr(plugin, "__file__", None)
+    }
+    skipped = config.getini("norecursedirs")
+    for folder in folders:
+        for place, below, files in os.walk(folder):
+            below[:] = [
+                name
+                for name in below
+                if not any(fnmatch(name, pattern) for pattern in skipped)
+                and not Path(place, name, "pyvenv.cfg").exists()
+            ]
+            if "conftest.py" in files and Path(place, "conftest.py").resolve() not in read:
+                return True
+    return False
+
+
+def names_are_known(config: pytest.Config, state: Session) -> bool:
+    """Whether the options name nothing unknown, before anything is collected.
+
+    Raises `SettingsError` for a name that no conftest.py can register any more.
+    """
+    try:
+        state.require_runner().check()
+        verdicts = state.take_verdicts()
+        if verdicts is not None:
+            verdicts.check_names()
+    except UnknownNameError as error:
+        if may_be_registered_below(config):
+            return False
+        raise _hinted(config, error) from None
+    return True
+
+
+def check_names(config: pytest.Config, state: Session) -> None:
+    """Raise `SettingsError` for a name in the options that nobody registered.
+
+    To be called when the tests are collected. A name of the configuration file may belong to
+    another part of the project, whose conftest.py this session does not read.
+    """
+    runner, given = state.require_runner(), state.settings.given
+    runner.registry.update(config.hook)
+    verdicts = state.take_verdicts()
+    try:
+        runner.check()
+        if verdicts is not None:
+            verdicts.check_names()
+        return
+    except UnknownNameError:
+        if not may_be_registered_below(config, [config.rootpath]):
+            raise
+    try:
+        runner.check(lenient={option.key for option in OPTIONS} - given)
+        if verdicts is not None:
+            verdicts.check_names(lenient="bench_gate" not in given)
+    except UnknownNameError as error:
+        raise _hinted(config, error) from None
+
+
+def _hinted(config: pytest.Config, error: SettingsError) -> SettingsError:
+    """Return the error, with a word on the conftest files that this session does not read."""
+    if not may_be_registered_below(config, [config.rootpath]):
+        return error
+    return SettingsError(
+        f"{error}; where a conftest.py registers it, give pytest the folder of that"
+    )
+
+
+def check_run(state: Session, thresholds: Mapping[str, object]) -> None:
+    """Raise `SettingsError` for what no case of the selected datasets could be right with.
+
+    Arguments:
+        state: of the session, its cases selected.
+        thresholds: those that markers give, by test.
+    """
+    from pytest_tablebench.running.preflight import check_datasets, check_replay, check_threshold
+
+    for place, value in thresholds.items():
+        check_threshold(place, value)
+    datasets = state.selected_datasets()
+    if state.verdicts is not None:
+        meant = "bench_gate" in state.settings.given
+        state.verdicts.check_selected(datasets, state.missing, meant=meant)
+        state.verdicts.check_tests(state.tests)
+    runner = state.require_runner()
+    if datasets:
+        check_replay(runner)
+    if state.first:
+        check_datasets(runner, datasets)
+
+
+def set_out(state: Session) -> None:
+    """Begin the run where it is kept: its engine, its plan, its folder. Raises `SettingsError`."""
+    writer, plan_only = state.writer, state.settings.plan
+    if writer is None:
+        raise RuntimeError("this process keeps no run")
+    if not plan_only:
+        state.open_store()
+        facts = state.facts()
+        if facts is not None:
+            writer.learn(facts)
+        state.check_baseline()
+    lanes = state.wanted_lanes()
+    if lanes:
+        state.start_engine(lanes, eager=state.wants_it_at_once(lanes))
+        state.ask_own_engine()
+    writer.learn_plans(plan.to_json() for plan in state.plans())
+    if not plan_only:
+        writer.open()  # last: a run that is refused leaves nothing behind
+
+
+def set_out_as_worker(state: Session, voice: Voice) -> None:
+    """Begin to run cases: find the run, and tell what is ahead. Raises `SettingsError`."""
+    state.open_store()
+    state.check_baseline()
+    lanes = state.wanted_lanes()
+    wanted = {
+        "lanes": [list(vars(lane).values()) for lane in lanes],
+        "eager": bool(lanes) and state.wants_it_at_once(lanes),
+    }
+    found = voice.ask(wanted)
+    state.kept_in({model: Path(path) for model, path in found["paths"].items()})
+    if found["address"] is not None:
+        from pytest_tablebench.executors.local import Address
+
+        state.join(Address(*found["address"]), voice.workers)
+    if state.first:
+        # Of several workers one works out what is ahead.
+        plans = [plan.to_json() for plan in state.plans()]
+        start = {"facts": state.facts(), "plans": plans, "cases": state.planned}
+        voice.tell(start=start | {"problems": state.problems})
+    voice.tell(selected=True)

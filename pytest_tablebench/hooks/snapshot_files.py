@@ -1,0 +1,186 @@
+"""Stored answers in syrupy's Amber files: one file for each suite and model."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results.snapshots import Change, Entry, Kind, compare, excerpt
+from pytest_tablebench.util.names import printable, slug
+
+if TYPE_CHECKING:
+    from syrupy.extensions.amber import AmberSnapshotExtension
+
+__all__ = ["SnapshotFile", "amber_extension", "file_name", "read_entries", "write_entries"]
+
+LOCK_S = 60.0
+"""Seconds to wait for another run that is writing the same file."""
+
+
+@cache
+def amber_extension() -> type[AmberSnapshotExtension]:
+    """Return syrupy's Amber extension with a serializer that keeps text as it is."""
+    from syrupy.extensions.amber import AmberDataSerializer, AmberSnapshotExtension
+
+    class AnswerSerializer(AmberDataSerializer):
+        """Text in, text out: `Entry.encode` has made it harmless already."""
+
+        VERSION = "tablebench-1"
+
+        @classmethod
+        def serialize(cls, data: Any, **_: Any) -> str:
+            return str(data)
+
+    class AnswerExtension(AmberSnapshotExtension):
+        """One Amber file of answers; which one is said by path."""
+
+        serializer_class = AnswerSerializer
+
+    return AnswerExtension
+
+
+def file_name(suite: str, model: str) -> str:
+    """Return the name of the file for a suite (the path in its node ids) and a model.
+
+    ASCII, under 200 characters, another one for every pair, on every file system.
+    """
+    parts = PurePosixPath(suite.replace("\\", "/")).parts
+    if "site-packages" in parts:
+        # Run by --pyargs: where the package is installed says nothing.
+        parts = parts[len(parts) - parts[::-1].index("site-packages") :]
+    path = "/".join(parts).removesuffix(".py")
+    # With a dot in a folder's name two paths could look alike: such a one gets a digest.
+    stem = slug(f"{path}/" if "." in path else path.replace("/", "."), 80)
+    return f"{_caseless(stem)}--{_caseless(slug(model, 80))}.ambr"
+
+
+def _caseless(name: str) -> str:
+    """Mark a name with capitals: some file systems take them for small letters."""
+    if name == name.lower():
+        return name
+    return f"{name}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+@dataclass
+class SnapshotFile:
+    """The stored answers of one suite and model, and what a run makes of them.
+
+    `problem` says why the file cannot be used; it is then neither compared nor written.
+    """
+
+    path: Path
+    model: str
+    stored: dict[str, str] = field(default_factory=dict)
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    changes: dict[str, Change] = field(default_factory=dict)
+    silent: set[str] = field(default_factory=set)
+    """Entries whose case had no answer."""
+    pending: dict[str, str] = field(default_factory=dict)
+    damaged: int = 0
+    problem: str | None = None
+
+    @classmethod
+    def load(cls, path: Path, model: str) -> SnapshotFile:
+        """Read a file; one that is not there is empty."""
+        file = cls(path, model)
+        try:
+            file.stored = read_entries(path)
+        except SettingsError as error:
+            file.problem = str(error)
+        return file
+
+    def note(self, name: str, case_id: str, answer: Entry) -> Kind | None:
+        """Compare an answer with the stored one; the last one of a name counts."""
+        if self.problem is not None:
+            return None
+        data, known = answer.encode(), self.stored.get(name)
+        self.changes.pop(name, None)
+        self.pending.pop(name, None)
+        old = None
+        if known is not None and known != data:
+            try:
+                old = Entry.decode(known)
+            except ValueError:
+                self.damaged += name not in self.kinds  # compared with nothing: a new one
+        kind = "same" if known == data else compare(old, answer)
+        self.kinds[name] = kind
+        if known != data:
+            self.pending[name] = data
+        if old is not None and kind != "same":
+            self.changes[name] = Change(
+                case_id,
+                kind,
+                self.path.name,
+                name,
+                (old.verdict, answer.verdict),
+                (old.score, answer.score),
+                excerpt(old.text, answer.text),
+            )
+        return kind
+
+    def unused(self) -> int:
+        """Return how many entries no case of this run was compared with."""
+        return len(self.stored.keys() - self.kinds.keys() - self.silent)
+
+    def save(self, *, new_only: bool) -> None:
+        """Record what differs; all else in the file stays. Raises `OSError`, `SettingsError`."""
+        found = self.pending.items()
+        chosen = {name: data for name, data in found if not new_only or name not in self.stored}
+        if chosen and self.problem is None:
+            write_entries(self.path, chosen)
+
+
+def read_entries(path: Path) -> dict[str, str]:
+    """Return a file's entries by name, as stored. Raises `SettingsError` for a damaged file."""
+    from syrupy.extensions.amber.serializer import MalformedAmberFile
+
+    try:
+        found = amber_extension()().read_snapshot_collection(str(path))
+    except (OSError, UnicodeDecodeError, MalformedAmberFile) as error:
+        raise SettingsError(
+            f"{path.name} cannot be read ({printable(str(error), 200)}); restore it, or delete "
+            f"it and record again"
+        ) from None
+    if found.tainted:
+        raise SettingsError(
+            f"{path.name} was not written by this version of pytest-tablebench; restore it, or "
+            f"delete it and record again"
+        )
+    return {entry.name: str(entry.data) for entry in found}
+
+
+def write_entries(path: Path, entries: dict[str, str]) -> None:
+    """Merge entries into a file, whole or not at all, one process after the other.
+
+    Raises `OSError`, also after waiting `LOCK_S` seconds for another run, and `SettingsError`
+    for a file that became unusable meanwhile.
+    """
+    from filelock import FileLock
+    from syrupy.data import Snapshot, SnapshotCollection
+
+    collection = SnapshotCollection(location=str(path))
+    for name, data in entries.items():
+        collection.add(Snapshot(name=name, data=data))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Syrupy leaves its lock file behind, and removing that is safe only where nobody else waits
+    # for it: hence a lock around it, which may stay, in the folder for temporary files.
+    with FileLock(_lock_path(path), timeout=LOCK_S):
+        if path.exists():
+            read_entries(path)
+        try:
+            # Locked, syrupy writes a new file and puts it in the old one's place.
+            amber_extension().serializer_class.write_file(collection, merge=True, file_lock=True)
+        finally:
+            path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+
+
+def _lock_path(path: Path) -> Path:
+    user = os.getuid() if hasattr(os, "getuid") else ""
+    digest = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"tablebench-snapshot-{user}-{digest}.lock"

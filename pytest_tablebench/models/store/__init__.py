@@ -1,8 +1,0 @@
-"""The answer store: what was paid for once is never paid for again."""
-
-from __future__ import annotations
-
-from pytest_tablebench.models.store._line import SCHEMA
-from pytest_tablebench.models.store._store import Store
-
-__all__ = ["SCHEMA", "Store"]

@@ -1,5 +1,0 @@
-"""Judging a finished run again, from its stored answers."""
-
-from pytest_tablebench.results.rejudge._rejudge import Rejudged, rejudge, write_rejudged
-
-__all__ = ["Rejudged", "rejudge", "write_rejudged"]

@@ -1,0 +1,360 @@
+"""Keeping a run: records as they come, counts, costs, and the summary at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import platform
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.config.secrets import without_secrets
+from pytest_tablebench.config.settings import Settings, without_credentials
+from pytest_tablebench.results import Cell, RunFolder, check_writable, claim_folder, summarize
+from pytest_tablebench.results._joined import Finding, JoinedCase, with_checks
+from pytest_tablebench.results._texts import TEXTS, TextWriter
+
+__all__ = ["Payload", "RunWriter"]
+
+Payload = dict[str, Any]
+"""What one item has to tell of its case. `record`: the line for records.jsonl, `cell`: its small
+part, `rank`: how good it is (record and cell None where there is nothing to record); `finding`: see
+`Finding`; `case_id`, `model`, `repeat`, `dataset`, `outcome`; `calls` and `from_store`; `tokens`:
+[prompt, completion, cost] with None for unknown; `prompt` and now and then `example`: what
+`TextWriter` takes; `facts`: now and then, what the process knows of data and plan; `problems`: now
+and then, all that a worker has read past. Built-in types only; what holds texts from outside is
+ASCII JSON: xdist sends no lone surrogates."""
+
+
+@dataclass
+class _Kept:
+    """One model's part of a run.
+
+    What it cost is summed up over the records, unless the engine makes the calls: then the
+    engine's own `totals` count, which hold calls that no case took in the end as well.
+    """
+
+    model: str
+    path: Path
+    folder: RunFolder | None = None
+    cells: dict[str, Cell] = field(default_factory=dict)
+    cases: dict[str, JoinedCase] = field(default_factory=dict)
+    totals: Mapping[str, Any] | None = None
+    calls: int = 0
+    written: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+    cost_usd: float | None = 0.0
+    claimed: bool = False
+
+    def __post_init__(self) -> None:
+        self.move(self.path)
+
+    def move(self, path: Path) -> None:
+        """Take another folder, before anything is written."""
+        self.path = path
+        self.texts = TextWriter(path / TEXTS)
+
+    @property
+    def hits(self) -> int:
+        """How many cases were answered from the store alone."""
+        return sum(case.from_store for case in self.cases.values())
+
+    def add(self, payload: Payload) -> None:
+        """Count what an item has cost."""
+        self.calls += payload["calls"]
+        if payload["calls"]:
+            prompt, completion, cost = payload["tokens"]
+            self.prompt_tokens = _plus(self.prompt_tokens, prompt)
+            self.completion_tokens = _plus(self.completion_tokens, completion)
+            self.cost_usd = _plus(self.cost_usd, cost)
+
+    def spent(self) -> dict[str, Any]:
+        """Return what has been paid so far: sums with an unknown part are None."""
+        if self.totals is not None:
+            names = ("calls_paid", "prompt_tokens", "completion_tokens", "cost_usd")
+            found = {name: self.totals[name] for name in names}
+            found["calls_repeated"] = self.totals["retries"]
+        else:
+            found = {
+                "calls_paid": self.calls,
+                "calls_repeated": None,
+                "prompt_tokens": self.prompt_tokens,
+                "completion_tokens": self.completion_tokens,
+                "cost_usd": self.cost_usd,
+            }
+        if not found["calls_paid"]:
+            # Nothing was asked: whether it would have had a price is not known.
+            found |= {"prompt_tokens": None, "completion_tokens": None, "cost_usd": None}
+        return found
+
+
+@dataclass(frozen=True)
+class Received:
+    """A case's record by now, None without one, and how many items have found what they will."""
+
+    line: str | None
+    finished: int
+
+
+class RunWriter:
+    """Keeps a run: writes records as they come, counts, and closes with the summary."""
+
+    def __init__(self, settings: Settings, paths: Mapping[str, Path]) -> None:
+        self.settings = settings
+        self.started = datetime.now(UTC)
+        self.counts: dict[str, int] = {"right": 0, "wrong": 0, "no_answer": 0}
+        self.facts: dict[str, Any] = {}
+        self.kept = {model: _Kept(model, path) for model, path in paths.items()}
+        self.made: list[Path] = []
+        self.plans: dict[str, dict[str, Any]] = {}
+        self.selected_by: list[str] = []
+        """Options of pytest that left out a part of the cases."""
+
+    @property
+    def done(self) -> int:
+        """Number of cases recorded."""
+        return sum(self.counts.values())
+
+    def claim(self) -> None:
+        """Make the run folders, each once. Raises `SettingsError` when one cannot be written.
+
+        A name by time and model may be that of a run which began in the same second: such a
+        folder is made for this run alone, under the next name that is free.
+        """
+        for kept in self.kept.values():
+            if kept.claimed:
+                continue
+            if self.settings.results is None:
+                path, made = claim_folder(kept.path)
+                self.made += made
+                kept.move(path)
+            self.made += check_writable(kept.path)
+            kept.claimed = True
+
+    def open(self) -> None:
+        """Begin to keep the run. Raises `SettingsError` when a folder cannot be written."""
+        self.claim()
+        for kept in self.kept.values():
+            if kept.folder is None:
+                kept.folder = RunFolder(kept.path)
+                kept.folder.write_run(self._run_data(kept, status="running", exit_code=None))
+
+    def learn(self, facts: Mapping[str, Any]) -> None:
+        """Merge what a process knows of data and plan; the same from every worker."""
+        datasets = self.facts.setdefault("datasets", {})
+        for name, found in facts.get("datasets", {}).items():
+            known = datasets.setdefault(name, found)
+            # The pool of demonstrations opens late: keep the longest list of problems.
+            if len(found["problems"]) > len(known["problems"]):
+                datasets[name] = found
+        for key, value in facts.items():
+            if key != "datasets":
+                self.facts[key] = value
+
+    def count_problems(self) -> int:
+        """Return the number of unusable rows known so far."""
+        return sum(len(found["problems"]) for found in self.facts.get("datasets", {}).values())
+
+    def receive(self, payload: Payload) -> Received:
+        """Record what one item has found of its case."""
+        if "facts" in payload:
+            self.learn(json.loads(payload["facts"]))
+        self.open()
+        kept = self.kept[payload["model"]]
+        kept.add(payload)
+        case = kept.cases.setdefault(payload["case_id"], JoinedCase())
+        rank = tuple(payload["rank"]) if payload["record"] is not None else None
+        better = case.take(Finding(*payload["finding"]), rank)
+        # First: where there is room for one thing only, it is this.
+        line = self._record(kept, case, payload, better=better)
+        if "prompt" in payload:
+            kept.texts.prompt(*json.loads(payload["prompt"]))
+        if "example" in payload:
+            kept.texts.example(*json.loads(payload["example"]))
+        return Received(line, case.finished)
+
+    def _record(
+        self, kept: _Kept, case: JoinedCase, payload: Payload, *, better: bool
+    ) -> str | None:
+        """Write the case's record where it is another one now; return its line, if there is one.
+
+        The last line of a case counts, so that a run that is cut off has what was known by then.
+        """
+        case_id, checks = payload["case_id"], case.checks
+        before, folder = kept.cells.get(case_id), kept.folder
+        if folder is None:
+            return None
+        if better:
+            line, cell = str(payload["record"]), Cell(*json.loads(payload["cell"]))
+            case.from_store = bool(payload["from_store"])
+        elif before is not None and case.place is not None:
+            line, cell = folder.line_at(case.place), before
+            if before.checks == checks:
+                return line
+        else:
+            return None
+        if cell.checks != checks:
+            data = with_checks(json.loads(line), checks)
+            line = json.dumps(data) + "\n"
+            cell = replace(cell, checks=checks, score=data["score"], passed=data["passed"])
+        case.place = folder.append(line)
+        kept.written += 1
+        kept.cells[case_id] = cell
+        self.counts[cell.outcome] += 1
+        if before is not None:
+            self.counts[before.outcome] -= 1
+        return line
+
+    def unseen(self, judged: Collection[tuple[str, str]]) -> Counter[str]:
+        """Count the failures that neither a case's record nor a gate of the test's own counts.
+
+        By test; `judged` holds the tests that gates judge, each with its dataset.
+        """
+        found: Counter[str] = Counter()
+        for kept in self.kept.values():
+            for case_id, case in kept.cases.items():
+                cell = kept.cells.get(case_id)
+                dataset = cell.dataset if cell is not None else ""
+                own = frozenset(check for name, check in judged if name == dataset)
+                right = cell is None or cell.outcome == "right"
+                found.update(case.unseen(right=right, judged=own))
+        return found
+
+    def learn_plans(self, plans: Iterable[Mapping[str, Any]]) -> None:
+        """Take over what the models are going to be asked."""
+        self.plans = {plan["model"]: dict(plan) for plan in plans}
+
+    def learn_totals(self, totals: Mapping[str, Any]) -> None:
+        """Take over what the engine says has been paid."""
+        for model, found in totals["models"].items():
+            self.kept[model].totals = found
+
+    def spent_text(self) -> str:
+        """Return what has been paid so far, for the progress line; empty where nothing is."""
+        spent = [kept.spent() for kept in self.kept.values()]
+        calls = sum(found["calls_paid"] for found in spent)
+        if not calls or not self.plans:
+            return ""
+        costs = [found["cost_usd"] for found in spent if found["calls_paid"]]
+        price = "price unknown" if None in costs else f"{sum(costs):.2f} USD"
+        return f"{calls} calls, {price}"
+
+    def conclude(self, exit_code: int, facts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Write the final `run.json`, with what else is known of each model's run by then."""
+        for model, kept in self.kept.items():
+            if kept.folder is not None:
+                data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)
+                kept.folder.write_run(data | dict(facts.get(model, {})))
+
+    def complete(self, model: str) -> bool:
+        """Return whether all planned cases of a model are recorded, as all their tests see them."""
+        kept = self.kept[model]
+        planned = self.facts.get("cases", {}).get(model)
+        if planned is None or len(kept.cells) < planned:
+            return False
+        found = sum(len(case.findings) for case in kept.cases.values())
+        return found >= int(self.facts.get("items", {}).get(model, 0))
+
+    def _status(self, kept: _Kept) -> str:
+        return "complete" if self.complete(kept.model) else "incomplete"
+
+    def run_data(self, model: str) -> dict[str, Any]:
+        """Return what `run.json` says of a model's run at this moment."""
+        return self._run_data(self.kept[model], status="running", exit_code=None)
+
+    def finish(self, exit_code: int) -> dict[str, dict[str, Any]]:
+        """Write `summary.json` and the final `run.json`; return the summaries by model."""
+        summaries = {}
+        for model, kept in self.kept.items():
+            if kept.folder is None:
+                continue
+            kept.folder.check()
+            if kept.written > len(kept.cells):
+                with contextlib.suppress(OSError):  # then both stand there, and the last counts
+                    places = [case.place for case in kept.cases.values() if case.place is not None]
+                    kept.folder.keep_only(places)
+            summaries[model] = summarize(kept.cells.values())
+            kept.folder.write_summary(summaries[model])
+            data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)
+            kept.folder.write_run(data)
+            kept.folder.close()
+            kept.texts.close()
+        return summaries
+
+    def remove_unused(self) -> None:
+        """Leave no folder behind that was made before the run and stayed empty."""
+        for folder in sorted(self.made, key=lambda made: len(made.parts), reverse=True):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+    def _run_data(self, kept: _Kept, *, status: str, exit_code: int | None) -> dict[str, Any]:
+        settings = self.settings
+        return {
+            "status": status,
+            "exit_code": exit_code,
+            "model": kept.model,
+            "params": without_secrets(settings.request_params),
+            "params_sent": without_secrets(self.plans.get(kept.model, {}).get("sent")),
+            "params_dropped": self.plans.get(kept.model, {}).get("dropped"),
+            "api_base": without_credentials(settings.api_base) if settings.api_base else None,
+            "timeout_s": settings.timeout,
+            "max_reply": settings.max_reply,
+            "retries": settings.retries,
+            "patience_s": settings.patience,
+            "connections": settings.connections,
+            "repeats": settings.repeats,
+            "thresholds": dict(settings.thresholds),
+            "gates": list(settings.gates),
+            "baseline": str(settings.baseline) if settings.baseline else None,
+            "stop_rule": settings.stop_rule,
+            "strategy": "direct",
+            "modality": "text",
+            "compat": settings.compat,
+            "seed": settings.seed,
+            "demos": settings.demos,
+            "configs_per_example": settings.configs_per_example,
+            "shots": settings.shots,
+            "limit": settings.limit,
+            "sample": settings.sample,
+            "grid": self.facts.get("grid"),
+            "datasets": self.facts.get("datasets", {}),
+            "missing": self.facts.get("missing", {}),
+            "selected_by": self.selected_by,
+            "data": str(settings.data) if settings.data else None,
+            "cases_planned": self.facts.get("cases", {}).get(kept.model),
+            "cases_recorded": len(kept.cells),
+            "start": self.started.isoformat(timespec="seconds"),
+            "end": None if status == "running" else datetime.now(UTC).isoformat(timespec="seconds"),
+            "store": str(settings.store_folder() or "none"),
+            "replay": settings.replay,
+            "max_cost_usd": settings.max_cost,
+            **kept.spent(),
+            "store_hits": kept.hits,
+            "versions": _versions(),
+            "host": {
+                "system": platform.system(),
+                "machine": platform.machine(),
+                "python": platform.python_version(),
+            },
+        }
+
+
+def _plus(total: Any, part: Any) -> Any:
+    return None if total is None or part is None else total + part
+
+
+def _versions() -> dict[str, str | None]:
+    names = ("pytest-tablebench", "pytest", "pytest-xdist", "litellm", "pandas", "spacy")
+    versions: dict[str, str | None] = {}
+    for name in names:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = None
+    return versions

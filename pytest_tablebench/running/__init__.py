@@ -1,0 +1,1 @@
+"""From a case to a record: prompt, conversation, score. Knows nothing of pytest."""

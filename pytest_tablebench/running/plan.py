@@ -1,0 +1,186 @@
+"""What a run is going to ask and cost, worked out before the first call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from math import ceil, fsum
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import ModelError, SettingsError
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets.case import Case
+    from pytest_tablebench.models import Reply, Resolution
+    from pytest_tablebench.running.runner import Runner
+
+__all__ = ["ModelPlan", "plan_model"]
+
+EXACT_UP_TO = 1000
+"""Cases whose prompts are all made for the plan at the start of a run; beyond, a sample's."""
+
+SAMPLE = 400
+COUNTED = 40
+"""Prompts whose tokens are counted; the rest is worked out from their lengths."""
+
+CHARACTERS_PER_TOKEN = 4.0
+ASSUMED_S = 2.0
+"""Seconds of a call where no stored answer tells."""
+
+
+@dataclass(frozen=True)
+class ModelPlan:
+    """What one model is going to be asked. None means unknown.
+
+    Arguments:
+        model: its name.
+        cases: items that ask it.
+        requests: different requests among them.
+        hits: requests whose answers are in the store.
+        calls: requests that are left to pay.
+        prompt_tokens: of these calls.
+        completion_tokens: of these calls, at most: their limit, which answers rarely reach.
+        cost_usd: of these calls, at most.
+        seconds: at the chosen number of connections, with `seconds_per_call` each.
+        measured: whether stored answers told how long a call takes; else it is assumed.
+        exact: whether every prompt was made; else a sample was.
+        tokenizer: what counted the tokens; None: four characters each.
+        too_long: prompts above what the model reads, among those looked at.
+        unusable: cases whose prompt cannot be made, among those looked at.
+        sent: parameters as they go to the server.
+        dropped: parameters that are not sent, and why.
+    """
+
+    model: str
+    cases: int
+    requests: int
+    hits: int
+    calls: int
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    seconds: float | None = None
+    seconds_per_call: float = ASSUMED_S
+    measured: bool = False
+    exact: bool = True
+    tokenizer: str | None = None
+    too_long: int = 0
+    unusable: int = 0
+    sent: dict[str, Any] | None = None
+    dropped: dict[str, str] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        return asdict(self)
+
+
+@dataclass
+class _Looked:
+    """What was found out about the cases that were looked at."""
+
+    prompts: dict[str, str]
+    stored: list[Reply]
+    unusable: int = 0
+
+
+def plan_model(
+    runner: Runner, model: str, cases: Sequence[Case], *, exact: bool = False
+) -> ModelPlan:
+    """Return the plan for the cases of one model; makes no call.
+
+    Raises `ModelError` when the engine cannot tell about the model, `SettingsError` when there
+    can be no engine.
+    """
+    exact = exact or len(cases) <= EXACT_UP_TO
+    chosen = cases if exact else [cases[n * len(cases) // SAMPLE] for n in range(SAMPLE)]
+    looked = _look(runner, chosen)
+    scale = 1.0 if exact else len(cases) / len(chosen)
+    requests = round((len(looked.prompts) + len(looked.stored)) * scale)
+    hits = round(len(looked.stored) * scale)
+    calls = requests - hits
+    facts = runner.models.facts_about(model)
+    plan: dict[str, Any] = {
+        "model": model,
+        "cases": len(cases),
+        "requests": requests,
+        "hits": hits,
+        "calls": calls,
+        "exact": exact,
+        "unusable": round(looked.unusable * scale),
+    }
+    if facts is not None:
+        plan |= {"sent": dict(facts.sent), "dropped": dict(facts.dropped)}
+    latencies = [reply.latency_s for reply in looked.stored if reply.latency_s]
+    each = fsum(latencies) / len(latencies) if latencies else ASSUMED_S
+    waves = ceil(calls / runner.settings.connections)
+    plan |= {"seconds": waves * each, "seconds_per_call": each, "measured": bool(latencies)}
+    if calls and looked.prompts:
+        plan |= _tokens(runner, model, facts, list(looked.prompts.values()), calls)
+    return ModelPlan(**plan)
+
+
+def _look(runner: Runner, cases: Sequence[Case]) -> _Looked:
+    """Make the first request of each case, and look for its answer."""
+    looked = _Looked({}, [])
+    stored: set[str] = set()
+    store = runner.models.store()
+    for case in cases:
+        try:
+            request = runner.prefetch.first_request(case, *runner.renderer.render(case))
+        except (ModelError, SettingsError):
+            raise
+        except Exception:
+            # Bad data, or a part of the user's own that fails: the case itself will say where.
+            looked.unusable += 1
+            continue
+        if request is None:
+            continue  # it begins with a program: what it asks is known when that has run
+        key = request.key()
+        if key in stored or key in looked.prompts:
+            continue
+        reply = store.get(key) if store is not None else None
+        if reply is None:
+            looked.prompts[key] = request.text
+        else:
+            stored.add(key)
+            looked.stored.append(reply)
+    return looked
+
+
+def _tokens(
+    runner: Runner, model: str, facts: Resolution | None, prompts: list[str], calls: int
+) -> dict[str, Any]:
+    """Return tokens and price of the calls ahead, from the prompts that were made."""
+    step = max(1, len(prompts) // COUNTED)
+    counted = prompts[::step][:COUNTED]
+    counts = None
+    # A replay has no engine that could count: nothing is going to be asked.
+    if facts is not None and facts.tokenizer is not None and not runner.settings.replay:
+        counts = _count(runner.models.ask_engine, model, counted)
+    per_character = (
+        sum(counts) / max(1, sum(map(len, counted))) if counts else 1 / CHARACTERS_PER_TOKEN
+    )
+    lengths = [len(prompt) * per_character for prompt in prompts]
+    prompt_tokens = round(fsum(lengths) / len(lengths) * calls)
+    params = runner.models.route(model).params
+    limit = params.get("max_tokens", params.get("max_completion_tokens"))
+    completion = limit * calls if isinstance(limit, int) else None
+    cost = None
+    if facts is not None and None not in (facts.input_cost_per_token, completion):
+        cost = prompt_tokens * (facts.input_cost_per_token or 0.0)
+        cost += (completion or 0) * (facts.output_cost_per_token or 0.0)
+    most = facts.max_input_tokens if facts is not None else None
+    return {
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion,
+        "cost_usd": cost,
+        "tokenizer": facts.tokenizer if facts is not None and counts else None,
+        "too_long": sum(length > most for length in lengths) if most else 0,
+    }
+
+
+def _count(
+    ask: Callable[[str, dict[str, Any]], Any], model: str, texts: list[str]
+) -> list[int] | None:
+    found = ask("count", {"model": model, "texts": texts})
+    return None if any(count is None for count in found) else list(found)

@@ -1,0 +1,382 @@
+"""Conversations with models: the answers of the cases that run now, and of those that come next.
+
+Pytest runs items one after the other; calls take long and may run side by side. So whenever a
+case starts, the conversations of the next ones are begun as well, as far ahead as the window
+reaches. Nothing runs in the background of this process: the engine's own processes make the
+calls, and what has arrived is taken in whenever a case starts or waits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import ModelError, StoreError, TableBenchError
+from pytest_tablebench.executors import Executor, Outcome, Work
+from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
+from pytest_tablebench.models import MAX_REPLY, Reply, Request, ask, limited
+from pytest_tablebench.running.answer import Answer, StepFacts, answer_of, step_facts
+from pytest_tablebench.running.giving_up import GivingUp
+from pytest_tablebench.serializers.content import Content, images_of
+from pytest_tablebench.strategies import Task
+from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.notices import notice
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.compat import Compat
+    from pytest_tablebench.datasets import Example
+    from pytest_tablebench.datasets.case import Case
+    from pytest_tablebench.models import Provider
+    from pytest_tablebench.results import MediaFolder
+    from pytest_tablebench.store import Store
+    from pytest_tablebench.strategies import Conversation, Strategy
+
+__all__ = ["PendingCase", "PrefetchWindow", "Route"]
+
+PROGRAMS = "programs"
+"""The lane of what runs in the sandbox."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """How one model is asked.
+
+    Arguments:
+        model: its name.
+        params: parameters sent with every request.
+        api_base: the endpoint, part of what an answer depends on.
+        provider: answers in this process; None: the engine makes the calls.
+        stored: whether its answers are kept and looked up.
+    """
+
+    model: str
+    params: Mapping[str, Any]
+    api_base: str | None = None
+    provider: Provider | None = None
+    stored: bool = True
+
+
+@dataclass(eq=False)
+class PendingCase:
+    """The conversation about one case: under way until it has an answer or an error."""
+
+    case: Case
+    example: Example | None = None
+    prompt: Content | None = None
+    answer: Answer | None = None
+    error: Exception | None = None
+    conversation: Conversation | None = None
+    steps: list[StepFacts] = field(default_factory=list)
+    step: Step | None = None
+    """What it waits for."""
+    started: float = 0.0
+    dropped: bool = False
+    now: bool = False
+    """Begun for an item that runs, not ahead."""
+    key: str | None = None
+    """Of its last request."""
+
+    @property
+    def done(self) -> bool:
+        """Whether there is an answer or an error."""
+        return self.answer is not None or self.error is not None
+
+
+class PrefetchWindow:
+    """All conversations of one process.
+
+    Arguments:
+        render: makes the example and the prompt of a case.
+        strategy: how a task becomes an answer.
+        compat: the mode, for strategies.
+        route: how a model is asked, by its name; may wait for the engine the first time.
+        store: answers kept; None without any.
+        executor: does what the process itself does not; made when it is needed first.
+        models: those of the run, by name; it goes on until all of them are given up.
+        retries: further attempts at calls made in this process.
+        patience: seconds for which a provider in this process may answer nothing.
+        clock: seconds, from any starting point.
+        max_reply: bytes of UTF-8 that an answer keeps.
+        keep: whether answers got in this process go into the store.
+        replay: whether what is not in the store has no answer.
+    """
+
+    def __init__(
+        self,
+        *,
+        render: Callable[[Case], tuple[Example, Content]],
+        strategy: Strategy,
+        compat: Compat = "fixed",
+        route: Callable[[str], Route],
+        store: Callable[[], Store | None],
+        executor: Callable[[], Executor],
+        models: Sequence[str],
+        retries: int,
+        patience: float,
+        clock: Callable[[], float] = time.perf_counter,
+        max_reply: int = MAX_REPLY,
+        keep: bool = False,
+        replay: bool = False,
+    ) -> None:
+        self.on_wait: Callable[[Sequence[Mapping[str, Any]]], None] | None = None
+        """Told, while a case waits for its answer, who answers nothing at the moment."""
+        self.size = 0
+        """Cases that are begun ahead of the one that runs."""
+        self.media: Callable[[str], MediaFolder] | None = None
+        """Where the pictures that a model is shown are kept, by its name."""
+        self._render = render
+        self._strategy = strategy
+        self._route = route
+        self._open_store = store
+        self._make_executor = executor
+        self._compat = compat
+        self._giving_up = GivingUp(models, patience, self._is_engines)
+        self._retries = retries
+        self._clock = clock
+        self._max_reply = max_reply
+        self._keep = keep
+        self._replay = replay
+        self._plan: Sequence[Case | None] = ()
+        self._ahead: dict[int, PendingCase] = {}
+        self._first = self._next = 0
+        self._waiting: dict[str, list[PendingCase]] = {}
+        self._executor: Executor | None = None
+        self._failed_keys: set[str] = set()
+        """Requests that an item had no answer to: its rerun means them."""
+
+    @property
+    def stopped(self) -> str | None:
+        """Why nothing is asked any more."""
+        return self._giving_up.stopped
+
+    def stop(self, why: str) -> None:
+        """Ask nothing more."""
+        self._giving_up.stopped = why
+
+    def expect(self, plan: Sequence[Case | None]) -> None:
+        """Take note of the cases that will run, in their order; None for other items."""
+        self._plan = plan
+
+    def complete(self, case: Case, position: int | None = None) -> PendingCase:
+        """Return a case's finished conversation, and begin those of the cases after it.
+
+        `position` is the case's place in what `expect` was told.
+        """
+        if position is not None:
+            self._reach(position)
+        pending = self._ahead.pop(position, None) if position is not None else None
+        if pending is None:
+            pending = self._begin(case, now=True)
+        while not pending.done:
+            self._take_in(wait=True)
+            if not pending.done and self._executor is not None and self.on_wait is not None:
+                self.on_wait(self._executor.waits)
+        if pending.error is not None and pending.key is not None:
+            self._failed_keys.add(pending.key)
+        return pending
+
+    # Ahead.
+
+    def _reach(self, position: int) -> None:
+        """Begin what the window holds from here on; drop what lies behind or was passed over."""
+        if not self._first <= position <= self._next:
+            # Another part of the plan, as xdist hands them out.
+            self._next = position
+        self._first = position
+        for passed in [n for n in self._ahead if not position <= n < self._next]:
+            self._ahead.pop(passed).dropped = True
+        if self._executor is not None:
+            self._take_in(wait=False)
+        end = min(position + self.size, len(self._plan))
+        while self._next < end and self.stopped is None:
+            case = self._plan[self._next]
+            if case is not None and self._goes_ahead(case):
+                self._ahead[self._next] = self._begin(case)
+            self._next += 1
+
+    def _goes_ahead(self, case: Case) -> bool:
+        """Whether somebody else makes the call meanwhile: only then is there a use in it."""
+        try:
+            return self._route(case.model).provider is None and not self._replay
+        except TableBenchError:
+            return False  # the case itself will say what is wrong
+
+    def _begin(self, case: Case, *, now: bool = False) -> PendingCase:
+        pending = PendingCase(case, started=self._clock(), now=now)
+        pending.error = self._giving_up.refusal(case.model)
+        if pending.error is not None:
+            return pending
+        try:
+            pending.example, pending.prompt = self._render(case)
+            pending.conversation = self._strategy.converse(
+                self._task(pending.example, pending.prompt)
+            )
+            self._do(pending, next(pending.conversation))
+        except TableBenchError as error:
+            self._fail(pending, error)
+        except Exception as error:
+            # A part of the user's own failed: its item shows where.
+            pending.error = error
+        return pending
+
+    def _task(self, example: Example, prompt: Content) -> Task:
+        return Task(example, prompt, self._compat)
+
+    def first_request(self, case: Case, example: Example, prompt: Content) -> Request | None:
+        """Return what a case's conversation begins with, None where that is no question.
+
+        Raises `ModelError`.
+        """
+        step = next(self._strategy.converse(self._task(example, prompt)))
+        return self._request(case, step, 0) if isinstance(step, Ask) else None
+
+    def _request(self, case: Case, step: Ask, number: int) -> Request:
+        route = self._route(step.model or case.model)
+        return Request(
+            route.model,
+            step.messages,
+            route.params,
+            api_base=route.api_base,
+            strategy=self._strategy.name,
+            step=number,
+            repeat=case.repeat,
+            case_id=case.case_id,
+        )
+
+    def _do(self, pending: PendingCase, step: Step) -> None:
+        """Have one step of a conversation done: from the store, here or by the executor."""
+        while True:
+            pending.step = step
+            work, found = self._look(pending, step)
+            if found is None:
+                lane = PROGRAMS if isinstance(step, Execute) else step.model or pending.case.model
+                return self._submit(pending, work, lane)
+            following = self._go_on(pending, found)
+            if following is None:
+                return None
+            step = following
+
+    def _look(self, pending: PendingCase, step: Step) -> tuple[Work, Reply | None]:
+        """Return the work that a step means, and what came of it where that is known here."""
+        if isinstance(step, Execute):
+            pending.key = step.key()
+            return Work(pending.key, step, again=self._is_again(pending)), None
+        route = self._route(step.model or pending.case.model)
+        request = self._request(pending.case, step, len(pending.steps))
+        pending.key = request.key()
+        self._keep_images(pending.case.model, request)
+        media = None if self.media is None else self.media(pending.case.model).path
+        work = Work(pending.key, request, again=self._is_again(pending), media=media)
+        return work, self._at_once(pending.key, request, route)
+
+    def _is_again(self, pending: PendingCase) -> bool:
+        return pending.now and pending.key in self._failed_keys
+
+    def _keep_images(self, model: str, request: Request) -> None:
+        """Lay the pictures where callers and the model's page find them."""
+        if self.media is None:
+            return
+        for message in request.messages:
+            for image in images_of(message.content):
+                try:
+                    self.media(model).put(image)
+                except OSError as error:
+                    raise ModelError(f"a picture cannot be kept: {error}", reason="error") from None
+
+    def _at_once(self, key: str, request: Request, route: Route) -> Reply | None:
+        """Return the reply that can be had without the engine, None where only it can tell."""
+        store = self._open_store() if route.stored else None
+        if store is not None:
+            found = store.get(key)
+            if found is not None:
+                return limited(found, self._max_reply)
+            if self._replay:
+                raise ModelError(
+                    f"not in the answer store: {store.explain(request)}", reason="not_stored"
+                )
+        if route.provider is None:
+            return None
+        if store is not None and (found := store.look_again(key)) is not None:
+            # Another process of this run, or another run, was faster.
+            return limited(found, self._max_reply)
+        if (refusal := self._giving_up.refusal(route.model)) is not None:
+            raise refusal
+        reply = ask(route.provider, request, retries=self._retries, max_reply=self._max_reply)
+        if store is not None and self._keep:
+            try:
+                store.put(request, reply)
+            except StoreError as error:
+                # This one is paid for and counts; the next one would be paid for again.
+                if error.whole_run:
+                    self.stop(f"stopped, because answers cannot be kept: {error}")
+                else:
+                    notice(f"{printable(request.case_id)}: {error}")
+        return reply
+
+    def _submit(self, pending: PendingCase, work: Work, lane: str) -> None:
+        waiting = self._waiting.setdefault(work.key, [])
+        waiting.append(pending)
+        if len(waiting) == 1:
+            try:
+                if self._executor is None:
+                    self._executor = self._make_executor()
+                self._executor.submit(work, lane)
+            except BaseException:
+                del self._waiting[work.key]
+                raise
+
+    def _take_in(self, *, wait: bool) -> None:
+        """Go on with the conversations whose outcomes have arrived."""
+        executor = self._executor
+        if executor is None:
+            return
+        for key, outcome in executor.outcomes(wait=wait):
+            for pending in self._waiting.pop(key, []):
+                self._arrived(pending, outcome)
+        if executor.lost is not None:
+            for pending in [one for waiting in self._waiting.values() for one in waiting]:
+                self._fail(pending, executor.lost)
+            self._waiting.clear()
+
+    def _arrived(self, pending: PendingCase, outcome: Outcome) -> None:
+        if isinstance(outcome, ModelError):
+            self._fail(pending, outcome)
+            return
+        try:
+            following = self._go_on(pending, outcome)
+            if following is not None and not pending.dropped:
+                self._do(pending, following)
+        except TableBenchError as error:
+            self._fail(pending, error)
+        except Exception as error:
+            pending.error = error
+
+    def _go_on(self, pending: PendingCase, found: Reply | Execution) -> Step | None:
+        """Give a conversation what came of its step; return the next one, None when it is over."""
+        if pending.conversation is None or pending.step is None or pending.key is None:
+            raise RuntimeError("an outcome for a conversation that never began")
+        pending.steps.append(step_facts(pending.step, pending.key, found))
+        try:
+            return pending.conversation.send(found)
+        except StopIteration as end:
+            if not found.from_store:
+                self._giving_up.answered(pending.case.model)
+            elapsed = self._clock() - pending.started
+            pending.answer = answer_of(str(end.value), pending.steps, elapsed)
+            pending.conversation = None
+            return None
+
+    def _fail(self, pending: PendingCase, error: Exception) -> None:
+        pending.error = error
+        pending.conversation = None
+        if isinstance(error, ModelError):
+            self._giving_up.failed(pending.case, error, self._clock() - pending.started)
+
+    def _is_engines(self, model: str) -> bool:
+        """Whether the engine asks a model; where it is gone it cannot tell more about one."""
+        try:
+            return self._route(model).provider is None
+        except TableBenchError:
+            return True

@@ -1,0 +1,111 @@
+"""What is looked at before the first call, because no case could be right with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.datasets import metric_of
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.serializers import SERIALIZERS
+from pytest_tablebench.serializers.content import has_content
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import printable, unknown_name
+
+if TYPE_CHECKING:
+    from pytest_tablebench.running.runner import Runner
+
+__all__ = ["check_datasets", "check_replay", "check_threshold"]
+
+
+def check_threshold(place: str, value: object) -> None:
+    """Raise `SettingsError` for a threshold that no score can be held against."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        shown = printable(repr(value), 40)
+        raise SettingsError(f"{place}: threshold is a number from 0 to 1, not {shown}")
+
+
+def check_replay(runner: Runner) -> None:
+    """Raise `SettingsError` where answers are to come from a store, and there is none."""
+    settings = runner.settings
+    asked = [model for model in settings.models if not model.startswith("tablebench/")]
+    if not settings.replay or not asked or settings.readonly_stores or settings.store:
+        return
+    folder = settings.store_folder()
+    if folder is None or not os.path.lexists(folder):
+        where = "none is kept" if folder is None else f"{folder} does not exist"
+        raise SettingsError(
+            f"--bench-replay answers from a store, and there is none ({where}); name it with "
+            f"--bench-store DIR or --bench-store-readonly DIR"
+        )
+
+
+def check_datasets(runner: Runner, names: Iterable[str]) -> None:
+    """Raise `SettingsError` for a dataset that cannot be asked or scored as it is set up."""
+    for name in names:
+        dataset = runner.registry.datasets[name]
+        if dataset.threshold is not None:
+            check_threshold(f"dataset {name!r}", dataset.threshold)
+        _check_metric(runner, name)
+        _check_shots(runner, name)
+        _check_formats(runner, name)
+
+
+def _check_metric(runner: Runner, name: str) -> None:
+    registry = runner.registry
+    metric = metric_of(registry.datasets[name])
+    if metric and metric not in registry.metrics:
+        raise SettingsError(
+            f"dataset {name!r}: {unknown_name('metric', str(metric), registry.metrics)}"
+        )
+
+
+def _check_shots(runner: Runner, name: str) -> None:
+    """See that the pool has as many demonstrations as a prompt shows."""
+    shots = runner.settings.shots
+    wanted = runner.registry.datasets[name].shots if shots is None else shots
+    if not wanted:
+        return
+    try:
+        there = len(runner.source(name).pool)
+    except Exception:  # a file that cannot be read, say: each case tells
+        return
+    if there < wanted:
+        raise SettingsError(
+            f"--bench-shots: {wanted} demonstrations asked for, but the pool of {name!r} has only "
+            f"{there}; lower --bench-shots"
+        )
+
+
+def _check_formats(runner: Runner, name: str) -> None:
+    """Try the formats of others on a table; one that fails on it costs the case, as any other."""
+    others = [
+        (written, to_text)
+        for written in runner.serializers
+        if (to_text := runner.registry.serializers[written]) is not SERIALIZERS.get(written)
+    ]
+    table = _some_table(runner, name) if others else None
+    if table is None:
+        return
+    for written, to_text in others:
+        content: object = "?"
+        with contextlib.suppress(Exception):
+            content = to_text(table)
+        if not has_content(content):
+            said = "an empty text" if isinstance(content, str) else type(content).__name__
+            raise SettingsError(
+                f"--bench-serializer: {written!r} gives no content ({said}) for "
+                f"{printable(table.label, 80)} of {name!r}; a serializer returns text, or "
+                f"a tuple of texts and images"
+            )
+
+
+def _some_table(runner: Runner, name: str) -> Table | None:
+    source = runner.source(name)
+    try:
+        inputs = source.example(source.example_ids(1)[0]).inputs.values()
+    except Exception:
+        return None
+    return next((value for value in inputs if isinstance(value, Table)), None)

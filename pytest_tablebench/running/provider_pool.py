@@ -1,0 +1,232 @@
+"""How models are asked: their providers, parameters, stored answers, and the engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.config.addresses import header_fault, without_credentials
+from pytest_tablebench.errors import ENGINE, ModelError, SettingsError
+from pytest_tablebench.executors.local import Client, LocalExecutor
+from pytest_tablebench.models import LiteLLMModel, Resolution
+from pytest_tablebench.running.prefetch import Route
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.executors import Executor
+    from pytest_tablebench.executors.local import Address
+    from pytest_tablebench.models import Provider
+    from pytest_tablebench.registry import Registry
+    from pytest_tablebench.store import Store
+
+__all__ = ["ProviderPool", "endpoint", "key_fault"]
+
+
+class ProviderPool:
+    """The models of one session in one process; each is opened once, when it is needed.
+
+    `address` tells where the engine of the run listens; None where there is none.
+    """
+
+    def __init__(self, settings: Settings, registry: Registry) -> None:
+        self.settings = settings
+        self.registry = registry
+        self.address: Callable[[], Address] | None = None
+        self._providers: dict[str, Provider | LiteLLMModel] = {}
+        self._routes: dict[str, Route] = {}
+        self._facts: dict[str, Resolution | None] = {}
+        self._client: Client | None = None
+        self._store: Store | None = None
+
+    def provider(self, model: str) -> Provider | LiteLLMModel:
+        """Return a model's provider, made once. Raises `SettingsError`."""
+        if model not in self._providers:
+            self._providers[model] = self.registry.provider(model, self.settings)
+        return self._providers[model]
+
+    def engine_models(self) -> dict[str, LiteLLMModel]:
+        """Return the models whose calls the engine makes, by name, in order."""
+        found = {name: self.provider(name) for name in self.settings.models}
+        return {name: m for name, m in found.items() if isinstance(m, LiteLLMModel)}
+
+    def store(self) -> Store | None:
+        """Return the answers kept, opened on first use; None without. Raises `SettingsError`."""
+        settings = self.settings
+        if self._store is None and (settings.stored or settings.readonly_stores):
+            from pytest_tablebench.store import Store
+
+            folder, others = settings.store_folder(), settings.readonly_stores
+            if settings.replay and settings.store is None and not os.path.lexists(folder or ""):
+                folder = None  # the user's cache folder: nobody named it, and nothing is kept yet
+            # A replay adds nothing, so nothing has to be writable.
+            self._store = Store.open(folder, others, write=not settings.replay)
+        return self._store
+
+    @property
+    def store_problems(self) -> list[str]:
+        """What is wrong with the stores' files, as far as this process has come upon it."""
+        return list(self._store.warnings) if self._store is not None else []
+
+    def client(self) -> Client:
+        """Return the connection to the engine, made on first use. Raises `ModelError`."""
+        if self._client is None:
+            if self.address is None:
+                raise ModelError("no model can be asked here: the run has no engine", reason=ENGINE)
+            try:
+                self._client = Client(self.address(), "runner")
+            except SettingsError as error:  # it did not start: no other case can be asked either
+                raise ModelError(str(error), reason=ENGINE, whole_run=True) from None
+        return self._client
+
+    def executor(self) -> Executor:
+        """Return what asks the models of the engine. Raises `ModelError` where there is none."""
+        return LocalExecutor(self.client(), {m: n for n, m in enumerate(self.engine_models())})
+
+    def route(self, model: str) -> Route:
+        """Return how a model is asked. Raises `ModelError` when the engine cannot tell."""
+        if model not in self._routes:
+            provider, params = self.provider(model), self.settings.request_params
+            if isinstance(provider, LiteLLMModel):
+                found = self.facts_about(model)
+                dropped, owner = (found.dropped, found.provider) if found else ({}, None)
+                fault = key_fault(model, owner)
+                if fault is not None and not self.settings.replay:
+                    raise ModelError(fault, reason="auth", whole_run=True)
+                self._routes[model] = Route(
+                    model,
+                    {name: value for name, value in params.items() if name not in dropped},
+                    api_base=endpoint(model, provider.api_base, owner),
+                )
+            else:
+                stored, base = self.is_stored(model), self.settings.api_base
+                self._routes[model] = Route(
+                    model,
+                    params,
+                    # A registered provider is given the option, and may read the variables.
+                    api_base=endpoint(model, base, model.partition("/")[0]) if stored else None,
+                    provider=provider,
+                    stored=stored,
+                )
+        return self._routes[model]
+
+    @staticmethod
+    def is_stored(model: str) -> bool:
+        """Whether a model's answers are kept and looked up: not where asking costs nothing."""
+        return not model.startswith("tablebench/")
+
+    def facts_about(self, model: str) -> Resolution | None:
+        """Return what litellm knows of a model, None where nobody can tell any more.
+
+        Known from the store when the same litellm told it before, so that a run whose answers
+        are all there needs no engine at all. Raises `ModelError` when the engine cannot tell.
+        """
+        if model not in self._facts:
+            asked, key = self._facts_request(model, _litellm_version())
+            known = self._stored_facts(model)
+            if known is None and not self.settings.replay:
+                known = self.ask_engine("facts", {**asked, "key": key})
+            self._facts[model] = Resolution.from_json(known) if known is not None else None
+        return self._facts[model]
+
+    def facts_are_stored(self, model: str) -> bool:
+        """Whether `facts_about` a model needs no engine."""
+        return self._stored_facts(model) is not None
+
+    def _stored_facts(self, model: str) -> dict[str, Any] | None:
+        """Return what the same litellm told before, else, in a replay, what another told last.
+
+        A replay asks for what was paid for, wherever that was: what was sent then decides which
+        answers are found, and litellm need not be installed at all.
+        """
+        store = self.store()
+        if store is None:
+            return None
+        found = store.get_resolution(self._facts_request(model, _litellm_version())[1])
+        if found is None and self.settings.replay:
+            for other in store.resolutions():
+                told_by = other.get("facts", {}).get("litellm_version")
+                if other["key"] == self._facts_request(model, told_by)[1]:
+                    found = other
+                    break
+        return None if found is None else found["facts"]
+
+    def _facts_request(self, model: str, litellm: str | None) -> tuple[dict[str, Any], str]:
+        asked = {
+            "model": model,
+            "api_base": self.engine_models()[model].api_base,
+            "params": self.settings.request_params,
+            "litellm": litellm,
+        }
+        text = json.dumps(asked, sort_keys=True, default=str)
+        return asked, hashlib.sha256(text.encode()).hexdigest()
+
+    def ask_engine(self, what: str, body: Mapping[str, Any]) -> Any:
+        """Ask about a model, and wait. Raises `ModelError`."""
+        return self.client().question(what, body)
+
+    def close(self) -> None:
+        """End what is open: the connection to the engine, the store."""
+        if self._client is not None:
+            self._client.close()
+        if self._store is not None:
+            self._store.close()
+
+
+def _litellm_version() -> str | None:
+    try:
+        return metadata.version("litellm")
+    except metadata.PackageNotFoundError:  # answers can be replayed without it
+        return None
+
+
+_ALSO = {"huggingface": "HF", "bedrock": "AWS", "sagemaker": "AWS", "meta": "LLAMA"}
+"""Providers that have addresses in variables of another name, by the first word of theirs."""
+
+
+def endpoint(model: str, api_base: str | None, provider: str | None = None) -> str | None:
+    """Return the address a model is asked at, as far as options and environment say.
+
+    litellm and the clients below it read addresses from variables named after the provider, by
+    rules of each one's own: `ollama_chat` from `OLLAMA_API_BASE`, `anthropic` from two. What they
+    say changes the answers, so it has to be part of the requests' keys, and one too many there
+    costs less than an answer of another server. User names and passwords are no part of it; of a
+    query a digest is.
+
+    Arguments:
+        model: the name exactly as litellm takes it.
+        api_base: address given as an option; it counts alone.
+        provider: litellm's name of the provider; None takes the one before the slash.
+    """
+    if api_base is not None:
+        return without_credentials(api_base)
+    found = _variables(model, provider, ("_API_BASE", "_BASE_URL", "_ENDPOINT"))
+    return " ".join(sorted(set(map(without_credentials, found.values())))) or None
+
+
+def key_fault(model: str, provider: str | None = None) -> str | None:
+    """Return what keeps a provider's key in the environment from being sent; shows no key.
+
+    The arguments are those of `endpoint`.
+    """
+    for variable, value in _variables(model, provider, ("_API_KEY", "_TOKEN")).items():
+        fault = header_fault(value)
+        if fault is not None:
+            return f"{variable} holds {fault}, which HTTP cannot send; set it without"
+    return None
+
+
+def _variables(model: str, provider: str | None, endings: tuple[str, ...]) -> dict[str, str]:
+    """Return the variables with such endings that are named after a provider, and are set."""
+    name = provider or (model.partition("/")[0] if "/" in model else "openai")
+    word = re.split(r"[-_]", name.removeprefix("text-completion-"))[0].lower()
+    names = tuple({word.upper(), _ALSO.get(word, word.upper())})
+    return {
+        variable: value
+        for variable, value in sorted(os.environ.items())
+        if value and variable.startswith(names) and variable.endswith(endings)
+    }

@@ -1,0 +1,5 @@
+"""Judging a finished run again, from its stored answers."""
+
+from pytest_tablebench.running.rejudge._rejudge import Rejudged, rejudge, write_rejudged
+
+__all__ = ["Rejudged", "rejudge", "write_rejudged"]

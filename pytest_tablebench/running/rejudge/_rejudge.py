@@ -1,0 +1,222 @@
+"""Judging a finished run again from its stored answers: no model is asked."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.config.settings import Settings, check_names
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.registry import Registry
+from pytest_tablebench.results._aggregate import summarize
+from pytest_tablebench.results._folder import RunFolder, read_records, read_run, recorded_text
+from pytest_tablebench.results._record import Record
+from pytest_tablebench.results._texts import TEXTS
+from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.rejudge._scorer import (
+    ASSERTION,
+    SAME,
+    Opener,
+    Scorer,
+    mapping,
+    rescorable,
+    under,
+)
+from pytest_tablebench.util.names import counted, printable
+
+__all__ = ["Rejudged", "rejudge", "write_rejudged"]
+
+
+@dataclass(frozen=True)
+class Rejudged:
+    """A run under other rules.
+
+    `run` is the content of its run.json, naming the origin; `scored` counts the answers scored
+    again, `rescored` those whose score changed, `better` and `worse` the verdicts that flipped.
+    `ended` says why the run ended before its cases did, so that gates can decide nothing but what
+    the run itself decided; None for a whole run.
+    """
+
+    origin: Path
+    run: Mapping[str, Any]
+    records: tuple[Record, ...]
+    summary: Mapping[str, Any]
+    scored: int
+    rescored: int
+    better: int
+    worse: int
+    notes: tuple[str, ...]
+    ended: str | None = None
+
+
+def rejudge(
+    path: Path,
+    *,
+    compat: Compat | None = None,
+    thresholds: Mapping[str, float] | None = None,
+    data: Path | None = None,
+    registry: Registry | None = None,
+) -> Rejudged:
+    """Judge the stored answers of a run folder again; nothing is asked, nothing written.
+
+    With `compat` (also the run's own mode, say after an upgrade) every raw reply is scored
+    again, with the references of the data the run used: in `data`, or where the run had it.
+    Without it the stored scores stay. `thresholds` (by dataset, 0..1) move verdicts only.
+    Raises `SettingsError` for a folder that is no run or has no record, for an unknown dataset
+    and for rules that cannot be told; `DataMissing` or `DataError` for data that is not there
+    or not the run's.
+    """
+    run, records = read_run(path), list(read_records(path))
+    if not records:
+        raise SettingsError(f"{path}: no case is recorded, so there is nothing to judge")
+    registry = registry if registry is not None else builtin_registry()
+    asked = dict(thresholds or {})
+    present = dict.fromkeys(record.dataset for record in records)
+    check_names("dataset", tuple(asked), present, "--bench-threshold")
+    ended, notes = _cut_off(run, len(records))
+    judged = list(records)
+    if compat is not None:
+        limits = {name: _threshold(name, run, records, asked, registry) for name in present}
+        opener = Opener(path, run, compat, _data_folder(data, run), registry)
+        judged = Scorer(opener, records, limits).judge()
+        notes += opener.notes
+    elif asked:
+        judged = [under(record, asked.get(record.dataset)) for record in records]
+    own = [one for one in records if one.metric == ASSERTION and (compat or one.dataset in asked)]
+    if own:
+        keep = "keeps its" if len(own) == 1 else "keep their"
+        notes.append(
+            f"{counted(len(own), 'case')} {keep} verdict: it comes from a test's own assertion"
+        )
+    return Rejudged(
+        origin=path,
+        run=_run_data(path, run, compat, asked),
+        records=tuple(judged),
+        summary=summarize(judged),
+        scored=sum(rescorable(one) for one in records) if compat is not None else 0,
+        rescored=sum(
+            _differ(old.score, new.score) for old, new in zip(records, judged, strict=True)
+        ),
+        better=sum(_flipped(old, new, True) for old, new in zip(records, judged, strict=True)),
+        worse=sum(_flipped(old, new, False) for old, new in zip(records, judged, strict=True)),
+        notes=tuple(notes),
+        ended=ended,
+    )
+
+
+def write_rejudged(rejudged: Rejudged, out: Path, **facts: Any) -> None:
+    """Write a new run folder; `facts` (say, the gates) go into its run.json.
+
+    Raises `SettingsError` where a run is already, or nothing can be written.
+    """
+    try:
+        folder = RunFolder(out)
+        for record in rejudged.records:
+            folder.append(record.to_line())
+        folder.close()
+        with contextlib.suppress(FileNotFoundError):  # of a run without texts
+            shutil.copyfile(rejudged.origin / TEXTS, out / TEXTS)
+        folder.write_summary(rejudged.summary)
+        folder.write_run({**rejudged.run, **facts})
+    except SettingsError as error:
+        text = str(error).removeprefix("--bench-results: ")
+        raise SettingsError(f"--out: {text}") from None
+    except OSError as error:
+        raise SettingsError(
+            f"--out: cannot write into {out} ({error.strerror or error}); choose another folder"
+        ) from None
+
+
+def _run_data(
+    path: Path, run: Mapping[str, Any], compat: Compat | None, asked: Mapping[str, float]
+) -> dict[str, Any]:
+    version = metadata.version("pytest-tablebench")
+    found = {key: value for key, value in run.items() if key != "schema"}
+    found["rejudged"] = {
+        "origin": str(path),
+        "compat": run.get("compat"),
+        "thresholds": run.get("thresholds"),
+        "version": version,
+    }
+    if asked:
+        found["thresholds"] = {**mapping(run.get("thresholds")), **asked}
+    if compat is not None:
+        # Scores now come from this version's metrics.
+        found["compat"] = compat
+        found["versions"] = {**mapping(run.get("versions")), "pytest-tablebench": version}
+    return found
+
+
+def _cut_off(run: Mapping[str, Any], recorded: int) -> tuple[str | None, list[str]]:
+    """Return why gates can decide nothing, if so, and what is to be said of missing cases."""
+    planned = run.get("cases_planned")
+    of = recorded_text(recorded, planned)
+    if run.get("cases_saved"):
+        return "its own gates were decided", [
+            f"the run ended when its own gates were decided: {of}"
+        ]
+    ended = run.get("ended")
+    if isinstance(ended, str):
+        return ended, [f"the run was cut off: {of}; {ended}"]
+    if run.get("status") == "running":
+        return "it was killed", [f"the run was cut off: {of}"]
+    if isinstance(planned, int) and recorded < planned:
+        return None, [of]
+    return None, []
+
+
+def _differ(old: float | None, new: float | None) -> bool:
+    return old is not None and new is not None and abs(old - new) > SAME
+
+
+def _flipped(old: Record, new: Record, right: bool) -> bool:
+    return old.passed is (not right) and new.passed is right
+
+
+# Thresholds
+
+
+def _threshold(
+    dataset: str,
+    run: Mapping[str, Any],
+    records: Sequence[Record],
+    asked: Mapping[str, float],
+    registry: Registry,
+) -> float:
+    """Return the threshold of a dataset: the one asked for, else the one the run was judged by.
+
+    A suite's marker may have set another one than the dataset's, which run.json does not say;
+    then the stored verdicts do not follow from the scores, and it has to be given.
+    """
+    if dataset in asked:
+        return asked[dataset]
+    if dataset not in registry.datasets:
+        raise SettingsError(
+            f"dataset {printable(dataset, 80)!r} is not built in, so its answers cannot be "
+            f"scored again here; without --bench-compat its thresholds and gates still can change"
+        )
+    known = mapping(run.get("thresholds")).get(dataset)
+    limit = float(known) if isinstance(known, int | float) else registry.datasets[dataset].threshold
+    for record in records:
+        judged = record.dataset == dataset and record.metric != ASSERTION
+        if judged and record.score is not None and record.passed != (record.score >= limit):
+            raise SettingsError(
+                f"{dataset}: the run was not judged by the threshold {limit:g} (case "
+                f"{printable(record.case_id, 120)} has score {record.score:g} and "
+                f"{'passed' if record.passed else 'failed'}); name the one that is to count: "
+                f"--bench-threshold {dataset}=X"
+            )
+    return limit
+
+
+def _data_folder(data: Path | None, run: Mapping[str, Any]) -> Path:
+    if data is not None:
+        return data
+    recorded = run.get("data")
+    return Settings(data=Path(recorded) if isinstance(recorded, str) else None).data_folder()

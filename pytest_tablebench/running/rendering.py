@@ -1,0 +1,142 @@
+"""From a case to its prompt: load, perturb, draw demonstrations, serialize. Asks nobody."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.serializers.content import Content, Marks
+from pytest_tablebench.strategies import Demonstration, DemonstrationPool, assemble
+from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
+from pytest_tablebench.tables.table import Table
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.datasets import Example, Source
+    from pytest_tablebench.registry import Registry
+
+__all__ = ["Renderer"]
+
+
+Made = TypeVar("Made")
+
+
+class _ByTable(Generic[Made]):
+    """What was last made of tables, by the table object itself and one more word.
+
+    By object and not by value: tables that are equal to Python may differ in print (1 and True).
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._made: OrderedDict[tuple[int, str], tuple[Table, Made]] = OrderedDict()
+
+    def get(self, table: Table, word: str, make: Callable[[], Made]) -> Made:
+        key = id(table), word
+        if key in self._made:
+            self._made.move_to_end(key)
+            return self._made[key][1]
+        made = make()
+        # With the table itself: its id is another's once it is gone.
+        self._made[key] = table, made
+        if len(self._made) > self._most:
+            self._made.popitem(last=False)
+        return made
+
+
+class Renderer:
+    """Makes the prompts of one session in one process.
+
+    What cases share is made once, in caches that do not grow with the run: a table's text in a
+    format, an example under a perturbation, a demonstration.
+
+    Arguments:
+        settings: shots, seed, compat and the way demonstrations are drawn.
+        registry: datasets, perturbations and serializers by name.
+        source: opens a dataset's files; the same object every time.
+    """
+
+    def __init__(
+        self, settings: Settings, registry: Registry, source: Callable[[str], Source]
+    ) -> None:
+        self._settings = settings
+        self._registry = registry
+        self._source = source
+        self._pools: dict[Hashable, DemonstrationPool] = {}
+        # Cases of one example follow each other; demonstrations recur all through a run.
+        self._perturbed = lru_cache(maxsize=64)(self._load_perturbed)
+        self._demonstration = lru_cache(maxsize=4096)(self._load_demonstration)
+        # Questions about one table follow each other too, in all arrangements and formats.
+        self._changed: _ByTable[Table] = _ByTable(64)
+        self._contents: _ByTable[Content] = _ByTable(256)
+
+    def render(self, case: Case) -> tuple[Example, Content]:
+        """Return the perturbed example and its prompt. Raises `TableError` or `DataError`."""
+        dataset, serializer = self._registry.datasets[case.dataset], case.serializer
+        example, chosen = self._perturbed(case.dataset, case.example_id, case.perturbation)
+        serialize, marks = self._registry.serializers[serializer], Marks()
+        parts = dataset.prompt(
+            example,
+            lambda table: marks.mark(
+                self._contents.get(table, serializer, lambda: serialize(table))
+            ),
+        )
+        demonstrations = []
+        for index in chosen:
+            shown, theirs = self._demonstration(case.dataset, index, case.perturbation, serializer)
+            demonstrations.append(shown)
+            marks.include(theirs)
+        text = assemble(parts, demonstrations, compat=self._settings.compat)
+        return example, marks.resolve(text)
+
+    def _change(self, perturbation: str) -> Callable[[Table], Table]:
+        name, arguments = parse_perturbation(perturbation)
+        function, seed = self._registry.perturbations[name], self._settings.seed
+
+        def change(table: Table) -> Table:
+            return self._changed.get(
+                table,
+                perturbation,
+                lambda: apply_perturbation(function, table, name, seed=seed, arguments=arguments),
+            )
+
+        return change
+
+    def _pool(self, dataset: str, perturbation: str) -> DemonstrationPool:
+        key = dataset, perturbation
+        if key not in self._pools:
+            self._pools[key] = DemonstrationPool(
+                self._source(dataset).pool, self._change(perturbation)
+            )
+        return self._pools[key]
+
+    def _load_perturbed(
+        self, dataset: str, example_id: str, perturbation: str
+    ) -> tuple[Example, list[int]]:
+        """Return the perturbed example and the pool indices of its demonstrations."""
+        plain = self._source(dataset).example(example_id)
+        example = plain.with_tables(self._change(perturbation))
+        shots = self._settings.shots
+        if shots is None:
+            shots = self._registry.datasets[dataset].shots
+        if not shots:
+            return example, []
+        if self._settings.demos == "fixed":
+            # Drawn as for the plain table, and shown perturbed like the example.
+            pool, drawn_for = self._pool(dataset, "none"), plain
+        else:
+            pool, drawn_for = self._pool(dataset, perturbation), example
+        return example, pool.draw(drawn_for, shots, seed=self._settings.seed)
+
+    def _load_demonstration(
+        self, dataset: str, index: int, perturbation: str, serializer: str
+    ) -> tuple[Demonstration, Marks]:
+        shown = self._pool(dataset, perturbation)[index]
+        serialize, marks = self._registry.serializers[serializer], Marks()
+        parts = self._registry.datasets[dataset].prompt(
+            shown, lambda table: marks.mark(serialize(table))
+        )
+        return Demonstration(parts.source, shown.target), marks

@@ -1,0 +1,76 @@
+"""A dataset's whole chain on a raw reply: how every case is judged, for use anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_tablebench.config.compat import Compat, check_compat
+from pytest_tablebench.datasets import Dataset, metric_of
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.metrics import Score, run_chain, score
+from pytest_tablebench.registry import Registry
+from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.util.names import unknown_name
+
+__all__ = ["Judged", "judge_reply", "score_answer"]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A score, and what was compared to get it. No score where the dataset has no metric."""
+
+    score: Score | None
+    prediction: Any
+    references: tuple[Any, ...]
+
+
+def judge_reply(
+    registry: Registry,
+    dataset: Dataset,
+    reply: str,
+    references: Sequence[str],
+    *,
+    compat: Compat,
+    **context: Any,
+) -> Judged:
+    """Post-process a raw reply and its references as the dataset says, and score them.
+
+    `context` is what metrics need beside the texts.
+    """
+    chain = dataset.chain(compat)
+    prediction = run_chain(chain, reply, registry.postprocessors)
+    processed = [run_chain(chain, text, registry.postprocessors) for text in references]
+    metric, scored = metric_of(dataset), None
+    if metric is not None:
+        scored = score(
+            metric,
+            prediction,
+            processed,
+            compat=compat,
+            metrics=registry.metrics,
+            **context,
+        )
+    return Judged(scored, prediction, tuple(processed))
+
+
+def score_answer(
+    dataset: str, reply: str, references: Sequence[str], *, compat: Compat = "fixed", **context: Any
+) -> Score:
+    """Score a raw reply with a dataset's post-processors and metric.
+
+    `context` is what the metric needs beside the texts. Raises `SettingsError` for an unknown
+    dataset or compat mode, and for references that are no list.
+    """
+    check_compat(compat)
+    registry = builtin_registry()
+    if dataset not in registry.datasets:
+        raise SettingsError(unknown_name("dataset", dataset, registry.datasets))
+    if isinstance(references, str):
+        raise SettingsError("references must be a list of texts, not one text")
+    found = registry.datasets[dataset]
+    scored = judge_reply(registry, found, reply, references, compat=compat, **context).score
+    if scored is None:
+        raise SettingsError(f"dataset {dataset!r} has no metric")
+    return scored

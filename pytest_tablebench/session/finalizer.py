@@ -1,0 +1,233 @@
+"""How a run ends in the process that keeps it: verdict, exit code, page, summary, Allure."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.errors import OUR_STOP, TableBenchError
+from pytest_tablebench.results import Record
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.writer import Received
+    from pytest_tablebench.session.state import Session
+    from pytest_tablebench.session.verdict import Verdict
+
+__all__ = ["Finalizer"]
+
+
+class Finalizer:
+    """Follows the run for what is decided on it, and finishes it."""
+
+    def __init__(self, config: pytest.Config, state: Session) -> None:
+        self._config = config
+        self._state = state
+        self._followed = False
+        self._waiting: dict[str, Received] = {}
+        """Cases that some of their tests have still to see, or that came before they were known."""
+        self._items: dict[str, int] = {}
+        """How many items each case has."""
+        self._enough = False
+        self._ended: dict[str, str | None] = {}
+        """Why each model's run ended before its cases did; None where it did not."""
+        self._given_up: dict[str, str] = {}
+        """Why a model was asked no more while others were."""
+        self.verdicts: dict[str, Verdict] = {}
+        self.problems: list[str] = []
+        self.beside: Counter[str] = Counter()
+        """By test, failures that neither a case's record nor a gate of the test's own counts."""
+        self.exit_code: int | None = None
+        """What the gates say; None where pytest's own code stays."""
+
+    # While it runs.
+
+    def feed(self, case_id: str, received: Received) -> str | None:
+        """Take in what a case has come to; return why the run may end now, if it may."""
+        verdicts = self._state.verdicts
+        if verdicts is None or self._state.settings.stop_rule is None:
+            return None
+        if received.line is not None:
+            self._waiting[case_id] = received
+        if not self._followed and not self._follow():
+            return None
+        for known, found in list(self._waiting.items()):
+            if found.line is not None and found.finished >= self._items.get(known, 1):
+                # The whole record: only with its text can an answer be the baseline's.
+                record = Record.from_line(found.line)
+                verdicts.feed(record.model, record)
+                del self._waiting[known]
+        if not verdicts.decided or not verdicts.left:
+            return None
+        self._enough = True
+        return f"{OUR_STOP}stopped: every gate is decided"
+
+    def give_up_model(self, model: str, why: str) -> None:
+        """Take note that one model is asked no more, while others are."""
+        self._given_up.setdefault(model, why)
+
+    def _follow(self) -> bool:
+        """Begin as soon as it is known which cases will run."""
+        verdicts, writer = self._state.verdicts, self._state.writer
+        if verdicts is None or writer is None or "chosen" not in writer.facts:
+            return False
+        by_model: dict[str, list[Case]] = {}
+        for values, items in writer.facts.pop("chosen"):
+            case = Case(*values)
+            self._items[case.case_id] = items
+            by_model.setdefault(case.model, []).append(case)
+        for model, cases in by_model.items():
+            verdicts.follow(model, cases, writer.facts.get("missing", {}))
+        self._followed = True
+        return True
+
+    # At its end.
+
+    @property
+    def _has_gates(self) -> bool:
+        return self._state.verdicts is not None and self._state.verdicts.has_gates
+
+    def finish(
+        self,
+        session: pytest.Session,
+        summaries: Mapping[str, Any],
+        reason: str,
+        *,
+        others_failed: bool = False,
+    ) -> None:
+        """Judge, set the exit code, and write what people read.
+
+        `reason` says why the session ended early, if it did; `others_failed` whether something
+        failed that is no case of ours: gates that hold do not hide it.
+        """
+        self.beside = self._failures_beside()
+        self._judge(summaries, self._cut_short(int(session.exitstatus), reason))
+        self._set_exit_code(session, reason, others_failed=others_failed or bool(self.beside))
+        self._conclude(int(session.exitstatus))
+        for model, summary in summaries.items():
+            self._publish(model, summary)
+
+    def give_up(self, session: pytest.Session, problem: str, reason: str) -> None:
+        """End a run on which nothing can be judged, and say why; its gates are undecided."""
+        self.problems.append(problem)
+        if self._has_gates and _is_for_gates(int(session.exitstatus), reason):
+            session.exitstatus = self.exit_code = 11
+
+    def _cut_short(self, exit_code: int, reason: str) -> str | None:
+        """Return why the run ended before its cases did; None where it did not."""
+        if self._enough:
+            return None
+        if reason:
+            return reason
+        if exit_code in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
+            return None
+        return "interrupted" if exit_code == pytest.ExitCode.INTERRUPTED else "pytest failed"
+
+    def _judge(self, summaries: Mapping[str, Any], ended: str | None) -> None:
+        verdicts, writer = self._state.verdicts, self._state.writer
+        if writer is None:
+            return
+        for model in summaries:
+            kept = writer.kept[model]
+            cut = None if writer.complete(model) else self._given_up.get(model, ended)
+            if cut is None and any(cell.reason == "budget" for cell in kept.cells.values()):
+                cut = "the budget was spent"
+            self._ended[model] = cut
+            if verdicts is None:
+                continue
+            try:
+                self.verdicts[model] = verdicts.judge(model, kept.path, kept.cells.values(), cut)
+            except TableBenchError as error:
+                self.problems.append(f"{model}: no verdict: {error}")
+
+    def _failures_beside(self) -> Counter[str]:
+        verdicts, writer = self._state.verdicts, self._state.writer
+        if verdicts is None or writer is None or not self._state.settings.gates:
+            return Counter()
+        return writer.unseen(verdicts.judged_tests)
+
+    def _set_exit_code(self, session: pytest.Session, reason: str, *, others_failed: bool) -> None:
+        """Let the gates say how the run ended, unless pytest has more to say: its 2 to 5 stay."""
+        if not self._has_gates or not _is_for_gates(int(session.exitstatus), reason):
+            return
+        codes = [verdict.exit_code for verdict in self.verdicts.values()]
+        if self.problems or not codes or None in codes:
+            self.exit_code = 11
+        else:
+            self.exit_code = 10 if 10 in codes else 11 if 11 in codes else int(others_failed)
+        session.exitstatus = self.exit_code
+
+    def _conclude(self, exit_code: int) -> None:
+        writer = self._state.writer
+        if writer is None:
+            return
+        facts: dict[str, dict[str, Any]] = {
+            model: {"ended": ended} for model, ended in self._ended.items()
+        }
+        for model, verdict in self.verdicts.items():
+            gates = [dataclasses.asdict(result) for result in verdict.gates]
+            facts[model] |= {"gates": gates, "cases_saved": verdict.saved}
+        try:
+            writer.conclude(exit_code, facts)
+        except OSError as error:
+            self.problems.append(f"run.json could not be written: {error}")
+
+    def _publish(self, model: str, summary: Mapping[str, Any]) -> None:
+        """Write the page and the summaries; what cannot be written is said, and nothing lost."""
+        writer, settings = self._state.writer, self._state.settings
+        if writer is None:
+            return
+        from pytest_tablebench.reports.publish import publish
+
+        path = writer.kept[model].path
+        verdict = self.verdicts.get(model)
+        given = getattr(self._config.option, "allure_report_dir", None)
+        allure = None
+        if settings.allure is not None or (given and self._state.writes_allure):
+            allure = settings.allure or "auto", Path(given) if given else path / "allure"
+        try:
+            self.problems += publish(
+                path,
+                summary,
+                page=settings.page,
+                gates=verdict.gates if verdict else (),
+                comparison=verdict.comparison if verdict else None,
+                baseline=settings.baseline,
+                allure=allure,
+            )
+        except (OSError, TableBenchError) as error:
+            self.problems.append(f"{model}: a report could not be written: {error}")
+
+    def lines(self, model: str) -> list[str]:
+        """Return the verdict on a model for the terminal."""
+        verdict = self.verdicts.get(model)
+        given_up = self._given_up.get(model)
+        lines = [printable(given_up, 800)] if given_up is not None else []
+        if verdict is None:
+            return lines
+        from pytest_tablebench.reports.compare_text import comparison_lines
+        from pytest_tablebench.reports.gate_text import gate_lines
+        from pytest_tablebench.reports.terminal import beside_line
+
+        if verdict.comparison is not None:
+            lines += ["", *comparison_lines(verdict.comparison, flips=5)]
+        if verdict.gates:
+            lines += ["", *gate_lines(verdict.gates)]
+        if verdict.saved_text:
+            lines.append(verdict.saved_text)
+        if self.exit_code == 1:
+            lines += [beside_line(test, count) for test, count in sorted(self.beside.items())]
+        return lines
+
+
+def _is_for_gates(exit_code: int, reason: str) -> bool:
+    """Whether gates may replace pytest's exit code: not where it says more than they can."""
+    if exit_code == pytest.ExitCode.INTERRUPTED:
+        return reason.startswith(OUR_STOP)
+    return exit_code in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}

@@ -1,0 +1,465 @@
+"""State of one pytest process, by role.
+
+    alone       runs cases and keeps the run
+    worker      runs cases, and sends what came of each to the controller
+    controller  keeps the run
+
+What a case yields travels as a `Payload` of built-in types, so that it fits on a test report.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import json
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets import metric_of
+from pytest_tablebench.datasets.case import Case, case_ids
+from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.executors.local import Address, Engine, EngineConfig, LaneConfig
+from pytest_tablebench.results import MediaFolder
+from pytest_tablebench.results._joined import Finding, join_checks
+from pytest_tablebench.results._record import cell_values
+from pytest_tablebench.results._texts import example_key
+from pytest_tablebench.results.writer import Payload, RunWriter
+from pytest_tablebench.running.plan import ModelPlan, plan_model
+from pytest_tablebench.running.runner import CaseRun, Runner
+from pytest_tablebench.serializers.content import text_of
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.interrupts import uninterrupted
+from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.notices import Notices
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets import Example
+    from pytest_tablebench.results.gates import PlannedGate
+    from pytest_tablebench.session.verdict import Verdicts
+
+__all__ = ["Payload", "Role", "RunWriter", "Session", "case_payload", "run_paths"]
+
+Role = Literal["alone", "controller", "worker"]
+
+
+def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
+    """Return the run folder of each model: the one asked for, or a name by time and model.
+
+    Nothing is made, and such a name may be taken: `RunWriter.claim` finds one that is free.
+    """
+    names = case_ids(settings.models, 40, digest=False)
+    if settings.results is not None:
+        if len(settings.models) == 1:
+            return {settings.models[0]: settings.results}
+        return {model: settings.results / name for model, name in names.items()}
+    folder, time = base / "tablebench-results", f"{now:%Y%m%d-%H%M%S}"
+    return {model: folder / f"{time}-{name}" for model, name in names.items()}
+
+
+def case_payload(run: CaseRun, finding: Finding, error: BaseException | None) -> Payload:
+    """Return what the writer of the run needs of what a test found of its case."""
+    answer, case = run.answer, run.case
+    record = None
+    if not _says_nothing(run, finding):
+        record = run.record(join_checks([finding]), error or run.error)
+    paid = bool(answer and answer.calls)
+    return {
+        "record": record.to_line() if record else None,
+        "case_id": case.case_id,
+        "model": case.model,
+        "repeat": case.repeat,
+        "dataset": case.dataset,
+        "outcome": record.outcome if record else None,
+        "cell": json.dumps(cell_values(record)) if record else None,
+        "finding": list(finding),
+        # A record with an answer is better than one without, and what was paid for is told.
+        "rank": [run.answered, paid, -(run.position or 0)],
+        "calls": answer.calls if answer else 0,
+        "from_store": bool(answer and answer.from_store),
+        "tokens": [answer.prompt_tokens, answer.completion_tokens, answer.cost_usd]
+        if answer
+        else None,
+    }
+
+
+def _says_nothing(run: CaseRun, finding: Finding) -> bool:
+    """Whether a test was skipped before anything could be said of its case."""
+    if finding.passed is not None or run.error is not None:
+        return False
+    return not run.answered or metric_of(run.dataset) is None
+
+
+class Session:
+    """One process's state. `runner` where cases run, `writer` where the run is kept."""
+
+    def __init__(self, settings: Settings, role: Role, paths: Mapping[str, Path]) -> None:
+        self.settings = settings
+        self.role = role
+        self._paths = dict(paths)
+        self.runner: Runner | None = None
+        self.writer = RunWriter(settings, paths) if role != "worker" else None
+        self._notices = Notices()
+        self.planned: dict[str, int] = {}
+        self.missing: dict[str, str] = {}
+        self.engine: Engine | None = None
+        self.verdicts: Verdicts | None = None
+        self.first = True
+        """Whether this process speaks for all that do the same: the first worker, or alone."""
+        self.worker = ""
+        """What tells this xdist worker from the others, where each of them runs all items."""
+        self.tests: dict[str, list[str]] = {}
+        """The names of the tests over each dataset, selected or not."""
+        self.limits: dict[str, float] = {}
+        """What the cases of each dataset are judged by."""
+        self._items: Counter[str] = Counter()
+        self._chosen: list[Case] = []
+        self._problems_sent = -1
+        self._problems_told = 0
+        self._prepared = False
+        self._ended: Engine | None = None
+        self._told: dict[str, str] = {}
+        """The example whose texts were told last, by model: each has a folder of its own."""
+        self._chosen_told = False
+        self._closed = False
+        self._starting = threading.Lock()
+
+    def serve(self, runner: Runner) -> None:
+        """Take the runner of this process."""
+        self.runner = runner
+        runner.prefetch.size = 2 * self.settings.connections
+        runner.prefetch.media = lru_cache(lambda model: MediaFolder(self.paths[model]))
+        # What is loaded from here on ends with the process: looking it through for garbage once
+        # more, as the interpreter does at its end, takes as long as writing a page.
+        atexit.register(gc.freeze)
+
+    def take_verdicts(self) -> Verdicts | None:
+        """Return what judges the run, made on first use; None where nothing is to be judged.
+
+        Raises `SettingsError` for gates that cannot be read, and for a baseline that cannot.
+        """
+        settings, runner = self.settings, self.require_runner()
+        wanted = settings.gates or settings.baseline or settings.stop_rule
+        if self.verdicts is None and wanted:
+            from pytest_tablebench.session.verdict import Verdicts
+
+            verdicts = Verdicts(settings, runner.registry, runner.serializers, runner.perturbations)
+            if self.role != "worker":
+                verdicts.read_baseline()
+            self.verdicts = verdicts
+        return self.verdicts
+
+    # The engine: started by the process that keeps the run, once a case is selected.
+
+    def wanted_lanes(self) -> list[LaneConfig]:
+        """Return the models that the engine has to ask for the selected cases; may be none."""
+        models = self.require_runner().models.engine_models()
+        if self.settings.replay or not any(model in self.planned for model in models):
+            return []
+        return [
+            # Which provider a model belongs to decides whose limits it shares.
+            LaneConfig(name, model.api_base, model.api_base or name.partition("/")[0])
+            for name, model in models.items()
+        ]
+
+    def wants_it_at_once(self, lanes: Iterable[LaneConfig]) -> bool:
+        """Whether calls will surely come: who was asked before may have all answers stored."""
+        models = self.require_runner().models
+        return not all(models.facts_are_stored(lane.model) for lane in lanes)
+
+    def start_engine(self, lanes: Sequence[LaneConfig], *, eager: bool) -> Engine:
+        """Start the engine, once. Raises `SettingsError` when the run is over already."""
+        settings = self.settings
+        with self._starting:  # a worker may ask while this process comes to its end
+            if self._closed:
+                raise SettingsError("the run is over")
+            if self.engine is None:
+                self.engine = Engine(
+                    EngineConfig(
+                        lanes,
+                        settings.connections,
+                        settings.retries,
+                        settings.timeout,
+                        settings.max_cost,
+                        settings.patience,
+                        settings.store_folder(),
+                        max_reply=settings.max_reply,
+                        eager=eager,
+                    )
+                )
+            return self.engine
+
+    def ask_own_engine(self) -> None:
+        """Have the runner of this process ask the engine that it holds."""
+        # Through the writer's connection: who asks wants to be told the totals too.
+        self.require_runner().models.address = lambda: self.require_engine().client.address
+
+    def prepare(self) -> None:
+        """Load what the end of the run needs, once, while calls are under way."""
+        if self._prepared or self.engine is None or self.writer is None:
+            return
+        self._prepared = True
+        # What goes wrong is said when it is needed; warnings of others may be errors here.
+        with uninterrupted(), warnings.catch_warnings(), contextlib.suppress(Exception):
+            warnings.simplefilter("ignore")
+            import scipy.special  # noqa: F401 - for the intervals
+
+            if self.settings.page:
+                from pytest_tablebench.reports.html import prepare_page
+
+                prepare_page()
+
+    def join(self, address: Address, workers: int) -> None:
+        """Have the runner of an xdist worker ask the engine of the run."""
+        runner = self.require_runner()
+        runner.models.address = lambda: address
+        runner.prefetch.size = max(4, 2 * self.settings.connections // workers)
+
+    def kept_in(self, paths: Mapping[str, Path]) -> None:
+        """Take note of where another process keeps the run."""
+        self._paths = dict(paths)
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The run folder of each model."""
+        if self.writer is None:
+            return self._paths
+        return {model: kept.path for model, kept in self.writer.kept.items()}
+
+    @property
+    def writes_allure(self) -> bool:
+        """Whether we write Allure results of our cases, where there is a place for them.
+
+        Asked for, or because so many would make a site that nobody can open.
+        """
+        from pytest_tablebench.reports.allure import ALL_UP_TO
+
+        planned = self.planned
+        if self.writer is not None:
+            planned = self.writer.facts.get("cases", planned)
+        return self.settings.allure is not None or sum(planned.values()) > ALL_UP_TO
+
+    def require_engine(self) -> Engine:
+        """Return the engine of a run that has one."""
+        if self.engine is None:
+            raise RuntimeError("this run has no engine")
+        return self.engine
+
+    def stop_asking(self, why: str) -> None:
+        """Have no further call started, by any process of the run."""
+        if self.engine is not None:
+            with contextlib.suppress(SettingsError):  # it did not start
+                self.engine.client.stop(why)
+
+    def look_at_totals(self) -> Sequence[Mapping[str, Any]]:
+        """Learn what the engine says has been paid so far; return who answers nothing now."""
+        if self.engine is None or self.writer is None:
+            return ()
+        try:
+            told = self.engine.client
+        except SettingsError:
+            return ()  # it is gone: who asks is told so
+        told.look()
+        if told.totals is not None:
+            self.writer.learn_totals(told.totals)
+        return told.waits
+
+    @property
+    def problems(self) -> list[str]:
+        """What was read past in this process: damaged lines of stores and records; only grows."""
+        stored = self.runner.models.store_problems if self.runner is not None else []
+        engine = self.engine or self._ended
+        of_calls = engine.problems if engine is not None else []
+        return [*stored, *of_calls, *self._notices.texts]
+
+    def close(self) -> None:
+        """End what is open: connections, the store, the engine's calls."""
+        with self._starting:
+            self._closed = True
+        if self.runner is not None:
+            self.runner.close()
+        if self.engine is not None:
+            totals, self._ended, self.engine = self.engine.finish(), self.engine, None
+            if totals is not None and self.writer is not None:
+                self.writer.learn_totals(totals)
+
+    def reap(self) -> None:
+        """Wait for the processes that were told to end while reports were written; tidy up."""
+        self._notices.close()
+        if self.writer is not None:
+            self.writer.remove_unused()
+        if self._ended is not None:
+            self._ended.reap()
+            self._ended = None
+
+    def preflight(self) -> None:
+        """Make the run folders, and check the store. Raises `SettingsError`."""
+        if self.runner is not None and (self.settings.store or self.settings.readonly_stores):
+            self.runner.models.store()  # what is wrong with a folder, it says itself
+        self.claim()
+
+    def claim(self) -> None:
+        """Make the run folders, where the run is kept. Raises `SettingsError`."""
+        with self._starting:
+            if self.writer is not None:
+                self.writer.claim()
+
+    def open_store(self) -> None:
+        """Open the answers kept, where any model needs them: what is wrong is said before a call.
+
+        Raises `SettingsError`.
+        """
+        runner = self.require_runner()
+        if any(runner.models.is_stored(case.model) for case in self._chosen):
+            runner.models.store()
+
+    def check_baseline(self) -> None:
+        """Raise `SettingsError` when the baseline differs in more than the model.
+
+        To be called where the datasets are open: each process that asks sees to it by itself,
+        so that none asks in vain.
+        """
+        if self.verdicts is None or self.settings.baseline is None:
+            return
+        about = self.writer
+        if about is None:
+            about = RunWriter(self.settings, self.paths)
+            about.learn(self._facts())
+        for model in self.planned:
+            self.verdicts.check_baseline(about.run_data(model))
+
+    def require_runner(self) -> Runner:
+        """Return the runner of a process that runs cases."""
+        if self.runner is None:
+            raise RuntimeError("no case was collected in this process")
+        return self.runner
+
+    def plan(self, selected: Iterable[object]) -> None:
+        """Take note of the cases that were selected: what progress and run are measured by."""
+        chosen = list(selected)
+        cases = {case.case_id: case.model for case in chosen if isinstance(case, Case)}
+        self.planned = dict(Counter(cases.values()))
+        # Without data a test stands there once, with the dataset's name for its case.
+        names = [name for name in chosen if isinstance(name, str)]
+        known = self.require_runner().missing
+        self.missing = {name: known[name] for name in names if name in known}
+        by_id = {case.case_id: case for case in chosen if isinstance(case, Case)}
+        self._chosen = list(by_id.values())
+        self._items = Counter(case.case_id for case in chosen if isinstance(case, Case))
+
+    def selected_datasets(self) -> list[str]:
+        """Return the datasets of the cases that were selected, in order."""
+        return list(dict.fromkeys(case.dataset for case in self._chosen))
+
+    def plans(self) -> list[ModelPlan]:
+        """Return what each model behind the engine is going to be asked; makes no call.
+
+        Raises `SettingsError` for a budget that could not be kept, and when nothing can be
+        asked at all.
+        """
+        runner = self.require_runner()
+        by_model: dict[str, list[Case]] = {model: [] for model in runner.models.engine_models()}
+        for case in self._chosen:
+            if case.model in by_model:
+                by_model[case.model].append(case)
+        exact = self.settings.plan
+        try:
+            plans = [plan_model(runner, m, c, exact=exact) for m, c in by_model.items() if c]
+        except ModelError as error:
+            raise SettingsError(str(error)) from None
+        paid = self.settings.max_cost is not None and not self.settings.replay
+        for plan in plans:
+            if paid and plan.calls and plan.cost_usd is None:
+                raise SettingsError(
+                    f"--bench-max-cost: the price of {printable(plan.model, 80)} is unknown, so a "
+                    f"budget cannot be kept; leave the option out"
+                )
+        return plans
+
+    def planned_gates(self) -> dict[str, list[PlannedGate]]:
+        """Return, by model, what each gate can see with the cases that were selected."""
+        if self.verdicts is None:
+            return {}
+        by_model: dict[str, list[Case]] = {}
+        for case in self._chosen:
+            by_model.setdefault(case.model, []).append(case)
+        places = {path.parent for path in self.paths.values()}
+        return {model: self.verdicts.planned(cases, places) for model, cases in by_model.items()}
+
+    def facts(self) -> dict[str, Any] | None:
+        """Return what the writer has not been told yet; None when nothing is new."""
+        if self.runner is None:
+            return None
+        # Asked after every case: only what can still change is looked at.
+        problems = self.runner.count_problems()
+        if problems == self._problems_sent:
+            return None
+        self._problems_sent = problems
+        return self._facts() | self._chosen_facts()
+
+    def _facts(self) -> dict[str, Any]:
+        runner = self.require_runner()
+        return {
+            "datasets": runner.dataset_facts(),
+            "grid": {
+                "serializers": list(runner.serializers),
+                "perturbations": list(runner.perturbations),
+            },
+            "cases": self.planned,
+            "missing": self.missing,
+            "items": self._items_by_model(),
+            "tests": self.tests,
+            "not_judged": self.verdicts.not_judged if self.verdicts else [],
+        }
+
+    def _items_by_model(self) -> dict[str, int]:
+        counts: Counter[str] = Counter()
+        for case in self._chosen:
+            counts[case.model] += self._items[case.case_id]
+        return dict(counts)
+
+    def _chosen_facts(self) -> dict[str, Any]:
+        """Return the cases that will run, once, where a stopping rule has to know them."""
+        if self.settings.stop_rule is None or not self.first or self._chosen_told:
+            return {}
+        self._chosen_told = True
+        counts = [self._items[case.case_id] for case in self._chosen]
+        chosen = [list(asdict(case).values()) for case in self._chosen]
+        return {"chosen": list(zip(chosen, counts, strict=True))}
+
+    def payload(self, run: CaseRun, finding: Finding, error: BaseException | None) -> Payload:
+        """Return the payload of a finished item, with facts where there are new ones."""
+        payload = case_payload(run, finding, error)
+        if run.prompt is not None:
+            payload["prompt"] = json.dumps([run.prompt_digest, text_of(run.prompt)])
+        if run.example is not None:
+            case = run.case
+            key = example_key(case.dataset, case.example_id, case.perturbation)
+            if self._told.get(case.model) != key:
+                # The configurations of an example follow each other: told once is enough.
+                self._told[case.model] = key
+                example = [key, run.example.question, _tables(run.example)]
+                payload["example"] = json.dumps(example, default=str)
+        facts = self.facts()
+        if facts is not None:
+            payload["facts"] = json.dumps(facts)
+        if self.role == "worker" and len(problems := self.problems) > self._problems_told:
+            payload["problems"], self._problems_told = problems, len(problems)
+        return payload
+
+
+def _tables(example: Example) -> list[dict[str, Any]]:
+    """Return an example's tables as JSON values, for readers of the run."""
+    return [
+        {"title": table.title, "header": list(table.header), "rows": [list(r) for r in table.rows]}
+        for table in example.inputs.values()
+        if isinstance(table, Table)
+    ]

@@ -1,0 +1,325 @@
+"""The verdict on a run: gates, a baseline to compare with, and when enough was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import SettingsError, TableBenchError
+from pytest_tablebench.results import read_records, read_run
+from pytest_tablebench.results.compare import Comparison, check_alike, compare_runs, latest_run
+from pytest_tablebench.results.gates import (
+    Gate,
+    GateResult,
+    PlannedGate,
+    StoppingRule,
+    check_gates,
+    cut_short,
+    exit_code,
+    judge_gates,
+    make_rule,
+    order,
+    parse_gate,
+    plan_gates,
+)
+from pytest_tablebench.util.names import printable, unknown_name
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.datasets.case import Case
+    from pytest_tablebench.registry import Registry
+
+__all__ = ["Verdict", "Verdicts", "places"]
+
+HINT = "Give --bench-allow-unlike to compare all the same"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of one model's run in the end.
+
+    `saved` are cases that were not asked because every gate was decided without them.
+    """
+
+    gates: tuple[GateResult, ...] = ()
+    comparison: Comparison | None = None
+    saved: int = 0
+    saved_text: str = ""
+
+    @property
+    def exit_code(self) -> int | None:
+        """0, 10 or 11 as the gates say; None without gates."""
+        return exit_code(self.gates) if self.gates else None
+
+
+class Verdicts:
+    """Judges the runs of one session. Raises `SettingsError` for gates that mean nothing.
+
+    Arguments:
+        settings: gates, baseline and the stopping rule.
+        registry: the names gates may use.
+        serializers: table formats of the run.
+        perturbations: perturbations of the run.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        registry: Registry,
+        serializers: Iterable[str],
+        perturbations: Iterable[str],
+    ) -> None:
+        self.settings = settings
+        self._datasets = registry.datasets
+        self._serializers, self._perturbations = tuple(serializers), tuple(perturbations)
+        self.not_judged: list[str] = []
+        """Gates of a configuration file on what nothing in this session is called."""
+        try:
+            self._gates = [parse_gate(text) for text in settings.gates]
+        except SettingsError as error:
+            raise SettingsError(f"--bench-gate: {error}") from None
+        if settings.baseline is not None:
+            try:
+                read_run(settings.baseline)
+            except SettingsError as error:
+                raise SettingsError(f"--bench-baseline: {error}") from None
+        else:
+            for gate in self._gates:
+                if gate.baseline:
+                    raise SettingsError(
+                        f"--bench-gate {gate.text!r} compares with a baseline: name its run "
+                        f"folder with --bench-baseline RUN"
+                    )
+        if settings.stop_rule is not None and not self._gates:
+            raise SettingsError("--bench-stop-when-decided needs a --bench-gate to decide")
+        if settings.stop_rule is not None and settings.repeats > 1:
+            raise SettingsError("--bench-stop-when-decided does not go with --bench-repeats")
+        if settings.gate_point and settings.stop_rule not in {None, "point"}:
+            raise SettingsError(
+                f"--bench-gate-point judges the planned cases themselves, which "
+                f"--bench-stop-when-decided={settings.stop_rule} does not: leave the rule out, or "
+                f"write --bench-stop-when-decided=point"
+            )
+        self._rules: dict[str, StoppingRule] = {}
+
+    # Before the run.
+
+    @property
+    def has_gates(self) -> bool:
+        """Whether there is a gate to judge."""
+        return bool(self._gates)
+
+    def check_names(self, *, lenient: bool = False) -> None:
+        """Raise `SettingsError` for a gate on what nobody registered.
+
+        With `lenient` a gate on an unknown scope is left out, and stands in `not_judged`.
+        """
+        benchmarks = dict.fromkeys(found.benchmark for found in self._datasets.values())
+        if lenient:
+            names = {*self._datasets, *benchmarks, "all", "run"}
+            self.leave_out(gate.text for gate in self._gates if _subject(gate) not in names)
+        try:
+            check_gates(
+                self._gates, self._datasets, benchmarks, self._serializers, self._perturbations
+            )
+        except SettingsError as error:
+            raise type(error)(f"--bench-gate: {error}") from None
+
+    def leave_out(self, texts: Iterable[str]) -> None:
+        """Judge the run without these gates."""
+        self.not_judged += texts
+        self._gates = [gate for gate in self._gates if gate.text not in self.not_judged]
+
+    def check_selected(
+        self, selected: Collection[str], missing: Mapping[str, str], *, meant: bool
+    ) -> None:
+        """Raise `SettingsError` for a gate on which no case of this session can tell anything.
+
+        Arguments:
+            selected: datasets of the cases that will run.
+            missing: those without data, and how to get it.
+            meant: whether the gates were given for this session; those of a configuration file
+                stay, undecided, where a selection of tests leaves their cases out.
+        """
+        chosen = self.settings.datasets
+        for gate in self._gates:
+            subject = _subject(gate)
+            found = self._datasets.items()
+            names = {name for name, one in found if subject in {name, one.benchmark}}
+            if subject in {"all", "run"} or names & set(selected):
+                continue
+            about = f"--bench-gate {gate.text!r}: "
+            for name in sorted(names & set(missing)):
+                raise SettingsError(f"{about}{name} has {missing[name]}")
+            if chosen is not None and not names & set(chosen):
+                raise SettingsError(
+                    f"{about}--bench-dataset leaves {subject} out; name it there, or leave out "
+                    f"the gate as well"
+                )
+            if meant:
+                raise SettingsError(
+                    f"{about}no case of {subject} is selected; leave out the gate, or select some"
+                )
+
+    @property
+    def judged_tests(self) -> frozenset[tuple[str, str]]:
+        """The tests that gates judge, each behind its dataset."""
+        return frozenset((gate.scope, gate.check) for gate in self._gates if gate.check)
+
+    def check_tests(self, tests: Mapping[str, Sequence[str]]) -> None:
+        """Raise `SettingsError` for a gate on a test that does not exist over its dataset.
+
+        A dataset that no test of the session is about is left to the gate itself: undecided.
+        """
+        for gate in self._gates:
+            known = tests.get(gate.scope)
+            if gate.check and known is not None and gate.check not in known:
+                raise SettingsError(
+                    f"gate {printable(gate.text, 100)!r}: {unknown_name('test', gate.check, known)}"
+                )
+
+    def read_baseline(self) -> None:
+        """Raise `SettingsError` for a baseline that could not be read in the end."""
+        path = self.settings.baseline
+        if path is None:
+            return
+        try:
+            if not sum(1 for _ in read_records(path)):
+                raise SettingsError(f"{path}: no case is recorded, so nothing can be compared")
+        except SettingsError as error:
+            raise SettingsError(f"--bench-baseline: {error}") from None
+
+    def check_baseline(self, run: Mapping[str, Any]) -> None:
+        """Raise `SettingsError` when the baseline differs in more than the model."""
+        settings = self.settings
+        if settings.baseline is not None and not settings.allow_unlike:
+            check_alike(read_run(settings.baseline), run, hint=HINT)
+
+    def planned(self, cases: Sequence[Case], places: Iterable[Path] = ()) -> list[PlannedGate]:
+        """Return the smallest drop each gate can see with the cases of one model.
+
+        The baseline tells how much values spread, and with an earlier run of the model, beside it
+        or in one of `places`, how much their differences do.
+        """
+        benchmarks, baseline = self._benchmarks(cases), self.settings.baseline
+        if baseline is None:
+            return plan_gates(self._gates, cases, benchmarks=benchmarks)
+        latest = latest_run(cases[0].model, baseline, [baseline.parent, *places])
+        runs = [read_records(path) for path in (latest, baseline) if path is not None]
+        try:
+            return plan_gates(self._gates, cases, runs, benchmarks=benchmarks)
+        except TableBenchError:  # records that cannot be read tell nothing
+            return plan_gates(self._gates, cases, benchmarks=benchmarks)
+
+    def follow(self, model: str, cases: Sequence[Case], missing: Collection[str] = ()) -> None:
+        """Prepare to follow a model's run, where it may stop early.
+
+        `missing` are the datasets whose files are not there.
+        """
+        settings = self.settings
+        if settings.stop_rule is None or not self._gates:
+            return
+        baseline = None if settings.baseline is None else read_records(settings.baseline)
+        self._rules[model] = make_rule(
+            settings.stop_rule,
+            self._gates,
+            cases,
+            baseline=baseline,
+            seed=settings.seed,
+            benchmarks=self._benchmarks(cases),
+            missing=missing,
+        )
+
+    def _benchmarks(self, cases: Iterable[Case]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for dataset in dict.fromkeys(case.dataset for case in cases):
+            # One of a deeper conftest.py is known to the workers alone.
+            if dataset in self._datasets:
+                found.setdefault(self._datasets[dataset].benchmark, []).append(dataset)
+        return found
+
+    # During the run.
+
+    def feed(self, model: str, cell: Any) -> None:
+        """Take in what came of a case."""
+        if model in self._rules:
+            self._rules[model].feed(cell)
+
+    @property
+    def decided(self) -> bool:
+        """Whether nothing that may still be asked can change the verdict."""
+        return bool(self._rules) and all(rule.all_decided for rule in self._rules.values())
+
+    @property
+    def left(self) -> int:
+        """How many cases of the runs that may stop early have not come yet."""
+        return sum(rule.planned - rule.asked for rule in self._rules.values())
+
+    # After the run.
+
+    def judge(
+        self, model: str, folder: Path, cells: Collection[Any], ended: str | None = None
+    ) -> Verdict:
+        """Return the verdict on a model's run, from what its folder holds.
+
+        `ended` says why the run came to its end before its cases did; the part that was asked
+        is no sample of the whole then, and decides nothing but what a rule decided before.
+        """
+        settings = self.settings
+        comparison = None
+        if settings.baseline is not None:
+            comparison = compare_runs(settings.baseline, folder, allow_unlike=settings.allow_unlike)
+        if not self._gates:
+            return Verdict(comparison=comparison)
+        run = read_run(folder)
+        if model in self._rules:
+            rule = self._rules[model]
+            before = None if settings.baseline is None else read_run(settings.baseline)
+            gates = rule.results(run=run, baseline_run=before)
+            saved = rule.planned - rule.asked if rule.all_decided else 0
+            if ended is not None and not rule.all_decided:
+                gates = [g if g.gate in rule.decided else cut_short(g, ended) for g in gates]
+            return Verdict(tuple(gates), comparison, saved, _saved_text(rule, saved, run))
+        if settings.baseline is None:
+            gates = judge_gates(cells, self._gates, point=settings.gate_point, run=run)
+        else:
+            # From the files: only they have the answers' texts, which may be all the same.
+            gates = judge_gates(
+                read_records(folder),
+                self._gates,
+                read_records(settings.baseline),
+                point=settings.gate_point,
+                run=run,
+                baseline_run=read_run(settings.baseline),
+            )
+        if ended is not None:
+            gates = [cut_short(gate, ended) for gate in gates]
+        return Verdict(tuple(gates), comparison)
+
+
+def places(settings: Settings, cases: Sequence[Case]) -> dict[str, int]:
+    """Return the place of each case, by id, in the order that the stopping rule needs.
+
+    Cases of several models that differ in the model alone stand beside each other.
+    """
+    rule = settings.stop_rule
+    if rule is None:
+        return {}
+    arranged = order(cases, rule, settings.seed)  # type: ignore[arg-type]
+    return {case.case_id: place for place, case in enumerate(arranged)}
+
+
+def _subject(gate: Gate) -> str:
+    """Return the dataset or benchmark that a gate is about."""
+    return gate.scope.partition("::")[0]
+
+
+def _saved_text(rule: StoppingRule, saved: int, run: Mapping[str, Any]) -> str:
+    """Return what stopping early has saved, in calls and in money as far as that is known."""
+    text = rule.summary()
+    paid, cost = run.get("calls_paid"), run.get("cost_usd")
+    if saved and paid and cost is not None:
+        text += f" At {cost / paid:.6f} USD a call that is about {saved * cost / paid:.2f} USD."
+    return text

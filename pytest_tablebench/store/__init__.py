@@ -1,0 +1,8 @@
+"""The answer store: what was paid for once is never paid for again."""
+
+from __future__ import annotations
+
+from pytest_tablebench.store._line import SCHEMA
+from pytest_tablebench.store._store import Store
+
+__all__ = ["SCHEMA", "Store"]

@@ -1,0 +1,163 @@
+"""Why a request has no answer in the store: the field in which it differs from stored ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.models._base import Request
+from pytest_tablebench.store._facts import describe
+from pytest_tablebench.store._layer import Layer
+from pytest_tablebench.util.names import printable
+
+__all__ = ["Explainer"]
+
+NOTHING = "no answer of this case is stored"
+LOOKED_AT = 200
+"""Stored requests of one case that are compared: more only come of cases without an id."""
+
+SHOWN = 60
+"""Longest value that is shown; of longer ones only the length is."""
+
+# The order in which fields are compared: the first that differs is named.
+SETTING = ("model", "api_base", "params", "strategy", "step", "repeat")
+_MISSING = object()
+
+
+class Explainer:
+    """Finds the stored request nearest to one that was not found.
+
+    Nearest is the one whose first difference comes last. Requests of the same case are looked at
+    first, then what else was asked of the same model. All entries are read once, when the
+    first question comes, and later additions as they come.
+    """
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        self._layers = layers
+        self._cases: dict[str, list[tuple[int, int]]] = {}
+        self._settings: dict[str, dict[str, dict[str, Any]]] = {}
+        for number, layer in enumerate(layers):
+            layer.added = []
+            self._take(number, layer.places())
+
+    def explain(self, request: Request) -> str:
+        """Return one line that names the first differing field."""
+        for number, layer in enumerate(self._layers):
+            if layer.added:
+                places, layer.added = layer.added, []
+                self._take(number, places)
+        asked = describe(request)
+        stored = self._of_case(request.case_id)
+        found = _nearest(asked, stored)
+        if found is not None:
+            return found or (
+                "all that is stored of the request is the same: what is not stored differs "
+                "(user name and password of api_base, secrets in params)"
+            )
+        model = printable(request.model, SHOWN)
+        others = self._settings.get(request.model)
+        if others is None:
+            known = ", ".join(printable(name, SHOWN) for name in sorted(self._settings)[:3])
+            return f"{NOTHING}, nor any of {model}" + (f"; there are of {known}" if known else "")
+        nearest = _nearest({**asked, "messages": []}, iter(others.values()))
+        return f"{NOTHING}; of other cases of {model}: {nearest}" if nearest else NOTHING
+
+    def _take(self, number: int, places: Sequence[int]) -> None:
+        """Sort entries by case, and note each distinct setting of a model once."""
+        for place in places:
+            data = self._layers[number].read(place)
+            stored = _request_of(data)
+            if stored is None:
+                continue
+            self._cases.setdefault(stored["case_id"], []).append((number, place))
+            setting = {**{name: stored[name] for name in SETTING}, "messages": []}
+            settings = self._settings.setdefault(stored["model"], {})
+            settings.setdefault(json.dumps(setting, sort_keys=True), setting)
+
+    def _of_case(self, case_id: str) -> Iterator[dict[str, Any]]:
+        for number, place in self._cases.get(case_id, [])[:LOOKED_AT]:
+            stored = _request_of(self._layers[number].read(place))
+            if stored is not None:
+                yield stored
+
+
+def _request_of(data: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The request in a line, None where it is not as this version writes it."""
+    stored = data.get("request") if data is not None else None
+    if not isinstance(stored, dict) or not {"case_id", "messages", *SETTING} <= stored.keys():
+        return None
+    kinds = {"case_id": str, "model": str, "params": dict, "messages": list}
+    if not all(isinstance(stored[name], kind) for name, kind in kinds.items()):
+        return None
+    if not all(isinstance(message, dict) for message in stored["messages"]):
+        return None
+    return stored
+
+
+def _nearest(asked: Mapping[str, Any], stored: Iterator[dict[str, Any]]) -> str | None:
+    """Return the difference from the nearest request, "" from an equal one, None from none."""
+    best: tuple[tuple[int, ...], str] | None = None
+    for candidate in stored:
+        found = next(_differences(asked, candidate), ((len(SETTING) + 1,), ""))
+        if best is None or found[0] > best[0]:
+            best = found
+    return best[1] if best is not None else None
+
+
+def _differences(
+    asked: Mapping[str, Any], stored: Mapping[str, Any]
+) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Yield the place in the order of comparison, and the text, of each difference."""
+    for rank, name in enumerate(SETTING):
+        if name == "params":
+            names = sorted(asked[name].keys() | stored[name].keys())
+            for number, param in enumerate(names):
+                values = (stored[name].get(param, _MISSING), asked[name].get(param, _MISSING))
+                if text := _unlike(f"params.{param}", *values):
+                    yield (rank, number), text
+        elif text := _unlike(name, stored[name], asked[name]):
+            yield (rank,), text
+    if len(asked["messages"]) != len(stored["messages"]):
+        text = f"messages: stored {len(stored['messages'])}, asked {len(asked['messages'])}"
+        yield (len(SETTING),), text
+    pairs = enumerate(zip(stored["messages"], asked["messages"], strict=False))
+    for number, (old, new) in pairs:
+        place = f"messages[{number}]"
+        if text := _unlike(f"{place}.role", old.get("role"), new["role"]):
+            yield (len(SETTING), number), text
+        if old.get("sha256") != new["sha256"]:
+            text = f"{place}.content differs (stored {_characters(old)}, asked {_characters(new)})"
+            yield (len(SETTING), number), text
+
+
+def _unlike(name: str, stored: object, asked: object) -> str:
+    """Say how two values differ as JSON; "" where they do not."""
+    name = printable(name, SHOWN)
+    if stored is _MISSING:
+        return f"{name}: not stored, asked {printable(_shown(asked), SHOWN)}"
+    if asked is _MISSING:
+        return f"{name}: stored {printable(_shown(stored), SHOWN)}, not asked"
+    if _json(stored) == _json(asked):
+        return ""
+    before, now = _shown(stored), _shown(asked)
+    if before == now:
+        before, now = _json(stored), _json(asked)  # the text 0 and the number 0 look the same
+    if max(len(before), len(now)) > SHOWN:
+        return f"{name} differs (stored {len(before):,} characters, asked {len(now):,})"
+    return f"{name}: stored {printable(before)}, asked {printable(now)}"
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) and value else _json(value)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _characters(message: Mapping[str, Any]) -> str:
+    count = message.get("characters")
+    return f"{count:,} characters" if isinstance(count, int) else "another text"

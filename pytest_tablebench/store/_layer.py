@@ -1,0 +1,266 @@
+"""A layer of the store: one folder of segments and the index of what is in them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from binascii import unhexlify
+from collections import Counter
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.store._line import (
+    ANSWER,
+    CHECK,
+    CHECK_AT,
+    KEY_AT,
+    BadLine,
+    read_answer,
+    read_other,
+)
+from pytest_tablebench.store._segment import Segment, blocks, read_line
+
+__all__ = ["SEGMENTS", "Layer"]
+
+SEGMENTS = "segments"
+"""The folder, inside that of a store, which holds the segments."""
+
+# A place is one integer: the number of the segment, and the offset in its lowest bits. Up to
+# 65,535 segments that is one small Python object per answer.
+OFFSET_BITS = 44
+OFFSET = (1 << OFFSET_BITS) - 1
+OPEN_FILES = 32
+NAMED = 3
+"""Bad lines that are named for each file; the rest of them is only said to exist."""
+
+
+class Layer:
+    """The answers of one folder.
+
+    The index holds 32 bytes and one integer per answer. Which of several entries of one key is
+    served depends on the files alone: that of the earliest segment name, and in it the first.
+
+    Arguments:
+        folder: the folder that holds the segments; it is read, never written.
+        warn: told each problem once, as a text that names file and byte.
+    """
+
+    def __init__(self, folder: Path, warn: Callable[[str], None]) -> None:
+        self.folder = folder
+        self.index: dict[bytes, int] = {}
+        self.added: list[int] | None = None
+        """Where set, the places of entries taken in since it was last emptied."""
+        self._warn = warn
+        self._more: dict[bytes, list[int]] = {}
+        self._segments: list[Segment] = []
+        self._numbers: dict[str, int] = {}
+        self._files: dict[int, int] = {}
+        self._resolutions: dict[str, tuple[tuple[str, str, int], dict[str, Any]]] = {}
+        self._bad: Counter[int] = Counter()
+        self._told: set[str] = set()
+
+    @property
+    def empty(self) -> bool:
+        """Whether no segment is there."""
+        return not self._segments
+
+    def refresh(self, *, opening: bool = False) -> None:
+        """Take in new segments and what was appended to known ones. Raises `OSError`."""
+        try:
+            with os.scandir(self.folder) as entries:
+                found = sorted(
+                    entry.name
+                    for entry in entries
+                    if entry.name.endswith(".jsonl") and entry.is_file()
+                )
+        except FileNotFoundError:
+            found = []  # removed, or not made yet: nothing is new
+        for name in self._numbers.keys() - set(found):
+            self._vanished(self._numbers[name])
+        for name in found:
+            number = self._numbers.get(name)
+            if number is None:
+                number = self.add_segment(self.folder / name)
+            segment = self._segments[number]
+            try:
+                if segment.path.stat().st_size > segment.position:
+                    self._take_in(number, segment, opening=opening)
+            except OSError as error:
+                self._problem(number, None, f"cannot be read ({error.strerror or error})")
+
+    def add_segment(self, path: Path) -> int:
+        """Make a segment known and return its number."""
+        number = self._numbers[path.name] = len(self._segments)
+        self._segments.append(Segment(path))
+        return number
+
+    def wrote(self, number: int, offset: int, line: bytes, key: bytes | None = None) -> None:
+        """Take in a line that this process itself has just written; `key` is that of an answer."""
+        segment = self._segments[number]
+        if segment.position != offset:
+            # A failed write stands before it.
+            with contextlib.suppress(OSError):
+                self._take_in(number, segment, opening=False)
+            return
+        segment.position = offset + len(line)
+        if key is None:
+            self._other(number, offset, line.rstrip(b"\n"))
+        else:
+            self._index(key, number << OFFSET_BITS | offset)
+
+    def find(self, key: bytes) -> dict[str, Any] | None:
+        """Return the first sound line of a key; damaged ones are reported and forgotten."""
+        while (place := self.index.get(key)) is not None:
+            if key in self._more:
+                place = min((place, *self._more[key]), key=self._order)
+            data = self.read(place, key.hex())
+            if data is not None:
+                return data
+            self._forget(key, place)
+        return None
+
+    def read(self, place: int, key: str | None = None) -> dict[str, Any] | None:
+        """Return the checked content of the line at a place; None, and a warning, if damaged."""
+        number, offset = place >> OFFSET_BITS, place & OFFSET
+        try:
+            data = read_answer(read_line(self._file(number), offset))
+            if key is not None and data["key"] != key:
+                raise BadLine("it is damaged: it has become another key")
+        except BadLine as error:
+            self._problem(number, offset, f"{error}; it is not served, its case is asked again")
+            return None
+        except FileNotFoundError:
+            self._vanished(number)
+            return None
+        except OSError as error:
+            self._problem(number, offset, f"it cannot be read ({error.strerror or error})")
+            return None
+        return data
+
+    def reject(self, key: bytes, why: str) -> None:
+        """Report and forget the entry that `find` gave: its content makes no sense."""
+        place = min((self.index[key], *self._more.get(key, ())), key=self._order)
+        self._problem(place >> OFFSET_BITS, place & OFFSET, f"{why}; it is not served")
+        self._forget(key, place)
+
+    def places(self) -> list[int]:
+        """Return the places of all entries, in the order in which they are preferred."""
+        more = (place for places in self._more.values() for place in places)
+        ranks = {number: rank for rank, (_, number) in enumerate(sorted(self._numbers.items()))}
+        return sorted(
+            (*self.index.values(), *more),
+            key=lambda place: (ranks[place >> OFFSET_BITS], place & OFFSET),
+        )
+
+    def resolution(self, key: str) -> dict[str, Any] | None:
+        """Return the resolution of a key that was written last."""
+        found = self._resolutions.get(key)
+        return found[1] if found is not None else None
+
+    def resolutions(self) -> Collection[tuple[tuple[str, str, int], dict[str, Any]]]:
+        """Return the last resolution of every key, each behind what orders them by age."""
+        return self._resolutions.values()
+
+    def close(self) -> None:
+        """Close the files that look-ups have opened."""
+        while self._files:
+            os.close(self._files.popitem()[1])
+
+    def _take_in(self, number: int, segment: Segment, *, opening: bool) -> None:
+        """Index what is behind the segment's position."""
+        with segment.path.open("rb", buffering=0) as file:
+            # A second look at an unfinished line: its writer may be in the middle of it.
+            for _ in range(2 if opening else 1):
+                for start, lines, end in blocks(file, segment.position):
+                    self._take_block(number, start, lines)
+                    segment.position = end
+            if opening and file.seek(0, os.SEEK_END) > segment.position:
+                self._problem(
+                    number,
+                    segment.position,
+                    "the last line is torn (its writer was stopped); its case is asked again",
+                )
+
+    def _take_block(self, number: int, start: int, lines: bytes) -> None:
+        """Index whole lines; this loop is what opening a large store costs."""
+        base = number << OFFSET_BITS | start
+        at = 0
+        while (end := lines.find(b"\n", at)) >= 0:
+            if (
+                lines.startswith(ANSWER, at)
+                and lines.startswith(CHECK, at + CHECK_AT)
+                and (key := _raw_key(lines[at + KEY_AT : at + CHECK_AT])) is not None
+            ):
+                if key in self.index or self.added is not None:
+                    self._index(key, base + at)
+                else:
+                    self.index[key] = base + at
+            elif end > at:
+                self._other(number, start + at, lines[at:end])
+            at = end + 1
+
+    def _index(self, key: bytes, place: int) -> None:
+        if key in self.index:
+            self._more.setdefault(key, []).append(place)
+        else:
+            self.index[key] = place
+        if self.added is not None:
+            self.added.append(place)
+
+    def _forget(self, key: bytes, place: int) -> None:
+        left = [known for known in (self.index[key], *self._more.pop(key, ())) if known != place]
+        if not left:
+            del self.index[key]
+            return
+        self.index[key] = left[0]
+        if left[1:]:
+            self._more[key] = left[1:]
+
+    def _other(self, number: int, offset: int, line: bytes) -> None:
+        try:
+            data = read_other(line)
+        except BadLine as error:
+            self._problem(number, offset, f"{error}; the line is left out")
+            return
+        rank = (data["written"], self._segments[number].path.name, offset)
+        known = self._resolutions.get(data["key"])
+        if known is None or rank > known[0]:
+            self._resolutions[data["key"]] = (rank, data["resolution"])
+
+    def _order(self, place: int) -> tuple[str, int]:
+        return self._segments[place >> OFFSET_BITS].path.name, place & OFFSET
+
+    def _file(self, number: int) -> int:
+        """The open file of a segment; a bounded number of them is kept."""
+        file = self._files.get(number)
+        if file is None:
+            if len(self._files) >= OPEN_FILES:
+                os.close(self._files.pop(next(iter(self._files))))
+            flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+            file = self._files[number] = os.open(self._segments[number].path, flags)
+        return file
+
+    def _vanished(self, number: int) -> None:
+        what = "was removed while it was in use; what it held may be asked again"
+        self._problem(number, None, what)
+
+    def _problem(self, number: int, offset: int | None, what: str) -> None:
+        path = self._segments[number].path
+        text = f"answer store: {path}{'' if offset is None else f', byte {offset:,}'}: {what}"
+        if text in self._told:
+            return
+        self._told.add(text)
+        self._bad[number] += 1
+        if self._bad[number] <= NAMED:
+            self._warn(text)
+        elif self._bad[number] == NAMED + 1:
+            self._warn(f"answer store: {path}: further problems in this file are not listed")
+
+
+def _raw_key(digits: bytes) -> bytes | None:
+    try:
+        key = unhexlify(digits)
+    except ValueError:
+        return None
+    return key

@@ -1,0 +1,169 @@
+"""One line of a segment: an answer, or a resolution, with its check.
+
+    {"schema": 1, "key": "<64 hex>", "check": "<16 hex>", "request": {...}, "reply": {...},
+     "written": "..."}
+    {"schema": 1, "kind": "resolution", "check": "<16 hex>", "key": "<text>",
+     "resolution": {...}, "written": "..."}
+
+A line is what `json.dumps` writes: ASCII, fields in this order. The check is the first 16 digits
+of the SHA-256 of the line without its check field. The places of key and check are fixed, so
+that an index of the answers is made without parsing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from pytest_tablebench.config.secrets import without_secrets
+from pytest_tablebench.models._base import Reply, Request
+from pytest_tablebench.store._facts import describe
+
+__all__ = [
+    "ANSWER",
+    "CHECK",
+    "CHECK_AT",
+    "KEY_AT",
+    "SCHEMA",
+    "BadLine",
+    "answer_line",
+    "read_answer",
+    "read_other",
+    "reply_of",
+    "resolution_line",
+]
+
+SCHEMA = 1
+"""Version of a line; raised when a reader would misread the old form."""
+
+ANSWER = b'{"schema": %d, "key": "' % SCHEMA
+RESOLUTION = b'{"schema": %d, "kind": "resolution' % SCHEMA
+CHECK = b'", "check": "'
+BEHIND = b'", '
+DIGITS = 16
+KEY_AT = len(ANSWER)
+CHECK_AT = KEY_AT + 64
+
+# Written as one text, such a pair would be read back as one character.
+_PAIR = re.compile("(?<=[\ud800-\udbff])(?=[\udc00-\udfff])")
+
+
+class BadLine(ValueError):
+    """A line that is not to be served; says what is wrong with it."""
+
+
+def answer_line(request: Request, reply: Reply) -> tuple[str, bytes]:
+    """Return the key of the request and the line that keeps the reply."""
+    key = request.key()
+    said: dict[str, Any] = {
+        "text": _PAIR.split(reply.text) if _PAIR.search(reply.text) else reply.text,
+        "finish_reason": reply.finish_reason,
+        "prompt_tokens": reply.prompt_tokens,
+        "completion_tokens": reply.completion_tokens,
+        "cost_usd": reply.cost_usd,
+        "latency_s": reply.latency_s,
+    }
+    if reply.cut:
+        said["cut"] = True
+    body = {
+        "schema": SCHEMA,
+        "key": key,
+        "request": describe(request),
+        "reply": said,
+        "written": _now(),
+    }
+    return key, _checked(json.dumps(body, allow_nan=False).encode("ascii"), CHECK_AT)
+
+
+def resolution_line(key: str, resolution: Mapping[str, Any]) -> bytes:
+    """Return the line that keeps a resolution."""
+    body = {
+        "schema": SCHEMA,
+        "kind": "resolution",
+        "key": key,
+        "resolution": {**without_secrets(resolution), "key": key},
+        "written": _now(),
+    }
+    return _checked(json.dumps(body, allow_nan=False).encode("ascii"), len(RESOLUTION))
+
+
+def read_answer(line: bytes) -> dict[str, Any]:
+    """Read and check the line of an answer, without its line end. Raises `BadLine`."""
+    line = line.removesuffix(b"\r")  # as version control may have changed the line ends
+    if not line.startswith(ANSWER):
+        raise BadLine("it is not the line of an answer")
+    return _verified(line, CHECK_AT)
+
+
+def read_other(line: bytes) -> dict[str, Any]:
+    """Read a line that is not in the form of an answer: a resolution. Raises `BadLine`."""
+    line = line.removesuffix(b"\r")
+    if line.startswith(RESOLUTION + CHECK):
+        data = _verified(line, len(RESOLUTION))
+        good = isinstance(data.get("key"), str) and isinstance(data.get("resolution"), dict)
+        if not (good and isinstance(data.get("written"), str)):
+            raise BadLine("it is damaged")
+        return data
+    data = _parsed(line)
+    schema = data.get("schema")
+    if type(schema) is int and schema > SCHEMA:
+        raise BadLine(
+            f"it has schema {schema}, this version reads up to {SCHEMA}: upgrade pytest-tablebench"
+        )
+    if schema == SCHEMA and "reply" in data:
+        raise BadLine("its key is not 64 hexadecimal digits, or its fields are not in order")
+    raise BadLine("it is not a line of an answer store")
+
+
+def reply_of(data: Mapping[str, Any]) -> Reply:
+    """Return the reply that the line of an answer holds. Raises `BadLine`."""
+    said = data.get("reply")
+    if not isinstance(said, dict):
+        raise BadLine("it holds no reply")
+    text = said.get("text")
+    if isinstance(text, list) and all(isinstance(part, str) for part in text):
+        text = "".join(text)
+    if not isinstance(text, str):
+        raise BadLine("its reply has no text")
+    # A number that makes no sense is unknown: the answer beside it was paid for.
+    rest = {name: said.get(name) for name in _BESIDE}
+    return Reply(text, from_store=True, cut=said.get("cut") is True, **rest)
+
+
+_BESIDE = ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_s")
+
+
+def _checked(body: bytes, at: int) -> bytes:
+    """Put the check into a line at its place, and the line end behind it."""
+    check = hashlib.sha256(body).hexdigest()[:DIGITS].encode("ascii")
+    return body[:at] + CHECK + check + body[at:] + b"\n"
+
+
+def _verified(line: bytes, at: int) -> dict[str, Any]:
+    """Return the content of a line whose check holds."""
+    end = at + len(CHECK) + DIGITS
+    if line[at : at + len(CHECK)] != CHECK or line[end : end + len(BEHIND)] != BEHIND:
+        raise BadLine("it is damaged")
+    digest = hashlib.sha256(line[:at])
+    digest.update(memoryview(line)[end:])
+    if digest.hexdigest()[:DIGITS].encode("ascii") != line[end - DIGITS : end]:
+        raise BadLine("it is damaged: its check does not hold")
+    return _parsed(line)
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(line.decode("ascii"))
+    except (ValueError, RecursionError):
+        raise BadLine("it is not JSON: torn, or damaged") from None
+    if not isinstance(data, dict):
+        raise BadLine("it is not a line of an answer store")
+    return data
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")

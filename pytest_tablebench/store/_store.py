@@ -1,0 +1,342 @@
+"""The store itself: layers under one roof, and the segment that this process writes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from operator import itemgetter
+from pathlib import Path
+from threading import RLock
+from types import TracebackType
+from typing import Any
+
+from pytest_tablebench.config.secrets import without_secrets
+from pytest_tablebench.errors import SettingsError, StoreError
+from pytest_tablebench.models._base import Reply, Request
+from pytest_tablebench.store._explain import Explainer
+from pytest_tablebench.store._layer import SEGMENTS, Layer
+from pytest_tablebench.store._line import BadLine, answer_line, reply_of, resolution_line
+from pytest_tablebench.store._segment import MAX_LINE, Writer
+from pytest_tablebench.util.names import printable
+
+__all__ = ["Store"]
+
+WRITABLE, READONLY = "--bench-store", "--bench-store-readonly"
+
+LOOKS_APART = 19
+"""Time between two looks at what others have written, in units of what the last one took."""
+
+
+class Store:
+    """Answers that were paid for, by the key of their request.
+
+    A store is a folder of segments, files of JSON lines of which each is written by one process
+    only: any number of processes on any number of machines may read and write at once, without
+    locks. What others write is seen after `refresh`. Entries that are damaged are reported in
+    `warnings` and never served. Safe to use from several threads.
+
+    Use `Store.open`.
+    """
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        """Problems with the files, each once, printable, naming file and byte; only grows."""
+        self._lock = RLock()
+        self._layers: list[Layer] = []
+        self._target: Layer | None = None
+        self._writer: Writer | None = None
+        self._number = -1
+        self._explainer: Explainer | None = None
+        self._closed = False
+        self._look_after = 0.0
+
+    @classmethod
+    def open(cls, path: Path | None, readonly: Sequence[Path] = (), *, write: bool = True) -> Store:
+        """Open a writable folder, made if need be, over read-only ones, and index them all.
+
+        The first layer that has a key wins, the writable one first. A read-only layer is the
+        folder of a store, or one that holds segments (`*.jsonl`) itself; nothing is ever
+        written there.
+
+        Arguments:
+            path: the folder for new answers; None for a store that is only read.
+            readonly: further folders to read.
+            write: whether answers will be added; otherwise `path` is only read like the others.
+
+        Raises:
+            SettingsError: a folder is missing, unreadable or not writable; names the option.
+        """
+        store = cls()
+        seen = set()
+        given = [(folder, READONLY) for folder in readonly]
+        if path is not None and write:
+            store._target = store._add(_made(path), WRITABLE)
+            seen.add(path.resolve())
+        elif path is not None:
+            given.insert(0, (path, WRITABLE))
+        for folder, option in given:
+            if folder.resolve() not in seen:
+                seen.add(folder.resolve())
+                layer = store._add(_present(folder, option), option)
+                if layer.empty:
+                    store._warn(f"{option}: {folder} holds no segments (*.jsonl): no answers")
+        return store
+
+    def get(self, key: str) -> Reply | None:
+        """Return the stored reply, marked `from_store`, or None.
+
+        A damaged entry is one warning, and as if it were not there; where another entry of the
+        key is sound, that one is served.
+
+        Arguments:
+            key: 64 hexadecimal digits, as `Request.key` gives them.
+        """
+        raw = _raw(key)
+        with self._lock:
+            for layer in self._layers:
+                while (data := layer.find(raw)) is not None:
+                    try:
+                        return reply_of(data)
+                    except BadLine as error:
+                        layer.reject(raw, str(error))
+        return None
+
+    def __contains__(self, key: str) -> bool:
+        """Whether an entry of the key is known; only `get` finds out if it is sound."""
+        raw = _raw(key)
+        return any(raw in layer.index for layer in self._layers)
+
+    def __len__(self) -> int:
+        """Return the number of distinct keys."""
+        with self._lock:
+            total = 0
+            for number, layer in enumerate(self._layers):
+                above = self._layers[:number]
+                total += (
+                    sum(not any(key in other.index for other in above) for key in layer.index)
+                    if above
+                    else len(layer.index)
+                )
+            return total
+
+    def put(self, request: Request, reply: Reply) -> None:
+        """Keep a reply: append one line to this process's own segment.
+
+        It survives the death of this process from here on. An older sound entry of the same
+        request stays the one that is served.
+
+        Raises:
+            StoreError: it cannot be written (a full disk); what is stored stays sound, and a
+                later put may succeed.
+        """
+        key, line = answer_line(request, reply)
+        self._append(line, _raw(key))
+
+    def put_resolution(self, resolution: Mapping[str, Any]) -> None:
+        """Keep a small fact about a model (parameters really sent, prices) as JSON.
+
+        Arguments:
+            resolution: JSON values; its `"key"`, a text, is what `get_resolution` takes. What
+                looks like a secret is kept as `***`, numbers that are not finite as None.
+
+        Raises:
+            StoreError: it cannot be written, or has no key.
+        """
+        key = resolution.get("key")
+        if not isinstance(key, str) or not key:
+            raise StoreError('a resolution needs a text under "key" by which it is found again')
+        self._append(resolution_line(without_secrets(key), resolution), None)
+
+    def get_resolution(self, key: str) -> dict[str, Any] | None:
+        """Return a resolution as it was put, or None.
+
+        The first layer that has the key wins, the writable one first; inside a layer the one
+        written last (then: of the later segment name, further down).
+        """
+        key = without_secrets(key)
+        with self._lock:
+            for layer in self._layers:
+                found = layer.resolution(key)
+                if found is not None:
+                    return deepcopy(found)
+        return None
+
+    def resolutions(self) -> list[dict[str, Any]]:
+        """Return all resolutions, as they were put, the one written last first."""
+        with self._lock:
+            found = [item for layer in self._layers for item in layer.resolutions()]
+        return [deepcopy(item) for _, item in sorted(found, key=itemgetter(0), reverse=True)]
+
+    def refresh(self) -> None:
+        """Take in what other processes have written since; costs one look at each segment."""
+        with self._lock:
+            for layer in self._layers:
+                try:
+                    layer.refresh()
+                except OSError as error:
+                    self._warn(f"answer store: {layer.folder}: cannot be listed ({_why(error)})")
+
+    def look_again(self, key: str) -> Reply | None:
+        """Return what `get` does, after a look at what others have written meanwhile.
+
+        Looking costs the more, the more segments there are: it takes at most a twentieth of the
+        time, so that a look may be left out where many follow each other.
+
+        Arguments:
+            key: 64 hexadecimal digits, as `Request.key` gives them.
+        """
+        found = self.get(key)
+        began = time.perf_counter()
+        if found is not None or began < self._look_after:
+            return found
+        self.refresh()
+        ended = time.perf_counter()
+        self._look_after = ended + LOOKS_APART * (ended - began)
+        return self.get(key)
+
+    def explain(self, request: Request) -> str:
+        """Say why a request has no answer here: the first field that differs, on one line.
+
+        Compared are model, api_base, params by name, strategy, step, repeat and messages, with
+        the nearest stored request of the same case, else with what was asked of the same model.
+        The first call reads the whole store (about 25 s a million answers).
+        """
+        with self._lock:
+            if self.get(request.key()) is not None:
+                return "an answer of this request is stored"
+            if self._explainer is None:
+                self._explainer = Explainer(self._layers)
+            return self._explainer.explain(request)
+
+    def close(self) -> None:
+        """Close all files; after that nothing can be put."""
+        with self._lock:
+            self._closed = True
+            for layer in self._layers:
+                layer.close()
+            writer, self._writer = self._writer, None
+            if writer is not None:
+                try:
+                    writer.close()
+                except OSError as error:
+                    self._warn(f"answer store: {writer.path}: closed with an error: {_why(error)}")
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _add(self, folder: Path, option: str) -> Layer:
+        layer = Layer(folder, self._warn)
+        try:
+            layer.refresh(opening=True)
+        except OSError as error:
+            raise SettingsError(
+                f"{option}: {printable(str(folder))} cannot be read ({_why(error)}); choose "
+                f"another folder"
+            ) from None
+        self._layers.append(layer)
+        return layer
+
+    def _append(self, line: bytes, key: bytes | None) -> None:
+        """Write one line and take it in."""
+        with self._lock:
+            target = self._target
+            if target is None or self._closed:
+                why = "is closed" if self._closed else "has no writable folder (--bench-store)"
+                raise StoreError(f"the answer cannot be kept: the store {why}")
+            if len(line) > MAX_LINE:
+                raise StoreError(
+                    f"the answer cannot be kept: {len(line):,} bytes, the limit is {MAX_LINE:,}",
+                    whole_run=False,
+                )
+            try:
+                writer = self._own_segment(target)
+                offset = writer.append(line)
+            except OSError as error:
+                raise StoreError(
+                    f"the answer cannot be kept in {target.folder} ({_why(error)}); make room "
+                    f"or give another folder with --bench-store"
+                ) from error
+            target.wrote(self._number, offset, line, key)
+
+    def _own_segment(self, target: Layer) -> Writer:
+        """Return the segment of this process: a fork of it begins its own.
+
+        So does a process whose segment was removed or replaced: nobody would read what it writes.
+        """
+        if self._writer is not None:
+            forked = self._writer.pid != os.getpid()
+            if not forked and not self._writer.still_there:
+                target.refresh()  # which says that it was removed
+                if self._writer.path.exists():
+                    self._warn(
+                        f"answer store: {self._writer.path}: was replaced while it was in use; "
+                        f"what it held may be asked again"
+                    )
+            if forked or not self._writer.still_there:
+                with contextlib.suppress(OSError):
+                    self._writer.close()  # this process's copy of the file
+                self._writer = None
+        if self._writer is None:
+            self._writer = Writer(target.folder)
+            self._number = target.add_segment(self._writer.path)
+        return self._writer
+
+    def _warn(self, text: str) -> None:
+        text = printable(text)
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+
+def _made(path: Path) -> Path:
+    """Make the folder of the segments and see that files can be made in it."""
+    folder = path / SEGMENTS
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+            raise PermissionError(0, "no permission to write")
+    except OSError as error:
+        raise SettingsError(
+            f"{WRITABLE}: cannot write into {printable(str(path))} ({_why(error)}); choose "
+            f"another folder, or give this one as {READONLY} to only read it"
+        ) from None
+    return folder
+
+
+def _present(path: Path, option: str) -> Path:
+    """Return the folder of the segments in a layer that is only read."""
+    segments = path / SEGMENTS
+    try:
+        if not path.is_dir():
+            state = "is no folder" if path.exists() else "does not exist"
+            raise SettingsError(
+                f"{option}: {printable(str(path))} {state}; give the folder of an answer store"
+            )
+        return segments if segments.is_dir() else path
+    except OSError as error:
+        raise SettingsError(
+            f"{option}: {printable(str(path))} cannot be read ({_why(error)}); give a folder "
+            f"that can"
+        ) from None
+
+
+def _raw(key: str) -> bytes:
+    """Return the 32 bytes of a key; b"", which no entry has, for what is no key."""
+    try:
+        return bytes.fromhex(key)
+    except ValueError:
+        return b""
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or str(error)

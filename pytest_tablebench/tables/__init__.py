@@ -1,0 +1,1 @@
+"""Tables, how they are read, and how they are perturbed."""

@@ -1,0 +1,357 @@
+"""Readers behind `Table.from_*`: CSV, HTML, XLSX and data frames in, `Table` out.
+
+Nothing but the standard library is loaded before a reader that needs more is called.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import math
+import os
+import re
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import SettingsError, TableError
+from pytest_tablebench.tables.table import Cell, Table
+from pytest_tablebench.util.names import printable, unknown_name
+
+if TYPE_CHECKING:
+    import bs4
+    import pandas as pd
+    from openpyxl.cell.cell import Cell as SheetCell
+    from openpyxl.workbook.workbook import Workbook
+    from openpyxl.worksheet.worksheet import Worksheet
+
+__all__ = ["read_csv", "read_html", "read_pandas", "read_xlsx", "to_pandas"]
+
+_CSV_DIALECTS: dict[str, dict[str, Any]] = {
+    "rfc4180": {"doublequote": True},
+    "wikitq": {"doublequote": False, "escapechar": "\\"},
+}
+_FIELD_LIMIT_LOCK = threading.Lock()
+
+
+def read_csv(source: str | os.PathLike[str], *, dialect: str, title: str | None) -> Table:
+    """Read CSV text or a CSV file; see `Table.from_csv`."""
+    if dialect not in _CSV_DIALECTS:
+        raise SettingsError(unknown_name("CSV dialect", dialect, _CSV_DIALECTS))
+    text, name, where = _read_text(source, "CSV", _has_line_end, "has a line end")
+    if dialect == "wikitq":
+        # The csv module lets its escape character swallow any next character; in these files
+        # a backslash before anything but a quote or a backslash is a plain backslash.
+        text = re.sub(r'\\(["\\])|\\', lambda match: match[0] if match[1] else r"\\", text)
+    numbered = _csv_rows(text, where, _CSV_DIALECTS[dialect])
+    if not numbered:
+        raise TableError(f"{where} holds no line; the first one must be the header")
+    header = numbered[0][1]
+    for number, (line, row) in enumerate(numbered[1:], start=1):
+        if len(row) != len(header):
+            raise TableError(
+                f"{where}, row {number} (ends in line {line}): {_cells(len(row))}, "
+                f"the header has {len(header)}"
+            )
+    return Table(tuple(header), tuple(tuple(row) for _, row in numbered[1:]), title, name=name)
+
+
+def _csv_rows(text: str, where: str, options: dict[str, Any]) -> list[tuple[int, list[str]]]:
+    """Return (number of the last line, cells) of each row; blank lines are no rows."""
+    # The module's limit on one cell (131,072 characters) is process-wide; it is lifted for
+    # as long as this text is read, and only where the text is long enough to need it.
+    with _FIELD_LIMIT_LOCK:
+        limit = csv.field_size_limit()
+        if len(text) >= limit:
+            csv.field_size_limit(len(text) + 1)
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True, **options)
+        try:
+            return [(reader.line_num, row) for row in reader if row]
+        except csv.Error as error:
+            raise TableError(f"{where}, line {reader.line_num}: {error}") from error
+        finally:
+            csv.field_size_limit(limit)
+
+
+def read_html(source: str | os.PathLike[str], *, index: int) -> Table:
+    """Read one table of an HTML text or file; see `Table.from_html`."""
+    import bs4
+
+    text, name, where = _read_text(
+        source,
+        "HTML",
+        lambda text: _has_line_end(text) or "<table" in text.lower(),
+        "has a line end or a <table>",
+    )
+    # An XML declaration before XHTML says nothing about the table; the parser warns of it.
+    text = re.sub(r"^\s*<\?xml[^>]*>", "", text)
+    # Outside of these tags Beautiful Soup makes one blank of a text of blanks only.
+    soup = bs4.BeautifulSoup(text, "html.parser", preserve_whitespace_tags={"table"})
+    tables = soup.find_all("table")
+    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(tables):
+        known = f"0 to {len(tables) - 1}" if tables else "none"
+        raise TableError(f"{where} has no <table> with index {index!r}; there are: {known}")
+    where = f"{where}, table {index}"
+    heads, rows = _html_rows(tables[index], where)
+    if not heads and not rows:
+        raise TableError(f"{where} has no rows; the first one must be the header")
+    header = heads[-1] if heads else rows.pop(0)
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(header):
+            raise TableError(
+                f"{where}, row {number}: {_cells(len(row))}, the header has {len(header)}"
+            )
+    return Table(tuple(header), tuple(tuple(row) for row in rows), name=name)
+
+
+def _html_rows(table: bs4.Tag, where: str) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the rows in `<thead>` and the other rows, without rows that have no cells.
+
+    Walks the elements in document order instead of asking for the children of each row, so
+    that end tags that HTML lets an author leave out (`</td>`, `</tr>`, …) may be missing.
+    """
+    from bs4.element import CData, NavigableString, Tag
+
+    for inner in table.find_all("table"):
+        inner.replace_with(inner.get_text())
+    for line_break in table.find_all("br"):
+        line_break.replace_with("\n")
+    heads: list[list[list[str]]] = []
+    bodies: list[list[list[str]]] = []
+    section, cell = bodies, None
+    for node in table.descendants:
+        if isinstance(node, Tag):
+            if node.name in {"thead", "tbody", "tfoot"}:
+                section, cell = (heads if node.name == "thead" else bodies), None
+            elif node.name == "tr":
+                # Back to the body where a row follows </thead> without a <tbody>.
+                if section is heads and node.find_parent(["thead", "table"]) is table:
+                    section = bodies
+                section.append([])
+                cell = None
+            elif node.name in {"td", "th"}:
+                if not section:
+                    raise TableError(f"{where}: a <{node.name}> stands outside of any <tr>")
+                _refuse_span(node, where)
+                cell = node
+                section[-1].append([])
+        elif (
+            type(node) in {NavigableString, CData}
+            and cell is not None
+            and node.find_parent(["td", "th", "table"]) is cell
+        ):
+            section[-1][-1].append(str(node))
+    return (
+        [["".join(parts) for parts in row] for row in heads if row],
+        [["".join(parts) for parts in row] for row in bodies if row],
+    )
+
+
+def _refuse_span(cell: bs4.Tag, where: str) -> None:
+    for attribute in ("colspan", "rowspan"):
+        # As in browsers: what does not start with a number counts as 1.
+        match = re.match(r"\s*(\d+)", str(cell.get(attribute, "1")))
+        if match and match[1].lstrip("0") != "1":
+            raise TableError(
+                f"{where}, cell {cell.get_text()[:40]!r}: {attribute}={match[1]}; "
+                f"this call reads flat tables; merged cells need a reader of hierarchical ones"
+            )
+
+
+def read_xlsx(path: str | os.PathLike[str], *, sheet: str | int) -> Table:
+    """Read one sheet of a workbook; see `Table.from_xlsx`."""
+    import openpyxl
+
+    file = _to_path(path, "XLSX")
+    where = f"XLSX file '{printable(str(file), 300)}'"
+    data = _read_bytes(file, where, "")
+    try:
+        with warnings.catch_warnings():
+            # About parts of a workbook (styles, validations) that no cell depends on.
+            warnings.simplefilter("ignore")
+            workbook = openpyxl.load_workbook(
+                io.BytesIO(data), read_only=False, data_only=True, keep_links=False
+            )
+    except Exception as error:  # a damaged file surfaces as nearly any exception
+        raise TableError(f"{where} cannot be read as a workbook: {error!r}") from error
+    chosen = _choose_sheet(workbook, sheet, where)
+    where = f"{where}, sheet {chosen.title!r}"
+    merged = sorted(
+        chosen.merged_cells.ranges, key=lambda cells: (cells.min_row or 0, cells.min_col or 0)
+    )
+    if merged:
+        more = f" and {len(merged) - 1} more ranges" if len(merged) > 1 else ""
+        raise TableError(
+            f"{where}: cells {merged[0].coord}{more} are merged; this call reads flat tables, and "
+            f"merged cells need a reader of hierarchical ones"
+        )
+    header, *rows = _sheet_rows(chosen, where)
+    names = tuple("" if cell is None else str(cell) for cell in header)
+    return Table(names, tuple(tuple(row) for row in rows), name=file.name)
+
+
+def _choose_sheet(workbook: Workbook, sheet: str | int, where: str) -> Worksheet:
+    worksheets = {worksheet.title: worksheet for worksheet in workbook.worksheets}
+    if isinstance(sheet, str):
+        if sheet in worksheets:
+            return worksheets[sheet]
+        raise TableError(f"{where}: {unknown_name('sheet', sheet, worksheets)}")
+    if isinstance(sheet, bool) or not 0 <= sheet < len(worksheets):
+        raise TableError(
+            f"{where}: no sheet with index {sheet!r}; there are 0 to {len(worksheets) - 1}"
+        )
+    return workbook.worksheets[sheet]
+
+
+def _sheet_rows(sheet: Worksheet, where: str) -> list[list[Cell]]:
+    """Return the smallest block of cells that holds every value of the sheet."""
+    # `iter_rows` would make a cell for each position up to the last formatted one, which
+    # can be the millionth row; the sheet's own mapping holds only what the file has.
+    filled = {
+        position: _sheet_value(cell)
+        for position, cell in sheet._cells.items()
+        if cell.value is not None
+    }
+    if not filled:
+        raise TableError(f"{where} is empty; its first row must be the header")
+    lines = [line for line, _ in filled]
+    columns = [column for _, column in filled]
+    return [
+        [filled.get((line, column)) for column in range(min(columns), max(columns) + 1)]
+        for line in range(min(lines), max(lines) + 1)
+    ]
+
+
+def _sheet_value(cell: SheetCell) -> Cell:
+    from openpyxl.styles import numbers
+
+    value = cell.value
+    if isinstance(value, dt.datetime) and numbers.is_datetime(cell.number_format) == "date":
+        value = value.date()  # a date is stored as midnight and shown without the time
+    return _plain(value)
+
+
+def _plain(value: Any) -> Cell:
+    """Return numbers, booleans, text, lists and None as they are; dates as ISO text."""
+    if value is None or isinstance(value, str | int | float | list):
+        return value
+    if isinstance(value, dt.timedelta):
+        return _duration(value)
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    return str(value)
+
+
+def _duration(value: dt.timedelta) -> str:
+    """Return hours, minutes and seconds as `26:00:00`, the hours not folded into days."""
+    seconds = abs(value) // dt.timedelta(seconds=1)
+    rest = abs(value) % dt.timedelta(seconds=1)
+    sign = "-" if value < dt.timedelta(0) else ""
+    fraction = f".{rest.microseconds:06d}" if rest else ""
+    return f"{sign}{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{fraction}"
+
+
+def read_pandas(frame: pd.DataFrame, *, title: str | None) -> Table:
+    """Read a data frame; see `Table.from_pandas`."""
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise TableError(f"a DataFrame is needed, not {type(frame).__name__}")
+    if isinstance(frame.columns, pd.MultiIndex):
+        raise TableError(
+            f"the DataFrame's columns are a MultiIndex of {frame.columns.nlevels} levels; "
+            f"a flat table holds one name per column"
+        )
+    header = [_frame_value(name) for name in frame.columns]
+    # By position: equal names would give a frame instead of a column.
+    columns = [
+        [_frame_value(value) for value in frame.iloc[:, position].tolist()]
+        for position in range(len(header))
+    ]
+    rows: Sequence[tuple[Cell, ...]] = (
+        list(zip(*columns, strict=True)) if columns else [()] * len(frame)
+    )
+    return Table(tuple(header), tuple(rows), title)
+
+
+def _frame_value(value: Any) -> Cell:
+    import numpy as np
+    import pandas as pd
+
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, np.datetime64):
+        return _frame_value(pd.Timestamp(value))
+    if isinstance(value, np.timedelta64):
+        return _frame_value(pd.Timedelta(value))
+    if isinstance(value, np.generic):
+        value = value.item()
+    elif isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return _plain(value)
+
+
+def to_pandas(table: Table) -> pd.DataFrame:
+    """Return the table as a data frame; see `Table.to_pandas`."""
+    import pandas as pd
+
+    table.require_rectangular("a DataFrame")
+    # Names of one kind get the index pandas itself would make; others must not be converted.
+    uniform = {type(name) for name in table.header} in ({str}, {int})
+    names = pd.Index(list(table.header), dtype=None if uniform else object, tupleize_cols=False)
+    return pd.DataFrame([list(row) for row in table.rows], columns=names)
+
+
+def _has_line_end(text: str) -> bool:
+    return "\n" in text or "\r" in text
+
+
+def _cells(count: int) -> str:
+    return f"{count} cell{'' if count == 1 else 's'}"
+
+
+def _read_text(
+    source: str | os.PathLike[str], kind: str, is_text: Callable[[str], bool], rule: str
+) -> tuple[str, str | None, str]:
+    """Return the text, the file's name where it came from one, and what messages call it."""
+    if isinstance(source, str) and is_text(source):
+        return source.removeprefix("\ufeff"), None, f"{kind} text"
+    path = _to_path(source, kind)
+    where = f"{kind} file '{printable(str(path), 300)}'"
+    hint = f"; {kind} text instead of a path {rule}" if isinstance(source, str) else ""
+    data = _read_bytes(path, where, hint)
+    try:
+        return data.decode("utf-8-sig"), path.name, where
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise TableError(
+            f"{where}, line {line}: byte {error.object[error.start]:#04x} is not UTF-8; "
+            f"convert the file to UTF-8"
+        ) from error
+
+
+def _to_path(source: str | os.PathLike[str], kind: str) -> Path:
+    if not isinstance(source, str | os.PathLike) or not isinstance(os.fspath(source), str):
+        raise TableError(f"{kind}: a path or text is needed, not {type(source).__name__}")
+    if not os.fspath(source):
+        raise TableError(f"{kind}: the path is empty")
+    return Path(source)
+
+
+def _read_bytes(path: Path, where: str, hint: str) -> bytes:
+    try:
+        if path.is_dir():
+            raise TableError(f"{where} is a folder, not a file")
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise TableError(f"{where} does not exist{hint}") from error
+    except (OSError, ValueError) as error:
+        if isinstance(error, TableError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise TableError(f"{where} cannot be read: {reason}{hint}") from error

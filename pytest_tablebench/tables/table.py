@@ -1,0 +1,268 @@
+"""The table value every room of the house works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.util.names import counted
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+
+__all__ = ["Cell", "Span", "Table"]
+
+Cell = Any
+"""Text, int, float, bool or None; a list where an upstream file holds one inside a cell."""
+
+
+class Span(NamedTuple):
+    """A merged cell: its upper left position, from 0, and how many rows and columns it covers."""
+
+    row: int
+    column: int
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """A flat table: one header line and rows of typed cells.
+
+    Arguments:
+        header: column names, shape (columns,); normally text, but kept as given.
+        rows: shape (rows, columns); ragged rows are kept as they are, and whoever cannot
+            work with them raises a `TableError` that names the row.
+        title: shown only where a dataset's prompt shows it.
+        name: what error messages call the table (a file, an id); not part of equality.
+        extra: further keys of the upstream mapping the table comes from, which no format
+            shows but which take part in draws seeded by the table (spec: torr.md section
+            6.2). A mapping or pairs, in the upstream order; a key `"header"` or `"rows"` in
+            it only marks its position and takes any value, and where both are missing they
+            come first. Part of equality, order included.
+
+    The table never changes: sequences are copied into tuples, and every operation returns
+    a new table. Cells keep their type, so 1, 1.0, "1" and True stay apart when serialized.
+
+    Structure is kept in four fields that a flat table leaves empty. No draw is seeded by them
+    and `as_mapping` does not show them; code that knows none works on `header` and `rows`.
+
+    Arguments:
+        header_rows: the header lines above the last one, outermost first, shape (lines, columns);
+            `header` stays the last line, the flat one that flat formats show.
+        row_headers: how many leading columns name the rows.
+        row_levels: how deep each row is indented, 0 for the outermost, shape (rows,).
+        spans: merged cells, counted over header lines and rows together; a merged cell's text
+            stands in its upper left position, and what it covers holds "".
+    """
+
+    header: tuple[Cell, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str | None = None
+    name: str | None = field(default=None, compare=False, kw_only=True)
+    extra: tuple[tuple[str, Any], ...] = field(default=(), kw_only=True)
+    header_rows: tuple[tuple[Cell, ...], ...] = field(default=(), kw_only=True)
+    row_headers: int = field(default=0, kw_only=True)
+    row_levels: tuple[int, ...] = field(default=(), kw_only=True)
+    spans: tuple[Span, ...] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        for label, value in (("header", self.header), ("rows", self.rows)):
+            if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+                raise TableError(
+                    f"{self.label}: {label} must be a list, not {type(value).__name__}"
+                )
+        object.__setattr__(self, "header", tuple(self.header))
+        rows = []
+        for number, row in enumerate(self.rows, start=1):
+            if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
+                raise TableError(
+                    f"{self.label}: row {number} must be a list of cells, not {type(row).__name__}"
+                )
+            rows.append(tuple(row))
+        object.__setattr__(self, "rows", tuple(rows))
+        object.__setattr__(self, "extra", _extra_pairs(self.extra))
+        if self.is_structured:
+            object.__setattr__(self, "header_rows", tuple(map(tuple, self.header_rows)))
+            object.__setattr__(self, "row_levels", tuple(self.row_levels))
+            object.__setattr__(self, "spans", tuple(sorted(Span(*span) for span in self.spans)))
+            _check_structure(self)
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether the table has more than one header line, row headers, levels or merged cells."""
+        return bool(self.header_rows or self.row_headers or self.row_levels or self.spans)
+
+    @property
+    def label(self) -> str:
+        """What messages call this table: its name, its title, or its first column names."""
+        if self.name or self.title:
+            return f"table {self.name or self.title!r}"
+        header = tuple(self.header) if isinstance(self.header, Iterable) else ()
+        names = ", ".join(repr(cell)[:40] for cell in header[:3])
+        return f"table with columns [{names}{', …' if len(header) > 3 else ''}]"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows (without the header) and of header cells."""
+        return len(self.rows), len(self.header)
+
+    def replace(
+        self,
+        *,
+        header: Iterable[Cell] | None = None,
+        rows: Iterable[Sequence[Cell]] | None = None,
+        keep_extra: bool = True,
+    ) -> Table:
+        """Return the same table with another header or other rows, or without `extra`.
+
+        Structure speaks of positions, which may be others now: the new table has none.
+        """
+        return Table(
+            self.header if header is None else tuple(header),
+            self.rows if rows is None else tuple(tuple(row) for row in rows),
+            self.title,
+            name=self.name,
+            extra=self.extra if keep_extra else (),
+        )
+
+    def require_rectangular(self, purpose: str) -> None:
+        """Raise a `TableError` naming the first row whose length is not the header's."""
+        width = len(self.header)
+        for number, row in enumerate(self.rows, start=1):
+            if len(row) != width:
+                raise TableError(
+                    f"{self.label}: row {number} has {counted(len(row), 'cell')}, the header "
+                    f"has {width}; {purpose} needs rows of equal length"
+                )
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Return `{"header": [...], "rows": [[...]]}`, the form upstream code works on.
+
+        The keys of `extra` are there too, in its order.
+        """
+        own = {"header": list(self.header), "rows": [list(row) for row in self.rows]}
+        return {key: own.get(key, value) for key, value in self.extra} if self.extra else own
+
+    @classmethod
+    def from_csv(
+        cls,
+        source: str | PathLike[str],
+        *,
+        dialect: str = "rfc4180",
+        title: str | None = None,
+    ) -> Table:
+        """Read CSV: `source` is a path, or the text itself when it is text with a line end.
+
+        `dialect` is `"rfc4180"` (quotes doubled inside quoted cells) or `"wikitq"` (the
+        `.csv` files of WikiTableQuestions: a backslash escapes quote and backslash, and
+        stands for itself before anything else). Every cell is text; line ends inside quotes
+        are kept, blank lines are no rows, a quote inside an unquoted cell is a character.
+        Files are UTF-8, with or without a byte order mark, and give the table its name.
+        Raises `TableError` for an unreadable file, no lines, bad quoting or ragged rows, and
+        `SettingsError` for an unknown dialect.
+        """
+        from pytest_tablebench.tables import readers
+
+        return readers.read_csv(source, dialect=dialect, title=title)
+
+    @classmethod
+    def from_html(cls, source: str | PathLike[str], *, index: int = 0) -> Table:
+        """Read the `index`-th `<table>` (from 0, in document order) of an HTML text or file.
+
+        `source` is the text itself when it is text with a line end or a `<table`, else the
+        path of a UTF-8 file, which gives the table its name. The header is the last row of
+        `<thead>` (rows above it are left out), or else the first row; cells are text with
+        white space as written, `<br>` as a line end and an inner table as its bare text. End
+        tags may be missing where HTML allows it. Raises `TableError` for an unreadable file,
+        without such a table, for ragged rows or for merged cells: this call reads flat tables.
+        """
+        from pytest_tablebench.tables import readers
+
+        return readers.read_html(source, index=index)
+
+    @classmethod
+    def from_xlsx(cls, path: str | PathLike[str], *, sheet: str | int = 0) -> Table:
+        """Read one sheet (name, or index from 0); numbers, booleans, empty cells keep their type.
+
+        The table is the smallest block that holds every value; its first row is the header,
+        whose names become text ("" where empty). A formula gives its last stored value.
+        Dates and times become ISO text, durations `26:00:00`. The file gives the table its
+        name. Raises `TableError` for an unreadable file, an unknown or empty sheet, or
+        merged cells.
+        """
+        from pytest_tablebench.tables import readers
+
+        return readers.read_xlsx(path, sheet=sheet)
+
+    @classmethod
+    def from_pandas(cls, frame: pd.DataFrame, *, title: str | None = None) -> Table:
+        """Read a DataFrame with plain columns; missing values become None, the index is dropped.
+
+        Column names are kept as they are, equal ones too. Numpy scalars become plain Python
+        values, dates and times ISO text, other objects (decimals, periods, …) their text.
+        Raises `TableError` for a column MultiIndex, which a flat table cannot hold.
+        """
+        from pytest_tablebench.tables import readers
+
+        return readers.read_pandas(frame, title=title)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a DataFrame; equal column names stay. Raises `TableError` for ragged rows.
+
+        Column types are the ones pandas infers, so None next to numbers becomes NaN.
+        """
+        from pytest_tablebench.tables import readers
+
+        return readers.to_pandas(self)
+
+
+def _extra_pairs(extra: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[Any, ...]:
+    """Return `extra` in one form: empty, or pairs of which two mark `header` and `rows`."""
+    try:
+        pairs = dict(extra)
+    except (TypeError, ValueError):
+        raise TableError(
+            f"extra must be a mapping or pairs of key and value, not {type(extra).__name__}"
+        ) from None
+    if not pairs.keys() - {"header", "rows"} and list(pairs) != ["rows", "header"]:
+        return ()
+    missing = dict.fromkeys(key for key in ("header", "rows") if key not in pairs)
+    marks = dict.fromkeys(pairs.keys() & {"header", "rows"})
+    return tuple((missing | pairs | marks).items())
+
+
+def _check_structure(table: Table) -> None:
+    """Raise a `TableError` for structure that does not fit the header and rows."""
+    width, lines = len(table.header), len(table.header_rows) + 1 + len(table.rows)
+    for number, line in enumerate(table.header_rows, start=1):
+        if len(line) != width:
+            raise TableError(
+                f"{table.label}: header line {number} has {counted(len(line), 'cell')}, the last "
+                f"one {width}"
+            )
+    if not 0 <= table.row_headers <= width:
+        raise TableError(
+            f"{table.label}: row_headers is {table.row_headers}, the table has "
+            f"{counted(width, 'column')}"
+        )
+    if table.row_levels and len(table.row_levels) != len(table.rows):
+        raise TableError(
+            f"{table.label}: row_levels has "
+            f"{counted(len(table.row_levels), 'entry', 'entries')} for "
+            f"{counted(len(table.rows), 'row')}"
+        )
+    covered: dict[tuple[int, int], Span] = {}
+    for span in table.spans:
+        inside = span.row + span.rows <= lines and span.column + span.columns <= width
+        if min(span) < 0 or span.rows * span.columns < 2 or not inside:
+            raise TableError(f"{table.label}: {span} is no merged cell of {lines} x {width} cells")
+        for row in range(span.row, span.row + span.rows):
+            for column in range(span.column, span.column + span.columns):
+                other = covered.setdefault((row, column), span)
+                if other is not span:
+                    raise TableError(f"{table.label}: {span} and {other} overlap")

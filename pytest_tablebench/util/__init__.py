@@ -1,0 +1,1 @@
+"""What has no room of its own: seeds, names, escaping, interrupts."""

@@ -1,0 +1,156 @@
+"""Names people type and names files carry: near misses, slugs, harmless display."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "are",
+    "counted",
+    "known_names",
+    "out_of",
+    "printable",
+    "slug",
+    "split_names",
+    "tied",
+    "unknown_name",
+]
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return the message for a name that is not known, with the nearest known ones first."""
+    return f"unknown {kind} {printable(name)!r}; {known_names(name, known)}"
+
+
+def known_names(name: str, known: Iterable[str]) -> str:
+    """Return which names there are, with those nearest to `name` first."""
+    choices = list(known)
+    near = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(repr(choice) for choice in near)}? " if near else ""
+    return f"{hint}known: {', '.join(choices)}"
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return `1 case` or `2,000 cases`; `plural` where an `s` behind the noun is not it."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+_WORDS = [
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
+
+
+def tied(names: Sequence[str], noun: str) -> str:
+    """Return `csv`, `csv and html equal`, or `six formats equal` of more than three."""
+    shown = [printable(name, 60) for name in names]
+    if len(shown) == 1:
+        return shown[0]
+    if len(shown) <= 3:
+        return f"{', '.join(shown[:-1])} and {shown[-1]} equal"
+    number = len(shown) - 2
+    return f"{_WORDS[number] if number < len(_WORDS) else len(shown)} {noun}s equal"
+
+
+def out_of(part: int, whole: int | None, noun: str) -> str:
+    """Return `1 of 12 cases`; `1 of ? cases` where the whole is not known."""
+    return f"{part:,} of {f'? {noun}s' if whole is None else counted(whole, noun)}"
+
+
+def are(count: int) -> str:
+    """Return `is` for one, `are` for any other number."""
+    return "is" if count == 1 else "are"
+
+
+def split_names(text: str) -> list[str]:
+    """Split `a,b[x=1,y=[2,3]],c` at the commas outside brackets; blanks and empties dropped."""
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        if character in "[(":
+            depth += 1
+        elif character in "])":
+            depth -= 1
+        elif character == "," and depth <= 0:
+            parts.append(text[start:position])
+            start = position + 1
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()]
+
+
+def slug(text: str, limit: int = 40, *, digest: bool = True) -> str:
+    """Return a short ASCII form for ids and file names: letters, digits, `_`, `.`, `-`.
+
+    What had to be changed or cut gets 8 hexadecimal digits of the original's SHA-256, so two
+    texts never share a slug by accident and the same text always has the same one. Without
+    `digest` the form is for reading only.
+    """
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")
+    if plain == text and 0 < len(text) <= limit:
+        return text
+    if not digest:
+        return plain[:limit].rstrip("-.") or "unnamed"
+    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{plain[: limit - 9].rstrip('-.')}-{mark}".lstrip("-")
+
+
+_COMMANDS = (
+    # GitHub's runner and Azure's take these out of any place of a line, TeamCity's from its start.
+    (re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE), r"#\\x23"),
+    # GitHub's runner takes this at the start of a line, behind blanks.
+    (re.compile(r"^(\s*)::"), r"\1\\x3a:"),
+)
+"""Commands that a CI runner finds in what a job prints, and what is printed instead."""
+
+
+def printable(text: str, limit: int | None = None) -> str:
+    """Return text that is safe on a terminal, on one line, and in the log of a CI job.
+
+    Control and format characters (escape codes, line ends, right-to-left marks, lone
+    surrogates) are shown as escapes instead of taking effect; longer text is cut with `…`.
+    Of a command to a CI runner (`::error::`, `##[group]`) one character is shown as an escape.
+    """
+    if limit is not None and len(text) > limit:
+        text = text[: limit - 1] + "…"
+    if not (text.isascii() and text.isprintable()):
+        text = _escaped(text)
+    for command, broken in _COMMANDS:
+        text = command.sub(broken, text)
+    return text
+
+
+def _escaped(text: str) -> str:
+    return "".join(
+        character
+        if character == " " or unicodedata.category(character)[0] not in "CZ"
+        else " "
+        if character == "\u00a0"
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
+def escaped(text: str) -> str:
+    """Return the text with all control characters shown as escapes, but line ends and tabs.
+
+    Commands to the runner of a CI job are broken up, as `printable` does.
+    """
+    if not _SUSPECT.search(text):
+        return text
+    parts = re.split(r"([\n\t])", text)
+    return "".join(part if part in {"\n", "\t"} else printable(part) for part in parts)
+
+
+_SUSPECT = re.compile(r"[^\n\t\x20-\x7e]|##|^\s*::", re.MULTILINE)

@@ -1,0 +1,279 @@
+"""Download of upstream files, against a scripted server on 127.0.0.1."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from pytest_tablebench.datasets.pull import UPSTREAM, pull, sources
+from pytest_tablebench.datasets.pull._upstream import matches
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.running.builtins import builtin_registry
+from tests.support.pulls import DIGIT, FINQA, GATED, LOCK, QTSUMM, TEST, WIKITQ, Place, sha256
+from tests.support.upstream_server import COMMIT, Fault
+
+# A pull that goes well
+
+
+@pytest.mark.parametrize(("name", "files"), [("finqa", FINQA), ("qtsumm", QTSUMM)])
+def test_files_are_fetched_once(place: Place, name: str, files: dict[str, bytes]) -> None:
+    place.pull(name)
+    assert place.files(name) == files
+    place.server.forget()
+    place.pull(name)
+    assert place.server.asked == []
+    assert "already there, 3 files" in place.said[-1]
+    assert place.waits == []
+
+
+def test_an_archive_is_fetched_once_and_only_what_is_wanted_of_it(place: Place) -> None:
+    place.pull("wikitq")
+    assert place.files("wikitq") == WIKITQ
+    ours = {path.name for path in (place.data / "wikitq").iterdir()} - {"csv", "data"}
+    assert ours == {LOCK, ".tablebench-pull.busy", "LICENCE-upstream.txt"}
+    place.server.forget()
+    place.pull("wikitq")
+    assert place.server.asked == []
+    assert "already there, 5 files" in place.said[-1]
+
+
+def test_the_record_says_what_came_from_where(place: Place) -> None:
+    place.pull("wikitq", "qtsumm", "finqa")
+    wikitq, finqa = place.lock("wikitq"), place.lock("finqa")
+    assert wikitq["source"] == "https://github.com/ppasupat/WikiTableQuestions"
+    assert (wikitq["revision"], wikitq["pinned"]) == ("master", False)
+    assert wikitq["commit"] == place.lock("qtsumm")["commit"] == COMMIT
+    assert wikitq["endpoint"] == place.server.url
+    assert wikitq["licence"]["name"] == "CC BY-SA 4.0"
+    assert wikitq["complete"] is True
+    assert wikitq["archive"] is None
+    assert wikitq["files"] == {name: sha256(content) for name, content in WIKITQ.items()}
+    assert finqa["files"] == {name: sha256(content) for name, content in FINQA.items()}
+    assert (finqa["pinned"], finqa["commit"]) == (True, None)
+
+
+def test_the_licence_is_said_first_and_kept(place: Place) -> None:
+    place.pull("finqa")
+    [number] = [number for number, line in enumerate(place.said) if "licence MIT" in line]
+    assert place.asked_when_said[number] == 0
+    kept = (place.data / "finqa/LICENCE-upstream.txt").read_text()
+    assert "MIT" in kept
+    assert "https://opensource.org/license/mit" in kept
+    assert "https://github.com/czyssrs/FinQA" in kept
+
+
+def test_a_branch_is_said_to_be_no_fixed_revision(place: Place) -> None:
+    place.pull("wikitq")
+    assert any("warning: 'master' is a branch" in line for line in place.said)
+    place.said.clear()
+    place.pull("finqa")
+    assert not any("warning" in line for line in place.said)
+
+
+def test_that_the_first_download_counts_is_said(place: Place) -> None:
+    place.pull("finqa")
+    assert any("first download" in line and LOCK in line for line in place.said)
+
+
+def test_all_files_of_the_hub_come_from_one_commit(place: Place) -> None:
+    place.pull("qtsumm")
+    revisions = [asked.path.split("/")[5] for asked in place.server.downloads(".json")]
+    assert revisions == ["main", COMMIT, COMMIT]
+
+
+def test_a_pattern_takes_what_the_hub_lists(place: Place) -> None:
+    files = {"TableBench_DP.jsonl": b"{}\n", "TableBench_PoT.jsonl": b"{}\n{}\n"}
+    revision = UPSTREAM["tablebench"].revision
+    other = {"README.md": b"no", "old/more.jsonl": b"no"}
+    place.server.hub("Multilingual-Multimodal-NLP/TableBench", {**files, **other})
+    place.pull("tablebench_da", "tablebench_fc")
+    assert place.files("tablebench") == files
+    assert all(revision in asked.path for asked in place.server.asked)
+
+
+def test_files_of_the_hub_lie_where_the_table_says(place: Place) -> None:
+    files = {f"{split}.table_col_type.json": b"[]" for split in DIGIT}
+    repository = "stanford-crfm/helm-scenarios"
+    place.server.hub(
+        repository, {f"turl-column-type-annotation/{name}": files[name] for name in files}
+    )
+    message = place.refused("turl_cta")
+    assert "type_vocab.txt: there is no such file" in message
+    assert "https://github.com/sunlab-osu/TURL" in message
+    assert place.files("turl_cta") == files
+    (place.data / "turl_cta/type_vocab.txt").write_bytes(b"0\ta.b\n")
+    place.server.forget()
+    place.pull("turl_cta")
+    assert place.server.asked == []
+    assert place.lock("turl_cta")["by_hand"] == ["type_vocab.txt"]
+
+
+def test_a_file_that_may_be_missing(place: Place) -> None:
+    files = {file.path: b"{}" for file in UPSTREAM["scigen"].files}
+    [optional] = [file.path for file in UPSTREAM["scigen"].files if file.optional]
+    rest = {name: content for name, content in files.items() if name != optional}
+    place.server.github("UKPLab/SciGen", "main", rest)
+    place.pull("scigen")
+    assert place.files("scigen") == rest
+    assert f"scigen: there is no {optional} upstream; goes without" in place.said
+
+
+def test_the_environment_names_other_servers(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TABLEBENCH_GITHUB_ENDPOINT", place.server.url + "/")
+    monkeypatch.setenv("HF_ENDPOINT", place.server.url)
+    pull(["finqa", "qtsumm"], place.data, say=place.say, bar=False)
+    assert place.files("finqa") == FINQA
+    assert place.files("qtsumm") == QTSUMM
+    assert f"finqa: asked of the server {place.server.url}" in place.said
+
+
+def test_an_address_that_is_none(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TABLEBENCH_GITHUB_ENDPOINT", "github.example")
+    with pytest.raises(SettingsError, match=r"TABLEBENCH_GITHUB_ENDPOINT .*'github\.example'"):
+        pull(["finqa"], place.data, say=place.say, sleep=place.waits.append)
+    assert place.waits == []
+
+
+def test_a_file_that_is_gone_is_fetched_again_alone(place: Place) -> None:
+    place.pull("finqa")
+    (place.data / "finqa" / TEST).unlink()
+    place.server.forget()
+    place.pull("finqa")
+    assert f"finqa: {TEST} is gone; fetched again" in place.said
+    assert len(place.server.downloads(".json")) == 1
+    assert place.files("finqa") == FINQA
+
+
+@pytest.mark.parametrize(("name", "path"), [("finqa", TEST), ("wikitq", "csv/200-csv/1.tsv")])
+def test_a_damaged_file_is_fetched_again(place: Place, name: str, path: str) -> None:
+    place.pull(name)
+    before = place.files(name)
+    (place.data / name / path).write_bytes(b"damaged")
+    place.pull(name)
+    assert f"{name}: {path} is not as recorded; fetched again" in place.said
+    assert place.files(name) == before
+
+
+# Permission
+
+
+def test_a_source_that_asks_for_permission_says_how_to_get_it(place: Place) -> None:
+    place.server.always("qtsumm_train.json", GATED)
+    message = place.refused("qtsumm")
+    assert "https://huggingface.co/datasets/yale-nlp/QTSumm" in message
+    assert "HF_TOKEN" in message
+    assert f"put them into {place.data / 'qtsumm'}" in message
+
+
+def test_files_put_there_by_hand_are_enough(place: Place) -> None:
+    place.server.always(".json", GATED)
+    place.refused("qtsumm")
+    for name, content in QTSUMM.items():
+        (place.data / "qtsumm" / name).write_bytes(content)
+    place.server.forget()
+    place.pull("qtsumm")
+    place.pull("qtsumm")
+    assert place.server.asked == []
+    assert sum("put there by hand" in line for line in place.said) == 3
+    assert "already there" in place.said[-1]
+    lock = place.lock("qtsumm")
+    assert sorted(lock["by_hand"]) == sorted(QTSUMM)
+    assert lock["files"] == {name: sha256(content) for name, content in QTSUMM.items()}
+
+
+def test_a_token_goes_to_the_hub_and_nowhere_else(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = "hf_marked4711"
+    monkeypatch.setenv("HF_TOKEN", token)
+    place.server.fault("qtsumm_dev.json", Fault(status=404))
+    message = place.refused("qtsumm", "finqa")
+    for asked in place.server.asked:
+        sent = asked.headers.get("authorization", asked.headers.get("Authorization"))
+        assert sent == (f"Bearer {token}" if "QTSumm" in asked.path else None)
+    written = [path.read_bytes() for path in place.data.rglob("*") if path.is_file()]
+    assert not any(token.encode() in content for content in written)
+    assert token not in message + "".join(place.said)
+
+
+# Names and the table
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "fits"),
+    [
+        ("csv/200-csv/1.tsv", "csv/*/*.tsv", True),
+        ("csv/200-csv/1.csv", "csv/*/*.tsv", False),
+        ("csv/a/b/1.tsv", "csv/*/*.tsv", False),
+        ("x/csv/a/1.tsv", "csv/*/*.tsv", False),
+        ("a.jsonl", "*.jsonl", True),
+        ("v2/a.jsonl", "*.jsonl", False),
+        ("data/test.tsv", "data/test.tsv", True),
+    ],
+)
+def test_patterns_go_by_component(path: str, pattern: str, fits: bool) -> None:
+    assert matches(path, pattern) is fits
+
+
+def test_a_source_is_named_by_itself_or_what_it_serves() -> None:
+    found = sources(["tablebench_nr", "wikitq", "tablebench", "tablebench_da"])
+    assert [source.name for source in found] == ["tablebench", "wikitq"]
+
+
+def test_an_unknown_name_is_said_before_anything_is_fetched(place: Place) -> None:
+    with pytest.raises(SettingsError, match="'wikitk'; did you mean 'wikitq'"):
+        place.pull("finqa", "wikitk")
+    assert place.server.asked == []
+    assert not place.data.exists()
+
+
+def test_the_table() -> None:
+    expected = {"finqa", "wikitq", "tabfact", "turl_cta", "numericnlg", "scigen", "qtsumm"}
+    assert set(UPSTREAM) == expected | {"tablebench"}
+    assert UPSTREAM["finqa"].revision.startswith("0f16e286")
+    assert UPSTREAM["tablebench"].revision.startswith("90593ad8")
+    assert [name for name in UPSTREAM if UPSTREAM[name].pinned] == ["finqa", "tablebench"]
+    for name, source in UPSTREAM.items():
+        is_commit = len(source.revision) == 40 and set(source.revision) <= set("0123456789abcdef")
+        assert source.name == name
+        assert source.pinned == is_commit
+        assert source.licence.address.startswith("https://")
+        assert source.files
+
+
+def test_every_dataset_that_says_pull_can_be_pulled_into_its_folder() -> None:
+    for dataset in builtin_registry().datasets.values():
+        if dataset.get.startswith("tablebench "):
+            [source] = sources([dataset.get.removeprefix("tablebench pull ")])
+            assert sources([dataset.name]) == (source,)
+            assert source.name == dataset.folder
+
+
+# What it costs others
+
+
+def test_nothing_is_loaded_before_it_is_needed() -> None:
+    heavy = ("httpx", "huggingface_hub", "tqdm", "tenacity", "filelock")
+    code = "import sys, pytest_tablebench.datasets.pull\n"
+    code += f"print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# The progress bar
+
+
+@pytest.mark.parametrize("shown", [True, False, None])
+def test_the_progress_bar(
+    place: Place, capsys: pytest.CaptureFixture[str], shown: bool | None
+) -> None:
+    # None: only on a terminal, which the captured stream is not.
+    pull(["finqa"], place.data, say=place.say, github=place.server.url, bar=shown)
+    error = capsys.readouterr().err
+    if shown:
+        assert "test.json" in error
+        assert "100%" in error
+    else:
+        assert error == ""

@@ -1,0 +1,272 @@
+"""Pulls that are cut short: lost connections, servers in trouble, what is left for a run."""
+
+from __future__ import annotations
+
+import json
+import socket
+import tempfile
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pytest_tablebench.datasets.pull import _transfer as transfer_module
+from pytest_tablebench.datasets.pull import pull
+from pytest_tablebench.errors import DataError, DataMissing
+from pytest_tablebench.running.builtins import builtin_registry
+from tests.support.pulls import FINQA, GATED, LOCK, QTSUMM, TEST, WIKITQ, Place, sha256
+from tests.support.upstream_server import Fault, UpstreamServer
+
+# Cut connections
+
+
+def test_a_cut_download_goes_on_where_it_ended(place: Place) -> None:
+    place.server.fault(TEST, Fault(cut=2000), Fault(cut=1000))
+    place.pull("finqa")
+    assert place.files("finqa") == FINQA
+    first, second, third = place.server.downloads(TEST)
+    assert "Range" not in first.headers
+    assert second.headers["Range"] == "bytes=2000-"
+    assert third.headers["Range"] == "bytes=3000-"
+    assert second.headers["If-Range"].startswith('"')
+    assert place.server.bytes_sent(TEST) == len(FINQA[TEST])
+    assert len(place.waits) == 2
+
+
+def test_a_later_pull_goes_on_where_an_earlier_one_ended(place: Place) -> None:
+    place.server.fault(TEST, Fault(cut=2000))
+    place.server.always("train.json", Fault(status=404))
+    place.refused("finqa")
+    place.server.always("train.json", None)
+    place.server.fault("dev.json", *[Fault(cut=4000)], *[Fault(cut=0)] * 5)
+    assert "the same command goes on from here" in place.refused("finqa")
+    assert (place.data / "finqa/dataset/dev.json.part").stat().st_size == 4000
+    place.server.forget()
+    place.pull("finqa")
+    assert place.files("finqa") == FINQA
+    assert place.server.downloads("train.json") == []
+    [asked] = place.server.downloads("dev.json")
+    assert asked.headers["Range"] == "bytes=4000-"
+    assert not list(place.data.rglob("*.part*"))
+
+
+def test_a_file_that_changed_in_between_is_fetched_from_the_start(place: Place) -> None:
+    place.server.fault(TEST, Fault(cut=2000, body=b"another file " * 1000))
+    place.pull("finqa")
+    assert place.files("finqa") == FINQA
+    assert place.server.downloads(TEST)[1].headers["Range"] == "bytes=2000-"
+
+
+@pytest.mark.parametrize("fault", [Fault(ignore_range=True), Fault(wrong_range=True)])
+def test_a_server_that_does_not_go_on_restarts_the_file(place: Place, fault: Fault) -> None:
+    place.server.fault(TEST, Fault(cut=2000), fault)
+    place.pull("finqa")
+    assert place.files("finqa") == FINQA
+
+
+@pytest.mark.parametrize("etag", [None, 'W/"weak"'])
+def test_without_a_strong_tag_the_file_restarts(place: Place, etag: str | None) -> None:
+    place.server.fault(TEST, Fault(cut=2000, headers={"ETag": etag}))
+    place.pull("finqa")
+    assert place.files("finqa") == FINQA
+    assert all("Range" not in asked.headers for asked in place.server.downloads(TEST))
+
+
+def test_a_whole_part_is_not_fetched_again(place: Place) -> None:
+    # What remains when a process is killed between the last byte and the rename.
+    place.pull("finqa")
+    target = place.data / "finqa" / TEST
+    etag = f'"{sha256(FINQA[TEST])[:20]}"'
+    for recorded in (True, False):
+        target.rename(target.with_name("test.json.part"))
+        target.with_name("test.json.part.etag").write_text(etag)
+        if not recorded:
+            lock = place.lock("finqa")
+            del lock["files"][TEST]
+            lock["complete"] = False
+            (place.data / "finqa" / LOCK).write_text(json.dumps(lock))
+        place.server.forget()
+        place.pull("finqa")
+        assert place.files("finqa") == FINQA
+        assert place.server.bytes_sent("") == 0
+    assert len(place.server.downloads(TEST)) == 1  # answered 416
+
+
+def test_attempts_that_bring_nothing_are_bounded(place: Place) -> None:
+    place.server.always(TEST, Fault(cut=0))
+    message = place.refused("finqa")
+    assert len(place.server.downloads(TEST)) == 5
+    assert len(place.waits) == 4
+    assert all(0 <= seconds <= 30 for seconds in place.waits)
+    assert str(place.data / "finqa" / TEST) in message
+    assert f"{place.server.url}/czyssrs/FinQA/raw/" in message
+
+
+def test_attempts_that_bring_something_are_not_counted(place: Place) -> None:
+    place.server.fault(TEST, *[Fault(cut=400)] * 12)
+    place.pull("finqa")
+    assert len(place.server.downloads(TEST)) == 13
+    assert place.server.bytes_sent(TEST) == len(FINQA[TEST])
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    content=st.binary(min_size=1, max_size=3000),
+    cuts=st.lists(st.integers(1, 1200), max_size=4),
+    restart=st.booleans(),
+)
+def test_cuts_anywhere_give_the_same_file(
+    server: UpstreamServer, content: bytes, cuts: list[int], restart: bool
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(server, Path(folder))
+        place.finqa(dict.fromkeys(FINQA, b"\x00" + content))
+        server._faults.clear()
+        server.forget()
+        server.fault(TEST, *(Fault(cut=cut, ignore_range=restart) for cut in cuts))
+        place.pull("finqa")
+        assert place.files("finqa")[TEST] == b"\x00" + content
+        if not restart:
+            assert server.bytes_sent(TEST) == len(content) + 1
+
+
+def test_attempts_are_bounded_even_when_each_brings_a_little(place: Place) -> None:
+    place.server.always(TEST, Fault(cut=1))
+    assert "goes on from here" in place.refused("finqa")
+    assert len(place.server.downloads(TEST)) == 50
+
+
+# Servers in trouble
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+@pytest.mark.parametrize("name", ["finqa", "qtsumm"])
+def test_passing_failures_are_tried_again(place: Place, name: str, status: int) -> None:
+    place.server.fault("test.json", Fault(status=status), Fault(status=status))
+    place.pull(name)
+    assert place.files(name) == (FINQA if name == "finqa" else QTSUMM)
+    assert len(place.waits) == 2
+
+
+def test_the_server_may_say_how_long_to_wait(place: Place) -> None:
+    place.server.fault(
+        TEST,
+        Fault(status=429, headers={"Retry-After": "7"}),
+        Fault(status=503, headers={"Retry-After": "86400"}),
+    )
+    place.pull("finqa")
+    assert place.waits == [7, 30]
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(404, "no such file"), (410, "no such file"), (403, "denied")]
+)
+def test_lasting_failures_are_said_at_once(place: Place, status: int, words: str) -> None:
+    place.server.always(TEST, Fault(status=status))
+    message = place.refused("finqa")
+    assert words in message
+    assert str(status) in message
+    assert str(place.data / "finqa" / TEST) in message
+    assert f"{place.server.url}/czyssrs/FinQA/raw/" in message
+    assert len(place.server.downloads(TEST)) == 1
+    assert place.waits == []
+    assert TEST not in place.files("finqa")
+
+
+def test_one_dataset_that_fails_does_not_keep_others_away(place: Place) -> None:
+    place.server.always("dev.json", Fault(status=404))
+    assert place.refused("finqa", "wikitq").startswith("finqa: ")
+    assert place.files("wikitq") == WIKITQ
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(page=True),
+        Fault(body=b"\xef\xbb\xbf\n <!doctype HTML><p>log in"),
+        Fault(body=b"<html>", headers={"Content-Type": "application/json"}),
+    ],
+)
+@pytest.mark.parametrize("name", ["finqa", "wikitq"])
+def test_a_web_page_is_no_dataset(place: Place, name: str, fault: Fault) -> None:
+    place.server.always("test.json" if name == "finqa" else "master", fault)
+    message = place.refused(name)
+    assert "web page" in message
+    assert place.server.url in message
+    assert place.waits == []
+
+
+def test_a_compressed_body_is_refused(place: Place) -> None:
+    place.server.always(TEST, Fault(headers={"Content-Encoding": "gzip"}))
+    assert "compressed" in place.refused("finqa")
+
+
+def test_encryption_is_not_given_up_on_the_way() -> None:
+    reply = httpx.Response(200, request=httpx.Request("GET", "http://example.test/file"))
+    asked = transfer_module.Remote("https://example.test/file")
+    with pytest.raises(DataError, match="not encrypted"):
+        transfer_module._check(reply, asked, "file", page=False)
+
+
+def test_a_server_that_says_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer_module, "READ_S", 0.05)
+    place.server.always(TEST, Fault(hold=0))
+    assert "no answer in time" in place.refused("finqa")
+    assert len(place.server.downloads(TEST)) == 5
+
+
+def test_nobody_listens(place: Place) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+    for name in ("finqa", "qtsumm"):
+        with pytest.raises(DataError, match=address):
+            pull([name], place.data, say=place.say, github=address, hub=address,
+                 sleep=place.waits.append)  # fmt: skip
+
+
+def test_a_hub_that_is_none(place: Place) -> None:
+    message = place.refused("tablebench")
+    assert "no such dataset" in message
+    place.server.hub("Multilingual-Multimodal-NLP/TableBench", {"a.txt": b""})
+    assert "has no *.jsonl" in place.refused("tablebench")
+    place.server.always("9f073a83", Fault(page=True))
+    assert "does not answer as Hugging Face does" in place.refused("tablebench")
+
+
+def test_a_revision_that_is_not_there(place: Place) -> None:
+    place.server.hub("yale-nlp/QTSumm", QTSUMM, revision="other")
+    assert "does not know this revision" in place.refused("qtsumm")
+
+
+@pytest.mark.parametrize("length", [None, "15000"])
+def test_a_file_that_is_too_large(place: Place, length: str | None) -> None:
+    headers = {"Content-Length": length}
+    place.server.always(TEST, Fault(body=b"x" * 15000, headers=headers))
+    assert "10000" in place.refused("finqa", max_bytes=10000)
+    assert not list(place.data.rglob("test.json*"))
+
+
+# What an unfinished pull means to a run
+
+
+def test_an_unfinished_pull_has_not_brought_the_dataset(place: Place) -> None:
+    dataset = builtin_registry().datasets["qtsumm"]
+    folder = place.data / "qtsumm"
+    place.server.always(".json", GATED)
+    place.refused("qtsumm")
+    with pytest.raises(DataMissing, match=r"has not finished; go on with: tablebench pull qtsumm"):
+        dataset.open(folder)
+    place.server.always(".json", None)
+    place.server.always("test.json", Fault(status=404))
+    place.refused("qtsumm")
+    with pytest.raises(DataMissing, match="has not finished"):
+        dataset.open(folder)
+    place.server.always("test.json", None)
+    place.pull("qtsumm")
+    (folder / "qtsumm_test.json").unlink()
+    with pytest.raises(DataError, match=r"lacks qtsumm_test\.json") as caught:
+        dataset.open(folder)
+    assert not isinstance(caught.value, DataMissing)

@@ -1,0 +1,144 @@
+"""Samples: spread over tags and tables, the same ones every time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.datasets import Example, SourceFacts, Stratum, sampled_ids, table_question
+from pytest_tablebench.datasets._questions import memory_source
+from pytest_tablebench.datasets._strata import draw
+from pytest_tablebench.datasets.starter import Starter
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.tables.table import Table
+from tests.support import upstream
+
+GROUPED = [Stratum((), table) for table in "abcd" for _ in range(10)]
+"""Forty questions, ten about each of four tables, as files are that are grouped by table."""
+
+
+def sample(strata: list[Stratum], count: int, *, name: str = "d", seed: int = 0) -> list[Stratum]:
+    return [strata[place] for place in draw(strata, count, name=name, seed=seed)]
+
+
+def test_every_table_comes_before_any_comes_twice() -> None:
+    assert Counter(one.table for one in sample(GROUPED, 4)) == dict.fromkeys("abcd", 1)
+    assert Counter(one.table for one in sample(GROUPED, 8)) == dict.fromkeys("abcd", 2)
+
+
+def test_tags_take_turns_as_long_as_they_last() -> None:
+    strata = [Stratum("much", n) for n in range(50)]
+    strata += [Stratum("little", n) for n in range(5)] + [Stratum("few", n) for n in range(2)]
+    assert Counter(one.tags for one in sample(strata, 6)) == {"much": 2, "little": 2, "few": 2}
+    assert Counter(one.tags for one in sample(strata, 20)) == {"much": 13, "little": 5, "few": 2}
+
+
+def test_tags_leave_each_other_the_tables() -> None:
+    strata = [Stratum(tag, table) for table in range(6) for tag in ("x", "y") for _ in range(3)]
+    for seed in range(20):
+        found = sample(strata, 6, seed=seed)
+        assert Counter(one.table for one in found) == dict.fromkeys(range(6), 1)
+        assert Counter(one.tags for one in found) == {"x": 3, "y": 3}
+
+
+def test_a_smaller_sample_is_part_of_a_larger_one() -> None:
+    strata = [Stratum(n % 3, n // 7) for n in range(60)]
+    larger: set[int] = set()
+    for count in range(61):
+        drawn = draw(strata, count, name="d")
+        assert len(drawn) == count
+        assert drawn == sorted(set(drawn))
+        assert larger <= set(drawn)
+        larger = set(drawn)
+    assert draw(strata, 1000, name="d") == list(range(60))
+
+
+def test_the_draw_depends_on_the_seed_and_the_datasets_name_alone() -> None:
+    first = draw(GROUPED, 12, name="d", seed=1)
+    assert draw(GROUPED, 12, name="d", seed=1) == first
+    assert draw(GROUPED, 12, name="d", seed=2) != first
+    assert draw(GROUPED, 12, name="e", seed=1) != first
+
+
+def test_each_example_of_a_table_may_be_drawn() -> None:
+    drawn = {place for seed in range(200) for place in draw(GROUPED, 4, name="d", seed=seed)}
+    assert drawn == set(range(40))
+
+
+# Sources
+
+
+def questions(count: int) -> list[Example]:
+    tables = [Table(["N"], [[str(n)]], name="the same") for n in range(3)]
+    return [
+        table_question(f"q{n}", tables[n % 3], f"Which {n}?", ["x"], tags={"kind": str(n % 2)})
+        for n in range(count)
+    ]
+
+
+def test_ones_own_questions_have_their_tags_and_tables() -> None:
+    found = memory_source(questions(60))
+    ids = sampled_ids(found, 6, name="own")
+    numbers = [int(name[1:]) for name in ids]
+    assert numbers == sorted(numbers)
+    assert Counter(n % 3 for n in numbers) == {0: 2, 1: 2, 2: 2}
+    assert Counter(n % 2 for n in numbers) == {0: 3, 1: 3}
+
+
+class Loading:
+    """A source of somebody's own, which knows nothing of strata."""
+
+    facts, problems, pool = SourceFacts({}), (), ()
+
+    def __init__(self) -> None:
+        self.examples = {example.id: example for example in questions(9)}
+
+    def example_ids(self, limit: int | None) -> list[str]:
+        return list(self.examples)[:limit]
+
+    def example(self, example_id: str) -> Example:
+        if example_id == "q4":
+            raise DataError("broken")
+        return self.examples[example_id]
+
+
+def test_a_source_without_strata_loads_its_examples() -> None:
+    source = Loading()
+    ids = sampled_ids(source, 3, name="own")  # type: ignore[arg-type]
+    # Three kinds take turns: both of the questions, and the one that cannot be loaded.
+    assert "q4" in ids
+    assert {int(name[1:]) % 2 for name in ids if name != "q4"} == {0, 1}
+
+
+def test_perturbed_examples_keep_their_tags() -> None:
+    [example] = questions(1)
+    assert example.with_tables(lambda table: table).tags == {"kind": "0"}
+
+
+def test_the_sample_of_the_embedded_dataset_holds_all_kinds() -> None:
+    source = Starter().open(Path())
+    ids = sampled_ids(source, 60, name="starter")
+    kinds = Counter(source.example(name).tags["kind"] for name in ids)
+    of_all = {source.example(name).tags["kind"] for name in source.example_ids(None)}
+    assert set(kinds) == of_all
+    assert max(kinds.values()) - min(kinds.values()) <= 1
+    tables = Counter(name.rsplit("-", 2)[0] for name in ids)
+    assert set(tables) == {name.rsplit("-", 2)[0] for name in source.example_ids(None)}
+
+
+@pytest.mark.parametrize("name", ["wikitq", "tabfact"])
+def test_the_tables_of_upstream_files_are_told_without_reading_them(
+    tmp_path: Path, name: str
+) -> None:
+    from pytest_tablebench.running.builtins import builtin_registry
+
+    getattr(upstream, name)(tmp_path)
+    source = builtin_registry().datasets[name].open(tmp_path)
+    ids = source.example_ids(None)
+    strata = [source.stratum(example_id) for example_id in ids]  # type: ignore[attr-defined]
+    tables = [
+        next(v for v in source.example(i).inputs.values() if isinstance(v, Table)).name for i in ids
+    ]
+    assert [strata.index(one) for one in strata] == [tables.index(one) for one in tables]

@@ -1,0 +1,179 @@
+"""What upstream files of NumericNLG, SciGen and QTSumm may hold."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.runner import Runner
+from pytest_tablebench.serializers import SERIALIZERS
+from pytest_tablebench.tables.perturbations import GRID
+from pytest_tablebench.tables.table import Table
+from tests.support.generation_files import (
+    N_KEYS,
+    html,
+    ids,
+    n_files,
+    n_table,
+    opened,
+    q_files,
+    q_row,
+    s_files,
+    s_row,
+    table_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "rows"),
+    [
+        # Several header lines make one long header (torr.md section 9, row 20).
+        (
+            "<thead><tr><th></th><th>A</th></tr><tr><th>x</th><th>y</th></tr></thead>"
+            "<tbody><tr><td>1</td><td>2</td></tr></tbody>",
+            ["", "A", "x", "y"],
+            [["1", "2"]],
+        ),
+        # Row labels marked th are lost, a td in the head too.
+        (
+            "<thead><tr><td>no</td><th>A</th></tr></thead><tbody><tr><th>r</th><td>1</td></tr>"
+            "<tr><th>s</th></tr></tbody>",
+            ["A"],
+            [["1"], []],
+        ),
+        # Entities, nested marks, white space as written; other bodies than the first are not read.
+        (
+            "<THEAD><tr><th> A&amp;B </th></tr></THEAD><tbody><tr><td><b>1</b>\u00a0&lt; 2</td>"
+            "</tr></tbody><tbody><tr><td>x</td></tr></tbody>",
+            [" A&B "],
+            [["1\u00a0< 2"]],
+        ),
+        # Missing end tags, something like XML before it.
+        (
+            "<?xml version='1.0'?><thead><tr><th>A</thead><tbody><tr><td>1</tbody>",
+            ["A"],
+            [["1"]],
+        ),
+        ("<thead></thead><tbody></tbody>", [], []),
+    ],
+)
+def test_numericnlg_html(
+    tmp_path: Path, text: str, header: list[str], rows: list[list[str]]
+) -> None:
+    test = [n_table(N_KEYS[0], table_html_clean=f"<table>{text}</table>"), n_table(N_KEYS[1])]
+    source = opened("numericnlg", tmp_path, n_files(test=test))
+    assert table_of(source, N_KEYS[0]) == Table(header, rows)
+
+
+def test_scigen_literals_of_the_hub_s_copy_read_as_lists(tmp_path: Path) -> None:
+    lists = s_row("a", table_column_names=["Kiln", "it's", "Kiln"], table_content_values=[["\\d"]])
+    texts = lists | {
+        "table_column_names": repr(lists["table_column_names"]),
+        "table_content_values": "[['\\d']]",  # a backslash that escapes nothing
+    }
+    source = opened("scigen", tmp_path, s_files(test={"1": lists, "2": texts}))
+    assert table_of(source, "1") == table_of(source, "2")
+    assert not source.problems
+
+
+def test_scigen_leaves_out_empty_tables_without_a_word(tmp_path: Path) -> None:
+    test = {
+        "1": s_row("a", table_content_values="[]"),
+        "2": s_row("b", table_content_values=[]),
+        "3": s_row("c", table_content_values="[ ]"),  # not exactly the text
+        "4": s_row("d"),
+    }
+    source = opened("scigen", tmp_path, s_files(test=test))
+    assert ids(source) == ["3", "4"]
+    assert not source.problems
+    assert table_of(source, "3").rows == ()
+
+
+def test_scigen_a_repeated_key_is_the_last_one(tmp_path: Path) -> None:
+    text = json.dumps({"1": s_row("a")})[:-1] + f', "1": {json.dumps(s_row("b"))}}}'
+    source = opened("scigen", tmp_path, s_files(test=text))
+    assert ids(source) == ["1"]
+    assert source.example("1").question.endswith("kilns of b")
+
+
+def test_qtsumm_odd_cells_stay(tmp_path: Path) -> None:
+    table = {
+        "header": ["", "Kiln", "Kiln"],
+        "rows": [["", "–", None], [1, 2.5, True], ["a\nb", math.nan, " x "]],
+        "title": "", "table_id": None, "more": [1, {"deep": 2}],
+    }  # fmt: skip
+    source = opened("qtsumm", tmp_path, q_files(test=[q_row("e-1", table=table)]))
+    found = table_of(source, "e-1")
+    assert found.header == ("", "Kiln", "Kiln")
+    assert found.rows[:2] == (("", "–", None), (1, 2.5, True))
+    assert math.isnan(found.rows[2][1])
+    assert list(found.as_mapping()) == list(table)
+    assert not source.problems
+
+
+def test_empty_captions_are_allowed(tmp_path: Path) -> None:
+    test = [n_table(N_KEYS[0], caption=""), n_table(N_KEYS[1])]
+    assert ids(opened("numericnlg", tmp_path, n_files(test=test))) == N_KEYS
+    rows = {"1": s_row("a", table_caption="")}
+    assert ids(opened("scigen", tmp_path, s_files(test=rows))) == ["1"]
+
+
+RAGGED = [["1", "2", "3"], ["4"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "refused"),
+    [
+        # Too long a row: json and df have no column for the cell; too short a row: columns
+        # cannot be moved, in none of the seven formats.
+        (
+            "numericnlg",
+            RAGGED,
+            {
+                **{(change, form): 1 for change in ("none", "shuffle_rows", "insert_empty_rows")
+                   for form in ("json", "df")},
+                **{(change, form): 1 for change in ("shuffle_cols", "transpose")
+                   for form in SERIALIZERS},
+            },
+        ),
+        # No rows: csv alone shows a header by itself; two empty rows and a transposed header
+        # fill the table again.
+        (
+            "scigen",
+            [],
+            {
+                (change, form): 1
+                for change in ("none", "shuffle_rows", "shuffle_cols")
+                for form in SERIALIZERS
+                if form != "csv"
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_unusable_tables_are_refused_format_by_format(
+    tmp_path: Path, name: str, rows: list[list[str]], refused: dict[tuple[str, str], int]
+) -> None:
+    if name == "numericnlg":
+        table = html(["a", "b"], rows)
+        files = n_files(test=[n_table(N_KEYS[0], table_html_clean=table), n_table(N_KEYS[1])])
+        example_id = N_KEYS[0]
+    else:
+        files = s_files(test={"1": s_row("a", table_content_values=repr(rows).replace("]", " ]"))})
+        example_id = "1"
+    opened(name, tmp_path, files)
+    runner = Runner(Settings(data=tmp_path), builtin_registry())
+    found: dict[tuple[str, str], int] = {}
+    for change in GRID:
+        for form in SERIALIZERS:
+            try:
+                runner.renderer.render(Case(name, example_id, form, change, "m", "id"))
+            except TableError:
+                found[change, form] = 1
+    assert found == refused

@@ -1,0 +1,279 @@
+"""Reading WikiTableQuestions: what upstream files may hold, and what must not stop a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.config.compat import COMPAT_MODES, Compat
+from pytest_tablebench.datasets import Example, Source
+from pytest_tablebench.datasets.torr.wikitq import WikiTQ
+from pytest_tablebench.errors import DataError, DataMissing
+from pytest_tablebench.serializers import serialize
+from pytest_tablebench.tables.table import Table
+from tests.support import upstream
+
+TEST = "data/pristine-unseen-tables.tsv"
+
+
+def opened(folder: Path, compat: Compat = "fixed") -> Source:
+    return WikiTQ().open(folder, compat=compat)
+
+
+def only(folder: Path, compat: Compat = "fixed") -> Example:
+    source = opened(folder, compat)
+    [example_id] = source.example_ids(None)
+    return source.example(example_id)
+
+
+def shown(folder: Path, text: str | bytes, *, target: str = "x", compat: Compat = "fixed") -> Table:
+    """The table of the only question, from the text of its file."""
+    row = f"q-1\tWhich?\tcsv/9-csv/1.csv\t{target}"
+    upstream.wikitq(folder, test=[row], tables={"csv/9-csv/1.tsv": text})
+    table = only(folder, compat).inputs["table"]
+    assert isinstance(table, Table)
+    return table
+
+
+def test_an_example_is_what_the_files_say(tmp_path: Path) -> None:
+    source = opened(upstream.wikitq(tmp_path))
+    assert list(source.example_ids(None)) == ["q-1", "q-2"]
+    assert list(source.example_ids(1)) == ["q-1"]
+    example = source.example("q-2")
+    assert example.question == "How many wheels has the lower mill?"
+    assert example.inputs == {
+        "question": example.question,
+        "table": Table(["Mill", "Wheels"], [["Upper", "2"], ["Lower", "3"]]),
+    }
+    # Draws are seeded by the inputs in this order.
+    assert list(example.inputs) == ["question", "table"]
+    assert (example.references, example.target) == (("3",), "3")
+    assert not source.problems
+    assert len(source.pool) == 2
+    assert source.pool[0].target == "New"
+    assert set(source.facts.files) == {TEST, "data/random-split-1-train.tsv"}
+
+
+@pytest.mark.parametrize("word", ["None", "NaN", "nan", "NA", "N/A", "null", "inf", "1e5", "007"])
+def test_targets_stay_the_text_they_are(tmp_path: Path, word: str) -> None:
+    upstream.wikitq(tmp_path, test=[f"q-1\tWhich?\tcsv/1-csv/1.csv\t{word}"])
+    assert only(tmp_path).references == (word,)
+
+
+def test_several_answers(tmp_path: Path) -> None:
+    upstream.wikitq(tmp_path, test=["q-1\tWhich two?\tcsv/1-csv/1.csv\tGull|Tern"])
+    example = only(tmp_path)
+    assert example.references == ("Gull", "Tern")
+    assert example.target == "Gull"  # a demonstration shows the first alone
+
+
+def test_escapes_in_answers_stay(tmp_path: Path) -> None:
+    upstream.wikitq(tmp_path, test=[r"q-1" + "\tWhich?\tcsv/1-csv/1.csv\t" + r"a\nb"])
+    assert only(tmp_path).references == (r"a\nb",)
+
+
+def test_cells_are_stripped(tmp_path: Path) -> None:
+    table = shown(tmp_path, " A \t B b\nx y\t  z  \n")
+    assert table == Table(["A", "B b"], [["x y", "z"]])
+
+
+@pytest.mark.parametrize(
+    ("text", "as_written", "published"),
+    [
+        # A quoted line end, as in files that have quoting.
+        ('A\t"B\nb"\n1\t2\n', [["A", '"B'], ['b"'], ["1", "2"]], [["A", "B b"], ["1", "2"]]),
+        ('A\tB\n"1\t2"\t3\n', [["A", "B"], ['"1', '2"', "3"]], [["A", "B"], ["1\t2", "3"]]),
+        # A stray quote swallows what follows.
+        ('A\tB\n"1\t2\n3\t4\n', [["A", "B"], ['"1', "2"], ["3", "4"]], [["A", "B"], ["1\t2 3\t4"]]),
+        ('A\n"Gull"\n', [["A"], ['"Gull"']], [["A"], ["Gull"]]),
+        ('A\n"Gull" x\n""\n', [["A"], ['"Gull" x'], ['""']], [["A"], ["Gull x"], [""]]),
+        # The files' own way to write a line end, a bar and a backslash.
+        ("A\n1\\n2\\p3\\\\\n", [["A"], ["1\\n2\\p3\\\\"]], [["A"], ["1\\n2\\p3\\\\"]]),
+    ],
+)  # fmt: skip
+def test_files_have_no_quoting_and_the_published_reader_thinks_they_have(
+    tmp_path: Path, text: str, as_written: list[list[str]], published: list[list[str]]
+) -> None:
+    rows = {"fixed": as_written, "reference": published}
+    for compat in COMPAT_MODES:
+        header, *others = rows[compat]
+        assert shown(tmp_path, text, compat=compat) == Table(header, others)
+
+
+def test_questions_and_answers_are_read_as_written_too(tmp_path: Path) -> None:
+    row = 'q-1\t"Gull" or "Tern"?\tcsv/1-csv/1.csv\t"Gull"|"Tern" (1907)'
+    upstream.wikitq(tmp_path, test=[row, 'q-2\t"\tcsv/1-csv/1.csv\t"', row.replace("q-1", "q-3")])
+    source = opened(tmp_path)
+    assert list(source.example_ids(None)) == ["q-1", "q-2", "q-3"]
+    assert source.example("q-1").question == '"Gull" or "Tern"?'
+    assert source.example("q-1").references == ('"Gull"', '"Tern" (1907)')
+    assert source.example("q-2").references == ('"',)
+    assert opened(tmp_path, "reference").example_ids(None)[0] == "q-1"
+    assert len(opened(tmp_path, "reference").example_ids(None)) < 3
+
+
+def test_cells_are_counted_as_they_are_written(tmp_path: Path) -> None:
+    # 101 rows of two cells; read with quoting, all of them are one.
+    text = 'A\tB\n"1\t2\n' + "3\t4\n" * 100
+    upstream.wikitq(
+        tmp_path, test=["q-1\tWhich?\tcsv/9-csv/1.csv\t3"], tables={"csv/9-csv/1.tsv": text}
+    )
+    assert list(opened(tmp_path).example_ids(None)) == []
+    assert list(opened(tmp_path, "reference").example_ids(None)) == ["q-1"]
+
+
+def test_the_metric_is_given_the_table(tmp_path: Path) -> None:
+    example = opened(upstream.wikitq(tmp_path)).example("q-2")
+    assert example.context == {"table": example.inputs["table"]}
+
+
+def test_a_quote_inside_a_cell_is_text(tmp_path: Path) -> None:
+    assert shown(tmp_path, "A\n5'11\"\n") == Table(["A"], [["5'11\""]])
+
+
+def test_repeated_and_empty_header_cells(tmp_path: Path) -> None:
+    table = shown(tmp_path, "A\tA\t\n1\t2\t3\n")
+    assert table == Table(["A", "A", ""], [["1", "2", "3"]])
+    assert "1" in serialize(table, "markdown")
+
+
+def test_a_table_without_rows_is_an_example(tmp_path: Path) -> None:
+    assert shown(tmp_path, "A\tB\n") == Table(["A", "B"], [])
+
+
+def test_ragged_rows_are_kept(tmp_path: Path) -> None:
+    assert shown(tmp_path, "A\tB\n1\n2\t3\t4\n").rows == (("1",), ("2", "3", "4"))
+
+
+def test_byte_order_mark_and_carriage_returns(tmp_path: Path) -> None:
+    table = shown(tmp_path, "\ufeffA\tB\r\n1\t2\r\n".encode())
+    assert table == Table(["A", "B"], [["1", "2"]])
+
+
+def test_a_table_counts_to_200_cells_without_its_header(tmp_path: Path) -> None:
+    def table(rows: int, columns: int) -> str:
+        return "\n".join("\t".join(["c"] * columns) for _ in range(rows + 1)) + "\n"
+
+    shapes = {"a": (50, 4), "b": (67, 3), "c": (1, 200), "d": (201, 1), "e": (0, 300)}
+    upstream.wikitq(
+        tmp_path,
+        test=[f"q-{name}\tWhich {name}?\tcsv/9-csv/{name}.csv\tc" for name in shapes],
+        tables={f"csv/9-csv/{name}.tsv": table(*shape) for name, shape in shapes.items()},
+    )
+    source = opened(tmp_path)
+    assert list(source.example_ids(None)) == ["q-a", "q-c", "q-e"]
+    assert not source.problems  # a filter, and nothing to complain of
+
+
+def test_10000_records_are_read_before_the_filter(tmp_path: Path) -> None:
+    # 300 cells: filtered out, and counted all the same.
+    wide = "\t".join(["c"] * 300) + "\n" + "\t".join(["1"] * 300) + "\n"
+    rows = [f"q-{n}\tQuestion {n}?\tcsv/9-csv/wide.csv\tGull" for n in range(9_998)]
+    rows += [f"q-{n}\tQuestion {n}?\tcsv/1-csv/1.csv\tGull" for n in range(9_998, 10_003)]
+    upstream.wikitq(tmp_path, test=rows, train=rows, tables={"csv/9-csv/wide.tsv": wide})
+    source = opened(tmp_path)
+    assert list(source.example_ids(None)) == ["q-9998", "q-9999"]
+    assert len(source.pool) == 2
+
+
+# What is wrong with a file
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(DataMissing, match=r"no data in .*wikitq.*tablebench pull wikitq "):
+        opened(tmp_path / "wikitq")
+
+
+@pytest.mark.parametrize("name", [TEST, "data/random-split-1-train.tsv"])
+def test_half_a_copy(tmp_path: Path, name: str) -> None:
+    (upstream.wikitq(tmp_path) / name).unlink()
+    with pytest.raises(DataError) as caught:
+        opened(tmp_path)
+    assert not isinstance(caught.value, DataMissing)
+    assert f"lacks {name}" in str(caught.value)
+    assert "tablebench pull wikitq" in str(caught.value)
+
+
+def test_the_folder_of_another_dataset(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"lacks .*holds data, tokenized_data.*another dataset"):
+        opened(upstream.tabfact(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "header", ["id\tutterance\ttargetValue\tcontext", "id,utterance,context,targetValue", "", "x"]
+)
+def test_another_header(tmp_path: Path, header: str) -> None:
+    upstream.wikitq(tmp_path, header=header, test=[])
+    with pytest.raises(DataError, match=r"first line must be id utterance context targetValue"):
+        opened(tmp_path)
+
+
+GOOD = "q-9\tWhich ship is new?\tcsv/1-csv/1.csv\tTern"
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("q-2\tWhich?\tcsv/1-csv/1.csv", ["field 'row'", "has 3 fields, not 4"]),
+        ("q-2\tWhich?\tcsv/1-csv/1.csv\tGull\tmore", ["field 'row'", "has 5 fields"]),
+        ("\tWhich?\tcsv/1-csv/1.csv\tGull", ["field 'id'", "empty"]),
+        ("q-2\t\tcsv/1-csv/1.csv\tGull", ["field 'utterance'", "empty"]),
+        ("q-2\tWhich?\t\tGull", ["field 'context'", "empty"]),
+        ("q-2\tWhich?\tcsv/1-csv/1.csv\t", ["field 'targetValue'", "empty"]),
+        ("q-1\tWhich?\tcsv/1-csv/1.csv\tGull", ["field 'id'", "'q-1'", "second time"]),
+        ("q-2\tWhich?\tcsv/1-csv/77.csv\tGull", ["field 'context'", "77.tsv", "no such file"]),
+        ("q-2\tWhich?\t../../etc/passwd\tGull", ["field 'context'", "leads out of"]),
+        ("q-2\tWhich?\t/etc/passwd\tGull", ["field 'context'", "leads out of"]),
+        ("q-2\tWhich?\tcsv/9-csv/latin.csv\tGull", ["field 'context'", "latin.tsv", "not UTF-8"]),
+        ("q-2\tWhich?\tcsv/9-csv/none.csv\tGull", ["field 'context'", "none.tsv", "no line"]),
+        ("q-2\tWhich?\tcsv/9-csv/dir.csv\tGull", ["field 'context'", "dir.tsv"]),
+        ("q-2\tWhich?\tcsv/\0.csv\tGull", ["field 'context'"]),
+        (f"q-2\tWhich?\t{'a' * 5000}.csv\tGull", ["field 'context'"]),
+    ],
+)
+def test_a_bad_row_is_named_and_the_others_stay(tmp_path: Path, row: str, words: list[str]) -> None:
+    tables = {"csv/9-csv/latin.tsv": b"A\n\xe4\n", "csv/9-csv/none.tsv": ""}
+    upstream.wikitq(tmp_path, test=[upstream.WIKITQ_TEST[0], row, GOOD], tables=tables)
+    (tmp_path / "csv/9-csv/dir.tsv").mkdir()
+    source = opened(tmp_path)
+    assert list(source.example_ids(None)) == ["q-1", "q-9"]
+    [problem] = source.problems
+    text = str(problem)
+    # The third line of the file, its header being the first.
+    assert text.startswith(f"{TEST}, row 3, ")
+    for word in words:
+        assert word in text
+    assert "\0" not in text
+
+
+def test_a_bad_row_of_the_pool_is_named_too(tmp_path: Path) -> None:
+    train = [*upstream.WIKITQ_TRAIN, "t-3\tWhich?\tcsv/1-csv/99.csv\tOld"]
+    source = opened(upstream.wikitq(tmp_path, train=train))
+    source.example_ids(None)
+    assert not source.problems
+    assert len(source.pool) == 2
+    [problem] = source.problems
+    assert str(problem).startswith("data/random-split-1-train.tsv, row 4, field 'context': ")
+
+
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.tsv"
+    outside.write_text("secret\n1\n", encoding="utf-8")
+    folder = upstream.wikitq(tmp_path / "wikitq", test=["q-1\tWhich?\tcsv/9-csv/link.csv\t1", GOOD])
+    (folder / "csv/9-csv").mkdir()
+    try:
+        (folder / "csv/9-csv/link.tsv").symlink_to(outside)
+    except OSError:
+        pytest.skip("symbolic links are not allowed here")
+    source = opened(folder)
+    assert list(source.example_ids(None)) == ["q-9"]
+    assert "leads out of" in str(source.problems[0])
+
+
+def test_a_question_file_that_is_not_utf_8(tmp_path: Path) -> None:
+    upstream.wikitq(tmp_path)
+    with (tmp_path / TEST).open("ab") as file:
+        file.write(b"q-3\tWo liegt K\xf6ln?\tcsv/1-csv/1.csv\tGull\n")
+    with pytest.raises(DataError, match=r"pristine-unseen-tables\.tsv: not UTF-8 text \(byte \d+"):
+        opened(tmp_path)

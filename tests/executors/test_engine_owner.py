@@ -1,0 +1,61 @@
+"""The engine of a run: what its processes load, and what is said when they do not start."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.executors.local import Client, Engine, EngineConfig, LaneConfig
+
+MODEL = "gpt-4o"
+
+
+@contextlib.contextmanager
+def engine(store: Path, model: str = MODEL) -> Iterator[Engine]:
+    lanes = [LaneConfig(model, "http://127.0.0.1:9/v1", "p")]
+    made = Engine(EngineConfig(lanes, 4, 0, 60.0, None, 180.0, store))
+    try:
+        yield made
+    finally:
+        made.finish()
+        made.reap()
+
+
+def test_modules_in_the_working_folder_are_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of the standard library and of litellm's, such as a user may have for something else.
+    for name in ("calendar", "openai", "secrets", "asyncio", "pytest_tablebench"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not meant')\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with engine(tmp_path / "answers") as running:
+        client = Client(running.address, "runner")
+        asked = {"model": MODEL, "api_base": None, "params": {"temperature": 0}, "key": "k"}
+        facts = client.question("facts", asked)
+        client.close()
+    assert facts["provider"] == "openai"
+    assert facts["sent"] == {"temperature": 0}
+
+
+def test_why_it_did_not_start_is_said_each_time(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    with engine(tmp_path / "file") as failed:
+        for _ in range(2):
+            with pytest.raises(SettingsError, match=r"did not start: --bench-store: cannot write"):
+                _ = failed.client
+
+
+def test_a_process_that_ends_before_it_reads_is_no_broken_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_tablebench.executors.local._owner.BROKER", "there.is.none")
+    # More than fits into a pipe: it is still being written when the process ends.
+    with (
+        engine(tmp_path / "answers", "m" * 5_000_000) as failed,
+        pytest.raises(SettingsError, match=r"did not start: .*No module named 'there'"),
+    ):
+        _ = failed.address

@@ -1,0 +1,89 @@
+"""Messages between the processes of a run."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.executors.local._wire import (
+    LineSplitter,
+    error_fields,
+    header,
+    pack,
+    read_error,
+    read_reply,
+    read_request,
+    reply_fields,
+    request_body,
+    to_json,
+)
+from pytest_tablebench.models import Message, Reply, Request
+
+TEXTS = st.text() | st.text("\t\n\r\x00\u2028\x85 {}\"'")
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+HEADS = st.dictionaries(TEXTS, VALUES, max_size=4)
+
+
+@given(st.lists(st.tuples(HEADS, st.none() | VALUES), max_size=6), st.data())
+def test_messages_arrive_however_they_are_cut(messages: list[tuple[dict, object]], data) -> None:
+    stream = b"".join(
+        pack(head, None if body is None else to_json(body)) for head, body in messages
+    )
+    cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=10).map(sorted))
+    lines = LineSplitter()
+    arrived = []
+    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        arrived += lines.feed(stream[start:end])
+    assert len(arrived) == len(messages)
+    for line, (head, body) in zip(arrived, messages, strict=True):
+        read, rest = header(line)
+        assert read == head
+        assert rest == (b"" if body is None else to_json(body))
+
+
+@given(
+    st.lists(st.tuples(TEXTS, TEXTS), max_size=3),
+    st.dictionaries(TEXTS, VALUES, max_size=3),
+    st.none() | TEXTS,
+    st.integers(0, 9),
+    st.integers(1, 9),
+    TEXTS,
+)
+def test_a_request_stays_what_it_is(  # noqa: PLR0917 - drawn by name
+    messages, params, api_base, step, repeat, case_id
+) -> None:
+    request = Request(
+        "m",
+        tuple(Message(role, content) for role, content in messages),
+        params,
+        api_base=api_base,
+        step=step,
+        repeat=repeat,
+        case_id=case_id,
+    )
+    read = read_request(request_body(request))
+    assert read == request
+    assert read.case_id == case_id
+    assert read.key() == request.key()
+
+
+@given(TEXTS, st.none() | TEXTS, st.none() | st.integers(0), st.none() | st.floats(0, 1e9))
+def test_a_reply_stays_what_it_is(text, finish_reason, tokens, cost) -> None:
+    reply = Reply(text, finish_reason, tokens, None, cost, 0.25, from_store=True)
+    head, _ = header(pack({"reply": reply_fields(reply)})[:-1])
+    assert read_reply(head["reply"]) == reply
+
+
+@given(TEXTS, st.booleans(), st.booleans(), st.none() | st.floats(0, 1e9))
+def test_an_error_stays_what_it_is(message, retryable, whole_run, retry_after) -> None:
+    error = ModelError(
+        message, reason="r", retryable=retryable, whole_run=whole_run, retry_after=retry_after
+    )
+    head, _ = header(pack({"error": error_fields(error)})[:-1])
+    read = read_error(head["error"])
+    assert (str(read), vars(read)) == (message, vars(error))

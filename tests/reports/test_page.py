@@ -1,0 +1,515 @@
+"""The page of a run and the leaderboard, as files: what stands in them, and what does not."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import tracemalloc
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.reports.html import _pack as packing
+from pytest_tablebench.reports.html import write_leaderboard, write_page
+from pytest_tablebench.reports.html._page import word_diff
+from pytest_tablebench.reports.html._render import chance, money, number, percent, signed
+from pytest_tablebench.results import Record, read_records
+from pytest_tablebench.results.compare import compare_runs
+from pytest_tablebench.util.names import slug
+from tests.support.page_runs import make_records, record, write_run
+
+HOSTILE = "</script><script>alert(1)</script>\u202e\x1b[31m"
+
+
+@dataclass(frozen=True)
+class Gate:
+    gate: str = "all.performance >= 0.5"
+    estimate: float | None = 0.4
+    bound: float = 0.5
+    interval: tuple[float, float] | None = (0.3, 0.45)
+    method: str | None = "t"
+    n_examples: int = 9
+    n_left_out: int = 0
+    state: str = "fails"
+    reason: str | None = "the interval lies below the bound"
+
+
+@dataclass(frozen=True)
+class Change:
+    case_id: str
+    flipped: bool
+    old: str
+    new: str
+
+
+def page(tmp_path: Path, records: list[Record], **options: Any) -> BeautifulSoup:
+    given = {name: options.pop(name) for name in ("texts", "run", "prompt") if name in options}
+    folder = write_run(tmp_path / "run", records, **given)
+    write_page(folder, tmp_path / "report.html", **options)
+    return BeautifulSoup((tmp_path / "report.html").read_text(encoding="utf-8"), "html.parser")
+
+
+def block(soup: BeautifulSoup, name: str) -> Any:
+    found = soup.find(id=f"b-{name}")
+    assert found is not None, name
+    return json.loads(zlib.decompress(base64.b64decode(found.text)))
+
+
+def text_of(soup: BeautifulSoup, selector: str) -> str:
+    found = soup.select_one(selector)
+    assert found is not None, selector
+    return " ".join(found.get_text(" ").split())
+
+
+# The top
+
+
+@pytest.mark.parametrize(
+    ("states", "title", "look"),
+    [
+        ([], "No gate was set", "none"),
+        (["holds"], "Passes: the gate holds", "holds"),
+        (["holds", "holds"], "Passes: all 2 gates hold", "holds"),
+        (["holds", "undecided"], "Undecided: 1 of 2 gates", "undecided"),
+        (["undecided", "fails", "holds"], "Fails: 1 of 3 gates", "fails"),
+    ],
+)
+def test_the_verdict_is_the_worst_state(
+    tmp_path: Path, states: list[str], title: str, look: str
+) -> None:
+    soup = page(tmp_path, [record()], gates=[Gate(state=state) for state in states])
+    assert text_of(soup, ".verdict .headline") == title
+    assert soup.select_one(f".verdict.{look}") is not None
+    assert len(soup.select(".gates tbody tr")) == len(states)
+
+
+def test_the_verdict_names_the_failing_gate_and_why(tmp_path: Path) -> None:
+    soup = page(
+        tmp_path, [record()], gates=[Gate(), Gate("b.x >= 1", state="holds", reason="fine")]
+    )
+    assert text_of(soup, ".verdict .cause") == (
+        "all.performance >= 0.5: the interval lies below the bound"
+    )
+
+
+def test_a_run_that_was_cut_off_says_so(tmp_path: Path) -> None:
+    soup = page(tmp_path, [record()], run={"cases_planned": 35, "status": "running"})
+    assert "cut off: 1 of 35 cases" in text_of(soup, ".verdict")
+
+
+def test_means_and_drops_stand_in_the_tables(tmp_path: Path) -> None:
+    # Plain 1 and 0, transposed 0 and 0: performance .25, plain .5, a drop of .5.
+    cells = [("e1", "none", 1), ("e2", "none", 0), ("e1", "transpose", 0), ("e2", "transpose", 0)]
+    soup = page(
+        tmp_path,
+        [
+            record(example_id=e, perturbation=p, outcome="right" if v else "wrong", score=float(v))
+            for e, p, v in cells
+        ],
+    )
+    rows = [" ".join(row.get_text(" ").split()) for row in soup.select("table tbody tr")]
+    assert any(row.startswith("wikitq 0.250") and "25.0 %" in row for row in rows)
+    maps = soup.select(".heat")
+    assert text_of(maps[0], "tbody tr") == "wikitq 0.25"
+    assert text_of(maps[1], "tbody tr") == "wikitq 0.50 −0.50"
+    cell = maps[1].select_one("tbody td:last-child")
+    assert cell is not None
+    assert cell["class"] == ["n20"]  # full colour from .3 on
+    # robustness: 1 - (1 - 0) for e1, 1 for e2
+    assert any("0.500" in row for row in rows if row.startswith("wikitq"))
+
+
+def test_an_unknown_cost_is_unknown_and_never_zero(tmp_path: Path) -> None:
+    soup = page(tmp_path, [record()], run={"cost_usd": None})
+    assert "unknown" in text_of(soup, ".tiles")
+    assert "$0" not in soup.get_text()
+
+
+# Whatever became of the run
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [],
+        [record()],
+        [record(outcome="no_answer"), record(example_id="e2", outcome="no_answer")],
+        [record(example_id=str(n), score=0.5, outcome="wrong") for n in range(3)],
+        [record(perturbation="transpose"), record(perturbation="shuffle_rows")],
+        [record(parts={"f1": float("nan")}, prediction=["a", 1], latency_s=0.0)],
+        [record(case_id="one"), record(case_id="two")],
+        [replace(record(parts={"x": [1]}, cost_usd=float("inf")), outcome="else")],
+    ],
+    ids=[
+        "empty",
+        "one",
+        "unanswered",
+        "one-configuration",
+        "no-plain",
+        "odd-values",
+        "repeated",
+        "not-ours",
+    ],
+)
+def test_any_run_makes_a_page(tmp_path: Path, records: list[Record]) -> None:
+    soup = page(tmp_path, records, texts=False)
+    assert block(soup, "index")["count"] == len(records)
+    assert text_of(soup, "#shown") == ("1 case" if len(records) == 1 else f"{len(records)} cases")
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="no run folder"):
+        write_page(tmp_path, tmp_path / "report.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", [record()])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingsError, match=r"file.*choose another place"):
+        write_page(folder, tmp_path / "file" / "report.html")
+
+
+# Cases
+
+
+def test_texts_shared_between_cases_are_kept_once(tmp_path: Path) -> None:
+    records = list(make_records(["wikitq"], 2, formats=("csv", "html"), changes=("none",)))
+    index = block(soup := page(tmp_path, records), "index")
+    assert index["count"] == 4
+    assert index["columns"]["t"] == [0, 0, 1, 1]
+    assert len(block(soup, "t0")) == 2
+    # Four prompts, in the blocks of right answers and of others.
+    places = index["columns"]["q"]
+    assert len(set(places)) == 4
+    size = index["sizes"][2]
+    assert all(block(soup, f"q{place // size}")[place % size] for place in places)
+
+
+def test_a_case_holds_reply_reading_reference_parts_and_prompt(tmp_path: Path) -> None:
+    [case] = make_records(["wikitq"], 1, formats=("csv",), changes=("none",))
+    soup = page(tmp_path, [case])
+    index, [detail] = block(soup, "index"), block(soup, "d0")
+    assert detail[:2] == [case.case_id, case.raw]
+    assert detail[3] == case.prediction
+    assert detail[5] == list(case.references)
+    assert detail[7] == dict(case.parts)
+    prompt = block(soup, "q0")[index["columns"]["q"][0]][0]
+    assert prompt.startswith("Answer the question.")
+    assert prompt.endswith(index["examples"][0][2])  # the question
+
+
+def test_a_huge_answer_is_cut_and_its_file_named(tmp_path: Path) -> None:
+    soup = page(tmp_path, [record(raw="x" * 5_000_000, prediction="y" * 5_000_000)])
+    [detail] = block(soup, "d0")
+    assert len(detail[1]) == len(detail[3]) == 20_000
+    assert detail[2] == detail[4] == 5_000_000
+    assert "records.jsonl" in text_of(soup, ".about")
+    assert (tmp_path / "report.html").stat().st_size < 400_000
+
+
+def test_replies_are_cut_further_where_all_of_them_are_too_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "_DETAIL_BUDGET", 30_000)
+    noise = [
+        "".join(hashlib.sha512(f"{n}/{i}".encode()).hexdigest() for i in range(60))
+        for n in range(8)
+    ]
+    soup = page(tmp_path, [record(example_id=str(n), raw=noise[n]) for n in range(8)])
+    index, details = block(soup, "index"), block(soup, "d0")
+    assert index["limit"] < 7680
+    assert {len(detail[1]) for detail in details} == {index["limit"]}
+    assert {detail[2] for detail in details} == {7680}
+
+
+def test_prompts_of_right_answers_are_left_out_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "_RIGHT_PROMPT_BUDGET", 10)
+    records = list(make_records(["wikitq"], 6, formats=("csv", "df"), changes=("none",)))
+    assert {found.outcome for found in records} >= {"right", "wrong"}
+    soup = page(tmp_path, records)
+    columns = block(soup, "index")["columns"]
+    for outcome, place in zip(columns["o"], columns["q"], strict=True):
+        assert (place == -1) == (outcome == 0)
+    assert "prompts did not fit" in text_of(soup, ".about")
+    assert "texts.jsonl.gz" in text_of(soup, ".about")
+
+
+def test_wide_and_long_tables_are_cut_with_their_size_told() -> None:
+    table = {"title": None, "header": ["h"] * 90, "rows": [["c" * 999] * 100] * 300}
+    title, header, rows, count, width = packing._shown_table(table)
+    assert (title, len(header), len(rows), len(rows[0])) == (None, 60, 200, 60)
+    assert (count, width) == (300, 100)
+    assert len(rows[0][0]) == 400
+
+
+def test_an_example_right_in_some_configurations_only_is_marked(tmp_path: Path) -> None:
+    records = [
+        record(example_id="mixed", serializer="csv"),
+        record(example_id="mixed", serializer="html", outcome="wrong"),
+        record(example_id="plain", serializer="csv"),
+        record(example_id="plain", serializer="html", outcome="no_answer"),
+    ]
+    assert block(page(tmp_path, records), "index")["columns"]["f"] == [1, 1, 0, 0]
+
+
+# Baseline and stored answers
+
+
+def test_flips_stand_beside_the_answers_of_the_baseline(tmp_path: Path) -> None:
+    now = [record(example_id="a"), record(example_id="b", outcome="wrong", raw="7")]
+    then = [
+        record(example_id="a", outcome="wrong", raw="six"),
+        record(example_id="b", raw="was right"),
+    ]
+    old = write_run(tmp_path / "old", then)
+    new = write_run(tmp_path / "new", now)
+    write_page(new, tmp_path / "p.html", baseline=old, comparison=compare_runs(old, new))
+    soup = BeautifulSoup((tmp_path / "p.html").read_text(encoding="utf-8"), "html.parser")
+    assert block(soup, "index")["columns"]["f"] == [packing.BETTER, packing.WORSE]
+    assert [detail[11] for detail in block(soup, "d0")] == [
+        ["wrong", "six", 3],
+        ["right", "was right", 9],
+    ]
+    cases = [button["data-case"] for button in soup.select(".ids button")]
+    assert cases == ["wikitq/b/csv/none", "wikitq/a/csv/none"]
+
+
+def test_flips_of_slugs_models_and_repeats_stand_at_their_own_case(tmp_path: Path) -> None:
+    """Ids hold slugs, the model where a run has several, and the repeat: one key finds them all."""
+    example, change = "ETR/2016/page_23.pdf-2", "insert_empty_rows[share=0.5]"
+    slugs = f"finqa/{slug(example, 34)}/csv/{slug(change, 24)}"
+
+    def repeats(tail: str, *outcomes: str) -> list[Record]:
+        return [
+            record(
+                case_id=f"{slugs}{tail}" + (f"/r{n}" if n > 1 else ""),
+                dataset="finqa",
+                example_id=example,
+                perturbation=change,
+                outcome=outcome,
+                repeat=n,
+                raw=f"{tail} {n}",
+            )
+            for n, outcome in enumerate(outcomes, start=1)
+        ]
+
+    old = write_run(tmp_path / "old", repeats("/r2", "right", "right", "wrong"))
+    new = write_run(tmp_path / "new", repeats("/gpt-4o", "right", "wrong", "right"))
+    write_page(
+        new,
+        tmp_path / "p.html",
+        baseline=old,
+        comparison=compare_runs(old, new),
+        snapshots=[Change(f"{slugs}/gpt-4o/r3", True, "a", "b")],
+    )
+    soup = BeautifulSoup((tmp_path / "p.html").read_text(encoding="utf-8"), "html.parser")
+    columns = block(soup, "index")["columns"]
+    ids = [f"{slugs}/gpt-4o", f"{slugs}/gpt-4o/r2", f"{slugs}/gpt-4o/r3"]
+    marks = [0, packing.WORSE, packing.BETTER | packing.TURNED]
+    assert [flag & ~packing.MIXED for flag in columns["f"]] == marks
+    before = [detail[11] for detail in block(soup, "d0")]
+    assert before == [None, ["right", "/r2 2", 5], ["wrong", "/r2 3", 5]]
+    # Every link leads to an id that the index has; what is shown has no model in it.
+    links = [button["data-case"] for button in soup.select(".ids button, .changes button")]
+    assert links == [ids[1], ids[2], ids[2]]
+    assert soup.select(".ids button")[0].text == f"{slugs}/r2"
+    assert columns["k"] == ids
+    assert columns["n"] == [1, 2, 3]
+
+
+def test_changed_answers_are_listed_flipped_ones_first(tmp_path: Path) -> None:
+    changes = [
+        Change("wikitq/e1/csv/none", False, "42", "it is 42"),
+        Change("wikitq/e2/csv/none", True, "42", "43"),
+    ]
+    soup = page(tmp_path, [record(), record(example_id="e2")], snapshots=changes)
+    assert block(soup, "index")["columns"]["f"] == [packing.CHANGED, packing.TURNED]
+    assert "2 answers are not the stored ones; 1 of them" in text_of(soup, "main")
+    listed = [button.text for button in soup.select(".changes button")]
+    assert listed == ["wikitq/e2/csv/none", "wikitq/e1/csv/none"]
+    assert [ins.text for ins in soup.select(".changes ins")] == ["43", "it is "]
+
+
+def test_the_word_diff_holds_both_texts() -> None:
+    old, new = "the total is  12 goals", "the sum is  13 goals today"
+    pieces = word_diff(old, new)
+    assert "".join(words for kind, words in pieces if kind != "new") == old
+    assert "".join(words for kind, words in pieces if kind != "old") == new
+    assert ("old", "total") in pieces
+    assert ("new", "sum") in pieces
+
+
+def test_the_word_diff_of_long_texts_ends() -> None:
+    pieces = word_diff("a b " * 500_000, "b a " * 500_000)
+    assert "cut at" in pieces[-1][1]
+
+
+# Security
+
+
+def test_the_policy_allows_this_script_and_style_and_nothing_else(tmp_path: Path) -> None:
+    soup = page(tmp_path, [record()])
+    meta = soup.find("meta", attrs={"http-equiv": "Content-Security-Policy"})
+    assert meta is not None
+    rules = dict(rule.strip().split(" ", 1) for rule in str(meta["content"]).split(";"))
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in str(meta["content"])
+    for kind in ("script", "style"):
+        own = [found.string for found in soup.find_all(kind) if not found.get("type")]
+        assert len(own) == 1
+        digest = base64.b64encode(hashlib.sha256(str(own[0]).encode()).digest()).decode()
+        assert rules[f"{kind}-src"] == f"'sha256-{digest}'"
+
+
+def test_nothing_is_loaded_and_no_style_or_handler_stands_on_an_element(tmp_path: Path) -> None:
+    records = list(make_records(["a", "b"], 3))
+    soup = page(tmp_path, records, gates=[Gate()])
+    for tag in soup.find_all(True):
+        assert not [name for name in tag.attrs if name.startswith("on") or name == "style"], (
+            tag.name
+        )
+        assert "src" not in tag.attrs
+        assert str(tag.get("href", "#")).startswith("#")
+        assert str(tag.get("xlink:href", "#")).startswith("#")
+    assert not soup.find_all(["link", "iframe", "object", "embed", "base", "img", "image"])
+
+
+def test_the_script_makes_no_markup_of_text() -> None:
+    script = Path(packing.__file__).with_name("static").joinpath("page.js").read_text("utf-8")
+    for risky in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacent",
+        "eval(",
+        "Function(",
+        "document.write",
+    ):
+        assert risky not in script
+    assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(", script)
+
+
+def test_hostile_names_are_only_text_in_the_file(tmp_path: Path) -> None:
+    hostile = record(
+        **dict.fromkeys(("model", "benchmark", "dataset", "example_id", "serializer"), HOSTILE),
+        perturbation=HOSTILE + "2",
+        raw=HOSTILE,
+        flags=(HOSTILE,),
+        metric=HOSTILE,
+        parts={HOSTILE: 1.0},
+    )
+    unanswered = replace(hostile, case_id="b", outcome="no_answer", score=None, reason=HOSTILE)
+    gate = Gate(gate=HOSTILE, reason=HOSTILE, method=HOSTILE)
+    changes = [Change(HOSTILE, True, HOSTILE, HOSTILE + " x")]
+    soup = page(
+        tmp_path,
+        [hostile, unanswered],
+        gates=[gate],
+        snapshots=changes,
+        run={"params": {HOSTILE: HOSTILE}, "datasets": {HOSTILE: {"notes": [HOSTILE]}}},
+    )
+    assert len(soup.find_all("script")) == 1 + len(soup.select("script[type='text/plain']"))
+    raw = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in raw
+    assert "\u202e" not in raw.replace(HOSTILE.replace("<", "&lt;").replace(">", "&gt;"), "")
+    assert "\x1b" not in soup.get_text()
+    assert block(soup, "d0")[0][1] == HOSTILE
+
+
+def test_lone_surrogates_do_not_stop_the_page(tmp_path: Path) -> None:
+    odd = record(raw="\ud800", prediction="\udfff", references=("\ud800",), example_id="e\udc80")
+    soup = page(tmp_path, [odd], gates=[Gate(reason="\ud800")])
+    assert block(soup, "d0")[0][1] == "\ud800"
+
+
+# Several runs
+
+
+def test_the_leaderboard_ranks_runs_and_shows_the_figures(tmp_path: Path) -> None:
+    names = ["wikitq", "finqa"]
+    good = make_records(names, 4, formats=("csv", "html"), model="good", skill=0.95)
+    poor = make_records(names, 4, formats=("csv", "html"), model="poor", skill=0.2)
+    folders = [write_run(tmp_path / "p", poor), write_run(tmp_path / "g", good)]
+    write_leaderboard(folders, tmp_path / "board.html")
+    soup = BeautifulSoup((tmp_path / "board.html").read_text(encoding="utf-8"), "html.parser")
+    ranked = [found.text for found in soup.select("table")[0].select("tbody th")]
+    assert ranked == ["good", "poor"]
+    assert len(soup.select("figure svg")) >= 5
+    assert "Impact of perturbations" in soup.get_text()
+    assert not soup.find_all(["script", "img", "image"])
+
+
+def test_equal_models_share_their_rank_and_equal_formats_their_place(tmp_path: Path) -> None:
+    def run(model: str, *scores: float) -> Path:
+        formats = ("csv", "html", "json")
+        cases = [
+            record(model=model, serializer=name, score=score, outcome="wrong", example_id=example)
+            for example in ("e1", "e2")
+            for name, score in zip(formats, scores, strict=True)
+        ]
+        return write_run(tmp_path / model, cases)
+
+    folders = [run("a", 0.1, 0.1, 0.4), run("b", 0.2, 0.2, 0.2), run("c", 0.9, 0.9, 0.9)]
+    write_leaderboard(folders, tmp_path / "board.html")
+    soup = BeautifulSoup((tmp_path / "board.html").read_text(encoding="utf-8"), "html.parser")
+    rows = [row.get_text(" ", strip=True) for row in soup.select("table")[0].select("tbody tr")]
+    assert [row.split()[:3] for row in rows] == [
+        ["1", "c", "0.900"],
+        ["2", "=", "a"],
+        ["2", "=", "b"],
+    ]
+    write_page(folders[0], tmp_path / "p.html")
+    soup = BeautifulSoup((tmp_path / "p.html").read_text(encoding="utf-8"), "html.parser")
+    assert text_of(soup, "[aria-label=Spread] tbody").startswith(
+        "wikitq json 0.400 csv and html equal 0.100 0.300"
+    )
+
+
+def test_a_run_without_all_datasets_has_no_rank(tmp_path: Path) -> None:
+    part = make_records(["wikitq"], 2, formats=("csv",), model="part", skill=0.9)
+    whole = make_records(["wikitq", "finqa"], 2, formats=("csv",), model="whole", skill=0.1)
+    folders = [write_run(tmp_path / "a", part), write_run(tmp_path / "b", whole)]
+    write_leaderboard(folders, tmp_path / "board.html")
+    soup = BeautifulSoup((tmp_path / "board.html").read_text(encoding="utf-8"), "html.parser")
+    rows = [row.get_text(" ", strip=True) for row in soup.select("table")[0].select("tbody tr")]
+    assert rows[0].startswith("1 whole")
+    assert rows[1].startswith("– part –")
+
+
+# Numbers
+
+
+def test_numbers_read_well() -> None:
+    assert [number(v) for v in (None, 0.12345, -0.5, -0.0001, 1234.5)] == [
+        "–", "0.123", "−0.500", "0.000", "1,234.500",
+    ]  # fmt: skip
+    assert [signed(v, 2) for v in (None, 0.126, -0.126, 0.001, 0.0)] == [
+        "–", "+0.13", "−0.13", "0.00", "0.00",
+    ]  # fmt: skip
+    assert [percent(v) for v in (None, 0, 0.0345, 1)] == ["–", "0.0 %", "3.5 %", "100.0 %"]
+    assert [money(v) for v in (None, 0, 0.00123, 2.5)] == ["unknown", "$0.00", "$0.0012", "$2.50"]
+    assert [chance(v) for v in (None, 0.0, 0.0005, 0.04)] == ["–", "< 0.001", "< 0.001", "0.040"]
+
+
+def test_long_replies_are_not_held_in_memory(tmp_path: Path) -> None:
+    long = "a reply of many words " * 50_000  # 1.1 million characters
+    records = [replace(made, raw=long, prediction=long) for made in make_records(["d"], 1)]
+    write_run(tmp_path / "run", records)
+    del records
+    tracemalloc.start()
+    kept = list(read_records(tmp_path / "run", keep=packing.excerpt))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(kept) > 10
+    assert peak < 15_000_000  # one line, and what comes of it
+    detail = packing._detail(kept[0], packing.CaseMarks({}, {}), 500)
+    assert detail[1:5] == [long[:500], len(long), long[:500], len(long)]

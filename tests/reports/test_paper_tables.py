@@ -1,0 +1,439 @@
+"""Tables of a report: what stands where, reasons in words, hostile names, runs that differ."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench.reports.paper._leaderboard import DATASETS, leaderboard, published_rows
+from pytest_tablebench.reports.paper._runs import (
+    Row,
+    RunData,
+    differences,
+    run_remarks,
+    told_apart,
+)
+from pytest_tablebench.reports.paper._tables import paper_tables
+from pytest_tablebench.reports.paper._text import (
+    PaperTable,
+    csv_text,
+    markdown,
+    markdown_text,
+    terminal_lines,
+)
+from pytest_tablebench.tables.perturbations import GRID
+from tests.support.paper_analysis import analysis, nothing, value
+
+SERIALIZERS = ("html", "csv", "json", "markdown", "indexed_row_major", "df", "concat")
+
+
+def tables(found: dict[str, Any] | None = None) -> dict[str, PaperTable]:
+    return {table.name: table for table in paper_tables(found or analysis())}
+
+
+def rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+# Tables of the analyses
+
+
+def test_every_analysis_has_a_table_of_its_own_name():
+    names = [table.name for table in paper_tables(analysis())]
+    assert len(names) == len(set(names))
+    for stem in (
+        *("performance", "robustness", "min_max", "serializer_spread", "win_rates_serializer"),
+        *("win_rates_perturbation", "impact_signed", "impact_absolute", "separability"),
+        *("dataset_agreement", "kendall_w", "w_growth", "configurations_vs_examples"),
+        *("difficulty", "difficulty_histogram", "score_histogram", "families"),
+    ):
+        assert stem in names
+
+
+def test_performance():
+    table = tables()["performance"]
+    assert table.columns == ("model", "all datasets", "d1", "d2")
+    assert table.rows == (("alpha", 0.375, 0.5, 0.25), ("beta", None, 0.75, None))
+    assert table.row_notes == (
+        "",
+        "all datasets: no value in: d2; d2: no scores; d1: cases without a score: 3",
+    )
+
+
+def test_robustness_of_incomplete_examples_is_called_too_high():
+    found = tables()
+    assert found["robustness"].rows == (("alpha", 0.85, 0.8, 0.9), ("beta", None, 0.6, None))
+    assert "d1: too high, examples not fully answered: 1" in found["robustness"].row_notes[1]
+    assert found["robustness"].row_notes[0] == ""
+    complete = found["robustness_complete_examples"]
+    assert complete.rows == (("alpha", 0.8, 0.9), ("beta", 0.55, None))
+    assert complete.shown
+
+
+def test_minimum_and_maximum():
+    assert tables()["min_max"].rows[:2] == (
+        ("alpha", "max", 0.45, 0.6, 0.3),
+        ("alpha", "min", 0.3, 0.4, 0.2),
+    )
+
+
+def test_serializer_spread_and_the_means_behind_it():
+    found = tables()
+    assert found["serializer_spread"].rows == (("alpha", 0.125, 0.0), ("beta", 0.1, None))
+    means = found["serializer_means"]
+    assert means.columns == ("model", "dataset", "csv", "html")
+    assert means.rows[0] == ("alpha", "d1", 0.5, 0.625)
+    assert means.rows[3] == ("beta", "d2", None, None)
+
+
+def test_win_rates_begin_with_the_mean_and_report_what_was_dropped():
+    table = tables()["win_rates_serializer"]
+    assert table.columns[:4] == ("model", "dataset", "csv", "html")
+    assert table.rows[0] == ("all models", "all datasets", 0.375, 0.625, None, None, None)
+    assert ("all models", "d1", 0.375, 0.625, 2, 1, 0) in table.rows
+    assert ("beta", "d1", 0.25, 0.75, 2, 1, 0) in table.rows
+
+
+def test_perturbation_impact_keeps_its_sign_and_its_margins():
+    found = tables()
+    assert found["impact_signed"].rows == (("alpha", -0.125), ("beta", None))
+    assert found["impact_absolute"].rows == (
+        ("alpha", 0.175, 0.25, 0.1),
+        ("beta", None, 0.2, None),
+        ("all models", None, 0.225, None),
+    )
+
+
+def test_separability_with_its_intervals():
+    found = tables()
+    assert found["separability"].rows[0] == ("d1", 1.0)
+    assert found["separability"].rows[2] == ("all, examples pooled", 0.0)
+    assert found["separability_intervals"].rows[1] == ("d1", "beta", 0.6, 0.8)
+
+
+def test_growth_of_w_is_in_the_order_of_numbers():
+    table = tables()["w_growth"]
+    assert [row[:2] for row in table.rows] == [(1, 0.7), (2, 0.8), (10, 0.95)]
+
+
+def test_histograms_say_where_a_bin_begins_and_ends():
+    table = tables()["score_histogram"]
+    assert table.rows[0] == ("0.00", "0.25", 6, 2)
+    assert table.rows[3] == ("0.75", "1.00", 9, 0)
+
+
+def test_an_analysis_that_cannot_be_made_says_why_in_one_line():
+    table = tables()["win_rates_perturbation"]
+    assert terminal_lines(table) == [
+        "Win rates of perturbations: not computed: alternatives differ between datasets"
+    ]
+    assert rows(csv_text(table))[1][-1] == "not computed: alternatives differ between datasets"
+    assert "Not computed: alternatives differ between datasets." in markdown_text(table)
+
+
+def test_values_that_are_all_missing_are_no_table():
+    found = analysis()
+    few = nothing("fewer than two models")
+    found["separability"] = {"by_dataset": {"d1": few}, "pooled": few, "stratified": few}
+    found["kendall_w"] = {"by_dataset": {"d1": few | {"raters": 4}}, "benchmark": few}
+    found["w_growth"] = {"d1": {"1": few}}
+    found["configurations_vs_examples"] = [
+        {
+            "q": 1,
+            "e": 1,
+            "by_dataset": {"d1": few},
+            "mean_over_datasets": nothing("no value in: d1"),
+        }
+    ]
+    made = tables(found)
+    for name in ("separability", "separability_intervals", "kendall_w", "w_growth"):
+        assert made[name].reason == "fewer than two models"
+    assert made["configurations_vs_examples"].reason == "fewer than two models"
+
+
+def test_examples_that_one_configuration_needs():
+    def point(q: int, e: int, value: float | None) -> dict[str, Any]:
+        figure = {"value": value} if value is not None else nothing("fewer than two models")
+        return {"q": q, "e": e, "by_dataset": {"d1": figure}, "mean_over_datasets": figure}
+
+    found = analysis()
+    found["configurations_vs_examples"] = [
+        *(point(1, 1, 0.2), point(1, 2, 0.4), point(1, 5, 0.7)),
+        *(point(2, 1, 0.4), point(2, 2, 0.5), point(2, 5, 0.9), point(5, 5, None)),
+    ]
+    table = tables(found)["equivalent_examples"]
+    assert table.rows == ((2, 1, 0.4, 2), (2, 2, 0.5, 5), (2, 5, 0.9, None))
+    assert table.row_notes == ("", "", "more examples than the runs have")
+
+
+def test_one_dataset_agrees_with_none_other():
+    found = analysis()
+    found["dataset_agreement"] = {
+        "tau_b": {"d1": {"d1": value(1.0)}},
+        "mean_off_diagonal": {"d1": nothing("no other dataset with a value", n=0)},
+    }
+    assert tables(found)["dataset_agreement"].reason == "fewer than two datasets"
+
+
+# Forms
+
+
+def sample(*names: str) -> PaperTable:
+    body = tuple((name, 0.5, -0.25, None, 3) for name in names)
+    return PaperTable("t", "Title", ("name", "a", "b", "c", "n"), body)
+
+
+def test_terminal_columns_are_aligned():
+    assert terminal_lines(sample("x", "longer")) == [
+        "Title",
+        "  name        a       b  c  n",
+        "  x       0.500  -0.250  -  3",
+        "  longer  0.500  -0.250  -  3",
+    ]
+
+
+def test_terminal_counts_wide_characters_twice():
+    lines = terminal_lines(sample("表格", "abcd"))
+    assert lines[2] == "  表格  0.500  -0.250  -  3"
+    assert lines[3] == "  abcd  0.500  -0.250  -  3"
+
+
+def test_terminal_shows_no_escape_codes_and_cuts_names():
+    text = "\n".join(terminal_lines(sample("\x1b[31mred\x1b[0m\nnext", "y" * 500)))
+    assert "\x1b" not in text
+    assert "\\x1b[31mred" in text
+    assert len(max(text.split("\n"), key=len)) < 80
+
+
+def test_a_note_of_many_rows_stands_once():
+    table = replace(sample("a", "b", "c", "d", "e", "f"), row_notes=("why",) * 6)
+    assert terminal_lines(table)[-1] == "  a; b; c; and 3 more: why"
+
+
+def test_csv_keeps_digits_and_blanks():
+    table = PaperTable("t", "T", ("name", "a", "b"), (("x", 1 / 3, None), ("y", -0.0, 2)))
+    assert csv_text(table) == "name,a,b\nx,0.333333333,\ny,0.0,2\n"
+
+
+def test_csv_has_a_note_where_a_row_has_one():
+    table = replace(sample("x", "y"), row_notes=("", "d1: no scores"))
+    found = rows(csv_text(table))
+    assert [row[-1] for row in found] == ["note", "", "d1: no scores"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        '=HYPERLINK("http://x","y")',
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        " =1+1",
+        "\uff1d1",
+    ],
+)
+def test_csv_runs_no_formula(name):
+    cell = rows(csv_text(sample(name)))[1][0]
+    assert cell.startswith("'")
+    assert not cell.startswith(("=", "+", "-", "@"))
+
+
+@given(st.lists(st.text(), min_size=1, max_size=5))
+def test_csv_and_markdown_have_one_line_for_each_row(names):
+    table = sample(*names)
+    found = rows(csv_text(table))
+    assert [len(row) for row in found] == [5] * (len(names) + 1)
+    lines = markdown_text(table).split("\n")
+    assert len([line for line in lines if line.startswith("| ")]) == len(names) + 2
+    for line in lines[2 : 4 + len(names)]:
+        assert len(re.findall(r"(?<!\\)\|", line)) == 6
+
+
+def test_markdown_makes_nothing_of_a_name():
+    assert markdown("gpt-4o_mini/v1.5") == "gpt-4o_mini/v1.5"
+    assert markdown("a|b") == "a&#124;b"
+    assert markdown("<img src=x onerror=alert(1)>") == "&lt;img src=x onerror=alert(1)&gt;"
+    assert markdown("[x](javascript:1)") == r"\[x\](javascript:1)"
+    assert markdown("**b** `c` _d_ ~~e~~ $f$") == r"\*\*b\*\* \`c\` \_d\_ \~\~e\~\~ \$f\$"
+    assert markdown("a\n# b") == r"a\\n\# b"
+    assert markdown("1. x") == r"1\. x"
+    assert markdown("- x") == r"\- x"
+
+
+def test_markdown_aligns_numbers_right():
+    assert markdown_text(sample("x")).split("\n")[2:5] == [
+        "| name | a | b | c | n |",
+        "| :--- | ---: | ---: | ---: | ---: |",
+        "| x | 0.500 | -0.250 | - | 3 |",
+    ]
+
+
+# What differs between runs
+
+
+def run_data(model: str, scored: list[Row], **facts: Any) -> RunData:
+    usual = {"compat": "fixed", "seed": 0, "cases_planned": len(scored)}
+    return RunData(Path("runs") / model, model, usual | facts, tuple(scored))
+
+
+def cells(
+    model: str,
+    dataset: str = "d",
+    *,
+    examples: int = 2,
+    serializers: tuple[str, ...] = ("html",),
+    perturbations: tuple[str, ...] = ("none",),
+    benchmark: str = "b",
+    score: float | None = 0.5,
+) -> list[Row]:
+    return [
+        Row("", model, benchmark, dataset, str(e), s, p, score, False, None)
+        for e in range(examples)
+        for s in serializers
+        for p in perturbations
+    ]
+
+
+def test_equal_runs_have_no_differences():
+    assert differences([run_data("a", cells("a")), run_data("b", cells("b"))]) == []
+
+
+def test_one_run_differs_from_none():
+    assert differences([run_data("a", cells("a"))]) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"compat": "reference"}, "compat modes differ: fixed (a), reference (b)"),
+        ({"seed": 7}, "seeds differ: 0 (a), 7 (b)"),
+        ({"shots": 3}, "demonstrations in a prompt differ: the dataset's own (a), 3 (b)"),
+        ({"limit": 5}, "example limits differ: the dataset's own (a), 5 (b)"),
+        ({"params": {"temperature": 1}}, 'call parameters differ: unknown (a), {"temperature": 1}'),
+        ({"versions": {"spacy": "9"}}, "versions of spacy differ: none (a), 9 (b)"),
+        ({"datasets": {"d": {"files": {"f": "1"}}}}, "d: files differ: a against b"),
+    ],
+)
+def test_settings_that_differ_are_named_with_their_models(facts, words):
+    found = differences([run_data("a", cells("a")), run_data("b", cells("b"), **facts)])
+    assert len(found) == 1
+    assert found[0].startswith(words)
+    assert "; " in found[0], "says what the difference means"
+
+
+def test_grids_that_differ():
+    few, many = cells("a"), cells("b", serializers=("html", "csv"))
+    (sentence,) = differences([run_data("a", few), run_data("b", many)])
+    assert sentence.startswith("d: configurations differ: 1 (a), 2 (b); robustness")
+
+
+def test_equally_many_but_other_configurations_differ():
+    one, other = cells("a"), cells("b", serializers=("csv",))
+    (sentence,) = differences([run_data("a", one), run_data("b", other)])
+    assert sentence.startswith("d: configurations differ: 1 (a), 1 (b)")
+
+
+def test_examples_and_datasets_that_differ():
+    found = differences(
+        [run_data("a", cells("a", examples=5)), run_data("b", cells("b") + cells("b", "other"))]
+    )
+    assert found[0].startswith("datasets differ: d (a), d, other (b)")
+    assert found[1] == "d: examples differ: 5 (a), 2 (b); 2 are common to all"
+    assert len(found) == 2
+
+
+def test_remarks_on_a_run_that_was_cut_off_and_not_answered():
+    run = run_data("a\x1b[1m", cells("a", score=None), cases_planned=9)
+    assert run_remarks(run) == [
+        "a\\x1b[1m: cut off, 2 of 9 cases are recorded",
+        "a\\x1b[1m: 2 of 2 cases without an answer: left out of every mean, which makes "
+        "robustness too high",
+    ]
+    assert run_remarks(run_data("a", cells("a"))) == []
+
+
+def test_two_runs_of_a_model_are_told_apart_by_their_folders():
+    one, two = run_data("a", cells("a")), replace(run_data("a", cells("a")), path=Path("again"))
+    named = told_apart([one, run_data("b", cells("b")), two])
+    assert [run.model for run in named] == ["a", "b", "again"]
+    for run in named:
+        assert {row.model for row in run.rows} == {run.model}
+
+
+# Leaderboard
+
+
+def torr(model: str, datasets: list[str], **options: Any) -> list[Row]:
+    grid = {"serializers": SERIALIZERS, "perturbations": GRID, "examples": 100} | options
+    return [row for name in datasets for row in cells(model, name, benchmark="torr", **grid)]
+
+
+def test_published_rows_are_those_of_the_paper():
+    found = published_rows()
+    assert len(found) == 14
+    assert set(found[0]) == {"model", "performance", "robustness", *DATASETS}
+    by_model = {row["model"]: row for row in found}
+    assert by_model["claude-3-5-sonnet"]["performance"] == "0.49"
+    assert by_model["llama-3-1-8b-i"]["robustness"] == "0.53"
+    assert by_model["mistral-7b-i"]["WikiTQ"] == "0.67"
+    # The mean of the ten columns is the performance; one row is misprinted in the paper.
+    for row in found:
+        mean = sum(float(row[name]) for name in DATASETS) / 10
+        if row["model"] != "gpt-4o-mini":
+            assert mean == pytest.approx(float(row["performance"]), abs=0.011), row["model"]
+
+
+def test_a_run_like_the_papers_stands_first_and_has_nothing_to_note():
+    run = run_data("mine", torr("mine", list(DATASETS.values())), compat="reference")
+    board = leaderboard([run])
+    assert board is not None
+    assert board.columns == ("model", "source", "performance", "robustness", *DATASETS)
+    assert board.rows[0] == ("mine", "this run", 0.5, 1.0, *[0.5] * 10)
+    assert board.row_notes[0] == ""
+    assert len(board.rows) == 15
+    assert {row[1] for row in board.rows[1:]} == {"published"}
+    assert any("2502.19412" in note for note in board.notes)
+    published = next(line for line in terminal_lines(board) if "claude-3-5-sonnet" in line)
+    assert published.split()[1:4] == ["published", "0.49", "0.70"]
+
+
+def test_a_run_that_differs_says_how():
+    some = torr("m", ["wikitq", "finqa"], serializers=("html", "csv"), examples=20)
+    facts = {"datasets": {"wikitq": {"notes": ["demonstrations from elsewhere"]}}}
+    board = leaderboard([run_data("m", some, shots=2, strategy="tcot", **facts)])
+    assert board is not None
+    first = dict(zip(board.columns, board.rows[0], strict=True))
+    assert first["performance"] is None
+    assert first["robustness"] is None
+    assert first["WikiTQ"] == 0.5
+    assert first["TabFact"] is None
+    for words in (
+        "need all ten datasets, missing: numericnlg",
+        "mode fixed: several metrics differ from the paper's",
+        "10 configurations (paper 35): finqa, wikitq",
+        "20 examples (paper 100): finqa, wikitq",
+        "2 demonstrations, paper 5 (WikiTQ 1)",
+        "strategy tcot, paper direct",
+        "wikitq: demonstrations from elsewhere",
+    ):
+        assert words in board.row_notes[0]
+
+
+def test_cases_without_an_answer_are_noted_on_the_leaderboard():
+    scored = torr("m", ["wikitq"], examples=3) + torr("m", ["finqa"], examples=1, score=None)
+    board = leaderboard([run_data("m", scored)])
+    assert board is not None
+    assert "25.0 % of the cases have no answer" in board.row_notes[0]
+
+
+def test_without_a_dataset_of_torr_there_is_no_leaderboard():
+    assert leaderboard([run_data("m", cells("m", "starter"))]) is None
+    assert leaderboard([run_data("m", cells("m", "wikitq", benchmark="mine"))]) is None

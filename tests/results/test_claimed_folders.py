@@ -1,0 +1,92 @@
+"""Run folders of runs that begin at the same moment: each has its own."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results import RunFolder, _folder, claim_folder, read_run
+from pytest_tablebench.session.state import Session, run_paths
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def session(base: Path, *models: str) -> Session:
+    settings = Settings(models=models or ("m",))
+    return Session(settings, "alone", run_paths(settings, base, NOW))
+
+
+def names(state: Session) -> list[str]:
+    return [path.name for path in state.paths.values()]
+
+
+def below(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_sessions_of_one_second_have_folders_of_their_own(tmp_path):
+    first, second = session(tmp_path), session(tmp_path)
+    assert below(tmp_path) == []
+    for state in (first, second):
+        state.preflight()
+        state.preflight()
+    assert (names(first), names(second)) == (["20260102-030405-m"], ["20260102-030405-m-2"])
+    assert all(path.is_dir() for state in (first, second) for path in state.paths.values())
+
+
+def test_each_model_has_the_next_name_that_is_free(tmp_path):
+    session(tmp_path, "b").preflight()
+    both = session(tmp_path, "a", "b")
+    both.preflight()
+    assert names(both) == ["20260102-030405-a", "20260102-030405-b-2"]
+
+
+def test_folders_that_stay_empty_are_removed_again(tmp_path):
+    used, unused = session(tmp_path, "a", "b"), session(tmp_path / "deep", "a", "b")
+    for state in (used, unused):
+        state.preflight()
+    (used.paths["b"] / "run.json").write_text("{}", encoding="utf-8")
+    for state in (used, unused):
+        state.reap()
+    kept = "tablebench-results/20260102-030405-b"
+    assert below(tmp_path) == ["tablebench-results", kept, f"{kept}/run.json"]
+
+
+@given(taken=st.sets(st.integers(1, 6)), files=st.sets(st.integers(1, 6)))
+def test_the_first_free_name_is_taken(tmp_path_factory, taken, files):
+    path = tmp_path_factory.mktemp("claims") / "name"
+    there = {1: path, **{number: path.with_name(f"name-{number}") for number in range(2, 9)}}
+    for number in taken:
+        there[number].mkdir()
+    for number in files - taken:
+        there[number].write_text("in the way")
+    free = min(set(there) - taken - files)
+    assert claim_folder(path) == (there[free], [there[free]])
+    assert there[free].is_dir()
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(SettingsError, match=r"cannot write into .*choose another folder"):
+        claim_folder(tmp_path / "file" / "run")
+
+
+def test_of_two_runs_that_found_one_folder_empty_only_one_has_it(tmp_path, monkeypatch):
+    # Both have looked before either of them writes.
+    monkeypatch.setattr(_folder, "check_writable", lambda path: [])
+    first = RunFolder(tmp_path)
+    with pytest.raises(SettingsError, match="already holds a run"):
+        RunFolder(tmp_path)
+    first.write_run({"model": "first"})
+    with pytest.raises(SettingsError, match="already holds a run"):
+        RunFolder(tmp_path)
+    first.append("{}\n")
+    first.close()
+    assert read_run(tmp_path)["model"] == "first"
+    assert below(tmp_path) == ["records.jsonl", "run.json"]

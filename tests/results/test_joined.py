@@ -1,0 +1,164 @@
+"""One record out of what several tests find of a case, in whatever order they tell."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.results import read_records
+from pytest_tablebench.results._joined import Finding, JoinedCase, join_checks
+from pytest_tablebench.results._record import cell_values
+from pytest_tablebench.results.writer import RunWriter
+from tests.support.run_folders import record
+
+BASE, TONE = ("item-0", "test_base"), ("item-1", "test_tone")
+
+
+def test_a_test_of_several_items_passed_where_all_of_them_did() -> None:
+    found = [
+        Finding("a", "kind", True),
+        Finding("b", "kind", False, failed=True),
+        Finding("c", "rude", True),
+        Finding("d", "rude", None, failed=True),
+        Finding("e", "both", True),
+        Finding("f", "both", None),  # skipped
+        Finding("g", "skipped", None),
+    ]
+    expected = {"both": True, "kind": False, "rude": None}
+    assert join_checks(found) == expected
+    assert join_checks(reversed(found)) == expected
+    assert list(join_checks(reversed(found))) == sorted(expected)
+
+
+def test_the_last_attempt_of_an_item_counts() -> None:
+    case = JoinedCase()
+    case.take(Finding("a", "kind", False, failed=True, last=False), (0, 0, 0))
+    assert case.finished == 0
+    case.take(Finding("a", "kind", True), (1, 1, 0))
+    assert (case.checks, case.finished) == ({"kind": True}, 1)
+    assert case.unseen(right=True, judged=frozenset()) == []
+
+
+@pytest.mark.parametrize(
+    ("finding", "right", "judged", "unseen"),
+    [
+        (Finding("a", "t", False, failed=True), True, (), True),
+        (Finding("a", "t", False, failed=True), True, ("t",), False),
+        (Finding("a", "t", False, failed=True), False, (), False),  # the record counts it
+        (Finding("a", "t", None, failed=True), True, ("t",), True),  # another test had an answer
+        (Finding("a", "t", None, failed=True), False, (), False),
+        (Finding("a", "t", None, failed=True, broken=True), False, ("t",), True),
+        (Finding("a", "t", False, failed=True, broken=True), False, (), True),
+        (Finding("a", "t", False), True, (), False),  # expected to fail
+        (Finding("a", "t", True), True, (), False),
+    ],
+)
+def test_failures_that_nothing_counts(finding, right, judged, unseen) -> None:
+    case = JoinedCase({"a": finding})
+    assert case.unseen(right=right, judged=frozenset(judged)) == (["t"] if unseen else [])
+
+
+# In the process that keeps the run
+
+
+def payload(
+    who: tuple[str, str], passed: bool | None, *, metric: str = "m", score: float = 1.0, **more: Any
+) -> dict[str, Any]:
+    """What an item tells of the one case: an answer, and whether its test passed."""
+    answered, paid, last = (more.get(name, True) for name in ("answered", "paid", "last"))
+    found = record(
+        "e1", "html", "none", score if answered else None, metric=metric, reason=None if answered
+        else "timeout", checks={who[1]: passed}, cost_usd=0.5 if paid else 0.0, from_store=not paid,
+    )  # fmt: skip
+    return {
+        "record": found.to_line(),
+        "case_id": found.case_id,
+        "model": "m",
+        "repeat": 1,
+        "dataset": found.dataset,
+        "outcome": found.outcome,
+        "cell": json.dumps(cell_values(found)),
+        "finding": [*who, passed, passed is not True, False, last],
+        "rank": [answered, paid, -int(who[0][-1])],
+        "calls": int(paid),
+        "from_store": not paid,
+        "tokens": [1, 1, 0.5],
+    }
+
+
+@pytest.fixture
+def writer(tmp_path):
+    found = RunWriter(Settings(models=("m",)), {"m": tmp_path / "run"})
+    found.learn({"cases": {"m": 1}, "items": {"m": 2}})
+    yield found
+    found.kept["m"].folder.close()
+
+
+def lines(writer: RunWriter) -> list[dict[str, Any]]:
+    text = (writer.kept["m"].path / "records.jsonl").read_text("ascii")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("metric", "outcome", "score"), [("m", "right", 1), ("assertion", "wrong", 0)]
+)
+def test_two_tests_make_one_record_in_any_order(writer, turned, metric, outcome, score) -> None:
+    told = [
+        payload(BASE, True, metric=metric),
+        payload(
+            TONE, False, metric=metric, score=0.0 if metric == "assertion" else 1.0, paid=False
+        ),
+    ]
+    for one in reversed(told) if turned else told:
+        writer.receive(one)
+    assert writer.complete("m")
+    summary = writer.finish(1)["m"]["benchmarks"]["toys"]
+    [line] = lines(writer)
+    assert line["checks"] == {"test_base": True, "test_tone": False}
+    assert (line["outcome"], line["score"], line["passed"]) == (outcome, score, score == 1)
+    assert (line["cost_usd"], line["from_store"]) == (0.5, False)  # of the one that paid
+    assert writer.counts == {"right": score, "wrong": 1 - score, "no_answer": 0}
+    assert (summary["pass_rate"], summary["n_cases"]) == (score, 1)
+    checks = summary["datasets"]["toy"]["checks"]
+    assert {name: check["pass_rate"] for name, check in checks.items()} == line["checks"]
+    data = writer.run_data("m")
+    assert (data["calls_paid"], data["store_hits"], data["cases_recorded"]) == (1, 0, 1)
+
+
+def test_a_run_cut_off_before_the_second_test_has_the_record(writer) -> None:
+    writer.receive(payload(TONE, True))
+    [kept] = read_records(writer.kept["m"].path)
+    assert (kept.outcome, kept.checks) == ("right", {"test_tone": True})
+    assert not writer.complete("m")
+
+
+def test_whoever_has_an_answer_makes_the_record(writer) -> None:
+    writer.receive(payload(BASE, None, answered=False))
+    writer.receive(payload(TONE, True))
+    [line] = lines(writer)[-1:]
+    assert (line["outcome"], line["reason"]) == ("right", None)
+    assert line["checks"] == {"test_base": None, "test_tone": True}
+    assert writer.unseen(set()) == {"test_base": 1}
+
+
+def test_a_further_attempt_replaces_its_own_record(writer) -> None:
+    writer.receive(payload(BASE, True, last=False))
+    writer.receive(payload(BASE, None, answered=False))
+    [kept] = read_records(writer.kept["m"].path)
+    assert (kept.outcome, kept.checks) == ("no_answer", {"test_base": None})
+    writer.finish(0)
+    assert len(lines(writer)) == 1
+
+
+def test_a_second_test_that_is_skipped_changes_nothing_and_is_counted(writer) -> None:
+    writer.receive(payload(BASE, True))
+    skipped = payload(TONE, None, paid=False) | {"record": None, "cell": None}
+    skipped["finding"] = [*TONE, None, False, False, True]
+    assert writer.receive(skipped).finished == 2
+    assert writer.complete("m")
+    [line] = lines(writer)
+    assert line["checks"] == {"test_base": True}

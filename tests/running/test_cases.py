@@ -1,0 +1,71 @@
+"""Case ids and node ids."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench.datasets.case import case_ids, cross
+
+TEXTS = st.lists(st.text(st.characters(), max_size=60), unique=True, min_size=1, max_size=6)
+PLAIN = re.compile(r"[A-Za-z0-9_.\-]+")
+
+
+@given(TEXTS, TEXTS, TEXTS, TEXTS)
+def test_ids_are_unique_ascii_and_short_whatever_the_names(examples, formats, changes, models):
+    cases, node_ids = cross("toy", examples, formats, changes, models)
+    count = len(examples) * len(formats) * len(changes) * len(models)
+    assert len(cases) == len(node_ids) == count
+    assert len({case.case_id for case in cases}) == count
+    assert len(set(node_ids)) == count
+    for case, node_id in zip(cases, node_ids, strict=True):
+        assert PLAIN.fullmatch(node_id)
+        assert len(node_id) < 100
+        parts = case.case_id.split("/")
+        assert len(parts) == (4 if len(models) == 1 else 5)
+        assert all(PLAIN.fullmatch(part) for part in parts)
+
+
+@given(TEXTS)
+def test_the_example_keeps_its_id_when_others_come_or_go(examples):
+    together, _ = cross("toy", examples, ["html"], ["none"], ["m"])
+    for example, case in zip(examples, together, strict=True):
+        [alone], _ = cross("toy", [example], ["html"], ["none"], ["m"])
+        assert alone.case_id == case.case_id
+
+
+def test_the_order_is_by_example_then_perturbation_then_serializer_then_model():
+    cases, node_ids = cross("toy", ["b", "a"], ["html", "csv"], ["none", "transpose"], ["x", "y"])
+    assert node_ids[:5] == [
+        "b-html-none-x",
+        "b-html-none-y",
+        "b-csv-none-x",
+        "b-csv-none-y",
+        "b-html-transpose-x",
+    ]
+    assert cases[0].case_id == "toy/b/html/none/x"
+    assert [case.example_id for case in cases] == ["b"] * 8 + ["a"] * 8
+
+
+def test_a_case_names_what_it_is_made_of():
+    [case], _ = cross("toy", ["a b"], ["html"], ["truncate_rows[rows_to_keep=2]"], ["gpt/4"])
+    assert (case.dataset, case.example_id, case.serializer) == ("toy", "a b", "html")
+    assert (case.perturbation, case.model) == ("truncate_rows[rows_to_keep=2]", "gpt/4")
+
+
+def test_short_names_that_look_alike_are_numbered_inside_the_limit():
+    texts = ["m" * 30 + str(number) for number in range(12)]
+    short = case_ids(texts, 20, digest=False)
+    assert list(short) == texts
+    assert len(set(short.values())) == 12
+    assert max(map(len, short.values())) == 20
+    assert short[texts[0]] == "m" * 20
+
+
+def test_ids_stay_short_when_every_name_is_long():
+    long = ["n" * 200, "n" * 199 + "m"]
+    _, node_ids = cross("toy", long, long, long, long)
+    assert len(set(node_ids)) == 16
+    assert max(map(len, node_ids)) < 100

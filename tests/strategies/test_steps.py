@@ -1,0 +1,156 @@
+"""Conversations of several steps: second models, programs, and an executor that is a dictionary."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.datasets import Example
+from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.executors import Executor, Outcome, Work
+from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Limits
+from pytest_tablebench.models import Message, Reply, Request
+from pytest_tablebench.running.prefetch import PrefetchWindow, Route
+from pytest_tablebench.strategies import Conversation, Strategy, Task
+from pytest_tablebench.tables.table import Table
+
+TABLE = Table(["Name", "Age"], [["Ada", "36"], ["Bo", "41"]])
+
+
+class Dictionary:
+    """An executor that looks requests up, and runs the programs of these tests, which it trusts."""
+
+    lost: ModelError | None = None
+    waits: Sequence[Mapping[str, Any]] = ()
+
+    def __init__(self, answers: Mapping[tuple[str, str], str]) -> None:
+        self.answers = dict(answers)
+        self.lanes: list[str] = []
+        self._due: list[tuple[str, Outcome]] = []
+
+    def submit(self, work: Work, lane: str) -> None:
+        self.lanes.append(lane)
+        self._due.append((work.key, self._outcome(work.task)))
+
+    def _outcome(self, task: Request | Execute) -> Outcome:
+        if isinstance(task, Request):
+            text = self.answers.get((task.model, task.messages[-1].content))  # type: ignore[arg-type]
+            if text is None:
+                return ModelError(f"no answer to {task.text}", reason="not_scripted")
+            return Reply(text, finish_reason="stop", prompt_tokens=10, completion_tokens=1)
+        printed = io.StringIO()
+        names = {name: data.decode() for name, data in task.files.items()}
+        with contextlib.redirect_stdout(printed):
+            exec(task.program, {"files": names})
+        return Execution("ok", printed.getvalue(), seconds=0.5)
+
+    def outcomes(self, *, wait: bool) -> Sequence[tuple[str, Outcome]]:
+        due, self._due = self._due, []
+        return due
+
+    def totals(self) -> Mapping[str, Any] | None:
+        return None
+
+    def stop(self, why: str) -> None:
+        self._due.clear()
+
+    def close(self) -> None:
+        self._due.clear()
+
+
+class TwoRounds:
+    """Has another model draw up a plan, and asks with it."""
+
+    name = "two_rounds"
+
+    def converse(self, task: Task) -> Conversation:
+        plan = yield Ask((Message("user", f"plan {task.example.question}"),), model="planner")
+        assert isinstance(plan, Reply)
+        reply = yield Ask((Message("user", f"{task.prompt} by {plan.text}"),))
+        assert isinstance(reply, Reply)
+        return reply.text
+
+
+class Calculates:
+    """Has the model write a program, runs it, and asks what its output means."""
+
+    name = "calculates"
+
+    def converse(self, task: Task) -> Conversation:
+        program = yield Ask((Message("user", "write"),))
+        assert isinstance(program, Reply)
+        ages = ",".join(str(row[1]) for row in task.tables[0].rows)
+        ran = yield Execute(program.text, {"ages.csv": ages.encode()})
+        assert isinstance(ran, Execution)
+        last = yield Ask((Message("user", f"printed {ran.output.strip()}"),))
+        assert isinstance(last, Reply)
+        return last.text
+
+
+def conversations(
+    strategy: Strategy, make: Callable[[], Executor], question: str = "q"
+) -> PrefetchWindow:
+    example = Example("1", {"question": question, "table": TABLE}, question, ("x",), "x")
+    return PrefetchWindow(
+        render=lambda case: (example, f"ask {case.example_id}"),
+        strategy=strategy,
+        route=lambda model: Route(model, {}),
+        store=lambda: None,
+        executor=make,
+        models=("m",),
+        retries=0,
+        patience=60.0,
+    )
+
+
+CASE = Case("d", "1", "html", "none", "m", "d/1/html/none")
+
+
+def test_a_second_model_is_asked_in_a_lane_of_its_own():
+    executor = Dictionary({("planner", "plan q"): "counting", ("m", "ask 1 by counting"): "two"})
+    pending = conversations(TwoRounds(), lambda: executor).complete(CASE)
+    assert pending.error is None
+    answer = pending.answer
+    assert answer is not None
+    assert (answer.text, answer.calls, answer.prompt_tokens) == ("two", 2, 20)
+    assert executor.lanes == ["planner", "m"]
+    assert [(step.kind, step.model, step.outcome) for step in answer.steps] == [
+        ("ask", "planner", "stop"),
+        ("ask", None, "stop"),
+    ]
+    assert len({step.key for step in answer.steps}) == 2
+
+
+def test_a_program_runs_between_two_questions():
+    program = "print(sum(map(int, files['ages.csv'].split(','))))"
+    executor = Dictionary({("m", "write"): program, ("m", "printed 77"): "77 years"})
+    pending = conversations(Calculates(), lambda: executor).complete(CASE)
+    assert pending.answer is not None, pending.error
+    assert pending.answer.text == "77 years"
+    assert executor.lanes == ["m", "programs", "m"]
+    kinds = [(step.kind, step.outcome, step.seconds) for step in pending.answer.steps]
+    assert kinds == [("ask", "stop", None), ("execute", "ok", 0.5), ("ask", "stop", None)]
+    assert pending.answer.calls == 2  # a program is no call
+    assert pending.answer.latency_s is not None
+
+
+def test_an_outcome_that_is_missing_ends_the_conversation_with_its_reason():
+    executor = Dictionary({("planner", "plan q"): "counting"})
+    pending = conversations(TwoRounds(), lambda: executor).complete(CASE)
+    assert isinstance(pending.error, ModelError)
+    assert pending.error.reason == "not_scripted"
+
+
+def test_programs_are_known_by_all_that_can_change_their_outcome():
+    same = Execute("print(1)", {"a": b"1", "b": b"2"})
+    assert same.key() == Execute("print(1)", {"b": b"2", "a": b"1"}).key()
+    others = [
+        Execute("print(2)", same.files),
+        Execute("print(1)", {"a": b"1"}),
+        Execute("print(1)", {"a": b"1", "b": b"3"}),
+        Execute("print(1)", same.files, Limits(cpu_s=1.0)),
+    ]
+    assert len({same.key(), *(other.key() for other in others)}) == 5

@@ -1,0 +1,66 @@
+"""What a table with merged cells and several header lines keeps, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tablebench import Table, TableError, perturb, serialize
+from pytest_tablebench.serializers import SERIALIZERS
+from pytest_tablebench.tables.perturbations import GRID
+from pytest_tablebench.tables.table import Span
+
+HEADER = ("Region", "2022", "2023")
+ROWS = (("North", "", ""), ("Aldermoor", "1", "2"), ("Selby", "3", "4"))
+STRUCTURE: dict[str, Any] = {
+    "header_rows": [["", "Visitors", ""]],
+    "row_headers": 1,
+    "row_levels": [0, 1, 1],
+    "spans": [(2, 0, 1, 3), (0, 1, 1, 2)],
+}
+FLAT = Table(HEADER, ROWS)
+DEEP = Table(HEADER, ROWS, **STRUCTURE)
+
+
+def test_structure_is_kept_and_sorted() -> None:
+    assert DEEP.header_rows == (("", "Visitors", ""),)
+    assert (DEEP.row_headers, DEEP.row_levels) == (1, (0, 1, 1))
+    assert DEEP.spans == (Span(0, 1, 1, 2), Span(2, 0, 1, 3))
+    assert DEEP.is_structured
+    assert not FLAT.is_structured
+    assert DEEP != FLAT
+    assert hash(DEEP) == hash(Table(HEADER, ROWS, **STRUCTURE))
+
+
+@pytest.mark.parametrize("serializer", SERIALIZERS)
+def test_flat_formats_and_draws_know_no_structure(serializer: str) -> None:
+    assert DEEP.as_mapping() == FLAT.as_mapping()
+    for perturbation in GRID:
+        # The draw is seeded by the table: the same arrangement of the same cells.
+        deep, flat = (perturb(table, perturbation) for table in (DEEP, FLAT))
+        assert serialize(deep, serializer) == serialize(flat, serializer)
+
+
+def test_another_arrangement_has_no_structure() -> None:
+    turned = DEEP.replace(rows=reversed(ROWS))
+    assert turned == FLAT.replace(rows=reversed(ROWS))
+    assert not turned.is_structured
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"header_rows": [["a"]]}, "header line 1 has 1 cell, the last one 3"),
+        ({"row_headers": 4}, "row_headers is 4, the table has 3 columns"),
+        ({"row_levels": [0]}, "row_levels has 1 entry for 3 rows"),
+        ({"spans": [(0, 0, 1, 1)]}, "is no merged cell of 5 x 3 cells"),
+        ({"spans": [(4, 0, 2, 1)]}, "is no merged cell of 5 x 3 cells"),
+        ({"spans": [(0, 2, 1, 2)]}, "is no merged cell of 5 x 3 cells"),
+        ({"spans": [(0, -1, 1, 2)]}, "is no merged cell of 5 x 3 cells"),
+        ({"spans": [(0, 0, 2, 2), (1, 1, 1, 2)]}, "overlap"),
+    ],
+)
+def test_structure_that_does_not_fit_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(TableError, match=message):
+        Table(HEADER, ROWS, **{**STRUCTURE, **change})

@@ -1,0 +1,132 @@
+"""The house as docs/architecture.md draws it, held against the imports."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "pytest_tablebench"
+PAGE = ROOT / "docs" / "architecture.md"
+
+ROOMS = [
+    "plugin",
+    "cli",
+    "commands",
+    "hooks",
+    "session",
+    "reports",
+    "running",
+    "results",
+    "strategies",
+    "executors",
+    "sandbox",
+    "store",
+    "models",
+    "registry",
+    "hookspecs",
+    "datasets",
+    "generate",
+    "metrics",
+    "serializers",
+    "tables",
+    "config",
+    "errors",
+    "util",
+]
+"""From the top down: what a room imports stands behind it."""
+
+UNBUILT = {"sandbox"}
+"""Rooms that have a name and no module yet."""
+
+UP_FOR_TYPES = {"registry", "hookspecs"}
+"""Rooms that name the types of what is registered: those may lie above them."""
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """Dotted name below the package, and file, of every module."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Room of each import of our own, wherever it stands, and whether it is for types alone."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typing = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
+            base = node.module
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            package, _, rest = name.partition(".")
+            if package == "pytest_tablebench" and rest:
+                yield rest.partition(".")[0], id(node) in typing
+
+
+def measured() -> dict[str, set[str]]:
+    """What each room imports at run time, other rooms only."""
+    found: dict[str, set[str]] = {}
+    for name, path in modules():
+        room = name.partition(".")[0]
+        used = {other for other, typing in imports(path) if not typing and other in ROOMS}
+        found.setdefault(room, set()).update(used - {room})
+    found.pop("", None)  # the package itself: names and where they are at home
+    return found
+
+
+def test_every_module_lies_in_a_room() -> None:
+    top = {name.partition(".")[0] for name, _ in modules()} - {""}
+    assert top == set(ROOMS) - UNBUILT
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_point_down(room: str) -> None:
+    up = {
+        f"{name} imports {other}"
+        for name, path in modules()
+        if name.partition(".")[0] == room
+        for other, typing in imports(path)
+        if other in ROOMS
+        and ROOMS.index(other) < ROOMS.index(room)
+        and not (typing and room in UP_FOR_TYPES)
+    }
+    assert up == set()
+
+
+def test_the_page_draws_what_is_there() -> None:
+    found = measured()
+    lines = [
+        f"{room:<12}{' '.join(sorted(found[room], key=ROOMS.index)) or '-'}"
+        for room in ROOMS
+        if room in found
+    ]
+    page = PAGE.read_text(encoding="utf-8")
+    drawn = re.search(r"```text\nroom        imports\n(.*?)\n```", page, re.DOTALL)
+    assert drawn is not None
+    assert drawn[1].split("\n") == lines, "write into the page:\n" + "\n".join(lines)
+
+
+def test_nothing_knows_pytest_below_the_session() -> None:
+    below = ROOMS[ROOMS.index("session") + 1 :]
+    knows = {
+        name
+        for name, path in modules()
+        if name.partition(".")[0] in below
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Import) and any(a.name == "pytest" for a in node.names))
+        or (isinstance(node, ast.ImportFrom) and node.module == "pytest")
+    }
+    assert knows == set()
