@@ -25,20 +25,9 @@ from pytest_tablebench.hooks.preparation import (
     check_names,
     check_run,
     names_are_known,
-    set_out,
-    set_out_as_worker,
 )
 from pytest_tablebench.hooks.reporting import ReportingHooks
-from pytest_tablebench.hooks.xdist import (
-    Voice,
-    XdistHooks,
-    is_first,
-    is_unsure,
-    is_worker,
-    own_prefix,
-    role_of,
-    running_file,
-)
+from pytest_tablebench.session.roles import Controller, Role, Worker, role_of
 from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
@@ -48,6 +37,7 @@ if TYPE_CHECKING:
 MARKER = "tablebench"
 
 _SETTINGS = pytest.StashKey[Settings]()
+_ROLE = pytest.StashKey[Role]()
 _SESSION = pytest.StashKey["Session"]()
 _RUN = pytest.StashKey["CaseRun"]()
 _CALLED = pytest.StashKey[bool]()
@@ -128,7 +118,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise SettingsError(f"--{key.replace('_', '-')} needs a value, not an empty text")
         return _of_ini(config, key) if given is None else given
 
-    worker = is_worker(config)
+    role = config.stash[_ROLE] = role_of(config)
     given = [o.key for o in OPTIONS if config.getoption(o.key, None) is not None]
     try:
         check_keys(config)
@@ -138,17 +128,19 @@ def pytest_configure(config: pytest.Config) -> None:
             config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
         config.stash[_SETTINGS] = settings
         unsure = False
-        if given and not worker:
+        if not role.keeps_run:
+            return
+        if given:
             _runner(config)
             unsure = not names_are_known(config, _session(config))
-        if not worker:
-            workers = XdistHooks(settings, lambda: _session(config), unsure=unsure)
+        if isinstance(role, Controller):
+            from pytest_tablebench.hooks.xdist import ControllerHooks
+
+            workers = ControllerHooks(settings, role, lambda: _session(config), unsure=unsure)
             config.pluginmanager.register(workers, "tablebench-xdist")
-            keeping = ReportingHooks(
-                config, _SESSION, settings, workers.told, lambda: _begin(config)
-            )
-            config.pluginmanager.register(keeping, "tablebench-run")
-        if given and not worker:
+        reporting = ReportingHooks(config, _SESSION, settings, role, lambda: _begin(config))
+        config.pluginmanager.register(reporting, "tablebench-run")
+        if given:
             # Behind those: what it registers sees a case's report before they take it.
             _begin(config)
     except SettingsError as error:
@@ -197,8 +189,7 @@ def _session(config: pytest.Config) -> Session:
             paths = run_paths(
                 settings, config.invocation_params.dir, datetime.now(UTC).astimezone()
             )
-            state = config.stash[_SESSION] = Session(settings, role_of(config), paths)
-            state.first = is_first(config)
+            state = config.stash[_SESSION] = Session(settings, config.stash[_ROLE], paths)
             if state.writer is not None:
                 from pytest_tablebench.hooks.selection import selected_by
 
@@ -218,13 +209,14 @@ def _runner(config: pytest.Config) -> Runner:
         if session.settings.explicit:
             from pytest_tablebench.hooks.trimming import ReportTrimmer
 
-            trimmer = ReportTrimmer(config, MARKER, worker=is_worker(config))
+            trimmer = ReportTrimmer(config, MARKER, worker=session.role.sends)
             config.pluginmanager.register(trimmer)
-        if is_worker(config):
+        if isinstance(session.role, Worker):
             from pytest_tablebench.hooks.crashes import RunningCases
+            from pytest_tablebench.hooks.xdist import WorkerHooks
 
-            session.worker = own_prefix(config)
-            config.pluginmanager.register(RunningCases(session, running_file(config)))
+            config.pluginmanager.register(WorkerHooks())
+            config.pluginmanager.register(RunningCases(session, session.role.note))
     return session.require_runner()
 
 
@@ -308,7 +300,7 @@ def pytest_collection_modifyitems(
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Take note of the plan; see that all is there; open the run folder before the first call."""
     config = session.config
-    if is_unsure(config):
+    if config.stash[_ROLE].unsure:
         _runner(config)
     state = config.stash.get(_SESSION, None)
     if state is None or state.runner is None:
@@ -317,7 +309,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     state.plan(item.callspec.params.get("case") for item in session.items if _has_params(item))
     state.runner.prefetch.expect(number(session.items))
-    if state.role == "worker":
+    if state.role.sends:
         from pytest_tablebench.hooks.progress import PassesWaits
 
         config.pluginmanager.register(PassesWaits(config, state.require_runner().prefetch))
@@ -332,11 +324,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         if state.planned:
             _set_out(config, state)
     except SettingsError as error:
-        if state.role != "worker":
-            raise pytest.UsageError(escaped(str(error))) from None
-        # A worker cannot end the session itself: the controller does, before any test runs.
-        state.runner.prefetch.stop(str(error))
-        Voice(config).tell(refused=str(error))
+        state.role.refuse(state, error)
 
 
 def _thresholds(items: list[pytest.Item]) -> dict[str, object]:
@@ -358,12 +346,9 @@ def _set_out(config: pytest.Config, state: Session) -> None:
         allure.install(
             config, benchmark_of=benchmark_of, tests=state.tests, take_over=state.writes_allure
         )
-    if state.role == "worker":
-        state.preflight()
-        set_out_as_worker(state, Voice(config))
-    else:
+    if state.role.keeps_run:
         _begin(config)
-        set_out(state)
+    state.role.set_out(state)
 
 
 @pytest.hookimpl(trylast=True)
@@ -372,8 +357,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     state = session.config.stash.get(_SESSION, None)
     if state is not None:
         state.close()
-        if state.role == "worker":
-            session.config.workeroutput["tablebench_problems"] = state.problems  # type: ignore[attr-defined]
+        state.role.finish(session.config, state)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

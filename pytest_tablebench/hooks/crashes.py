@@ -20,6 +20,8 @@ import pytest
 from pytest_tablebench.errors import ModelError, TableBenchError
 from pytest_tablebench.hooks.items import CHECK, case_of, key_of
 from pytest_tablebench.results._joined import Finding
+from pytest_tablebench.results.message import CaseMessage
+from pytest_tablebench.session.roles import NOTE
 from pytest_tablebench.util.leftovers import RUNNING
 
 if TYPE_CHECKING:
@@ -71,14 +73,14 @@ class RunningCases:
         case = case_of(item)
         if case is None:
             return b""
-        from pytest_tablebench.session.state import case_payload
+        from pytest_tablebench.session.state import case_message
 
         run = self._state.require_runner().start(case)
         run.error = DIED
         # Broken: a worker's death is no outcome of the model alone, and gates do not hide it.
-        key, check = key_of(item, self._state.worker), item.stash.get(CHECK, "")
-        payload = case_payload(run, Finding(key, check, None, failed=True, broken=True), DIED)
-        note = {"nodeid": item.nodeid, "cases": self._state.planned, "payload": payload}
+        key, check = key_of(item, self._state.role.item_prefix), item.stash.get(CHECK, "")
+        message = case_message(run, Finding(key, check, None, failed=True, broken=True), DIED)
+        note = {"nodeid": item.nodeid, "cases": self._state.planned, "case": message.encode()}
         return json.dumps(note).encode("ascii") + b"\n"
 
     def pytest_sessionfinish(self) -> None:
@@ -112,7 +114,7 @@ class WorkerDeaths:
         """Tell a worker where its note belongs."""
         path = Path(tempfile.gettempdir()) / f"{RUNNING}{secrets.token_hex(16)}"
         self._paths[node.workerinput["workerid"]] = path
-        node.workerinput["tablebench_running"] = str(path)
+        node.workerinput[NOTE] = str(path)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Begin to keep the run as soon as a case runs: its record may never come."""
@@ -136,10 +138,10 @@ class WorkerDeaths:
         writer = self._writer
         if note is None or writer is None:
             return
-        payload = note["payload"]
-        known = writer.kept[payload["model"]].cases.get(payload["case_id"])
-        if known is None or payload["finding"][0] not in known.findings:  # it had come to its end
-            report.tablebench = payload
+        message = CaseMessage.decode(note["case"])
+        known = writer.kept[message.model].cases.get(message.case_id)
+        if known is None or message.finding.item not in known.findings:  # it had come to its end
+            report.tablebench = message
 
     def pytest_unconfigure(self) -> None:
         """Remove what workers that were ended from outside have left."""

@@ -92,17 +92,17 @@ def annotate(
         if error.reason == MODEL_STOPPED and stopped is None:  # else the session says why
             report.tablebench_given_up = run.case.model, str(error)  # type: ignore[attr-defined]
         return
-    finding = _finding(item, run, report, error, state.worker)
+    finding = _finding(item, run, report, error, state.role.item_prefix)
     if not report.skipped or hasattr(report, "wasxfail"):
         _word(error, run.error, report)
         report.tablebench_outcome = _outcome(run, finding)  # type: ignore[attr-defined]
-    report.tablebench = payload = state.payload(run, finding, error)  # type: ignore[attr-defined]
-    if payload["record"] is not None and getattr(item.config.option, "xmlpath", None):
+    report.tablebench = message = state.message(run, finding, error)  # type: ignore[attr-defined]
+    if message.found is not None and getattr(item.config.option, "xmlpath", None):
         from pytest_tablebench.reports.junit import junit_properties, replace_properties
         from pytest_tablebench.results import Record
 
         # On the item: pytest writes what the report of the tear-down holds.
-        properties = junit_properties(Record.from_line(payload["record"]))
+        properties = junit_properties(Record.from_line(message.found.line))
         replace_properties(item.user_properties, properties)
 
 

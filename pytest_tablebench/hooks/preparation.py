@@ -22,7 +22,6 @@ from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.util.names import known_names, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.hooks.xdist import Voice
     from pytest_tablebench.session.state import Session
 
 __all__ = [
@@ -31,8 +30,6 @@ __all__ = [
     "check_run",
     "may_be_registered_below",
     "names_are_known",
-    "set_out",
-    "set_out_as_worker",
 ]
 
 
@@ -158,48 +155,5 @@ def check_run(state: Session, thresholds: Mapping[str, object]) -> None:
     runner = state.require_runner()
     if datasets:
         check_replay(runner)
-    if state.first:
+    if state.role.speaks:
         check_datasets(runner, datasets)
-
-
-def set_out(state: Session) -> None:
-    """Begin the run where it is kept: its engine, its plan, its folder. Raises `SettingsError`."""
-    writer, plan_only = state.writer, state.settings.plan
-    if writer is None:
-        raise RuntimeError("this process keeps no run")
-    if not plan_only:
-        state.open_store()
-        facts = state.facts()
-        if facts is not None:
-            writer.learn(facts)
-        state.check_baseline()
-    lanes = state.wanted_lanes()
-    if lanes:
-        state.start_engine(lanes, eager=state.wants_it_at_once(lanes))
-        state.ask_own_engine()
-    writer.learn_plans(plan.to_json() for plan in state.plans())
-    if not plan_only:
-        writer.open()  # last: a run that is refused leaves nothing behind
-
-
-def set_out_as_worker(state: Session, voice: Voice) -> None:
-    """Begin to run cases: find the run, and tell what is ahead. Raises `SettingsError`."""
-    state.open_store()
-    state.check_baseline()
-    lanes = state.wanted_lanes()
-    wanted = {
-        "lanes": [list(vars(lane).values()) for lane in lanes],
-        "eager": bool(lanes) and state.wants_it_at_once(lanes),
-    }
-    found = voice.ask(wanted)
-    state.kept_in({model: Path(path) for model, path in found["paths"].items()})
-    if found["address"] is not None:
-        from pytest_tablebench.executors.local import Address
-
-        state.join(Address(*found["address"]), voice.workers)
-    if state.first:
-        # Of several workers one works out what is ahead.
-        plans = [plan.to_json() for plan in state.plans()]
-        start = {"facts": state.facts(), "plans": plans, "cases": state.planned}
-        voice.tell(start=start | {"problems": state.problems})
-    voice.tell(selected=True)

@@ -5,20 +5,24 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_tablebench.errors import OUR_STOP, SettingsError, TableBenchError
 from pytest_tablebench.hooks.progress import ProgressLine
+from pytest_tablebench.session.roles import Controller
 from pytest_tablebench.util.names import escaped
 from pytest_tablebench.util.notices import Unsaid
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.results.writer import Received
     from pytest_tablebench.session.finalizer import Finalizer
+    from pytest_tablebench.session.roles import Role
     from pytest_tablebench.session.state import RunWriter, Session
 
 SHOWN = 10
@@ -33,13 +37,13 @@ class ReportingHooks:
         config: pytest.Config,
         session: pytest.StashKey[Session],
         settings: Settings,
-        told: Mapping[str, Any],
+        role: Role,
         begin: Callable[[], None],
     ) -> None:
         self._config = config
         self._key = session
         self._settings = settings
-        self._told = told
+        self._role = role
         self._begin = begin
         self._pytest_session: pytest.Session | None = None
         self._progress = ProgressLine(config)
@@ -95,28 +99,28 @@ class ReportingHooks:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self) -> None:
         """Begin the run with the first worker that selected cases; say what is ahead."""
-        if "refused" in self._told:
-            raise pytest.UsageError(self._told["refused"])
-        if "selected" not in self._told:
+        role = self._role
+        if not isinstance(role, Controller):
+            return
+        if role.refused is not None:
+            raise pytest.UsageError(role.refused)
+        if not role.selected:
             return
         try:
             self._begin()
         except SettingsError as error:
             raise pytest.UsageError(str(error)) from None
-        state, start = self._state, self._told.get("start")
-        if state is not None and state.engine is not None and state.engine.client.lost is not None:
-            raise pytest.UsageError(str(state.engine.client.lost))  # before anything was asked
-        if start is None or self._announced or state is None or state.writer is None:
+        state, ahead = self._state, role.ahead
+        if state is None:
             return
-        state.writer.learn(start["facts"] or {})
-        state.writer.learn_plans(start["plans"])
-        self._read_past.add(start["problems"])
-        if state.verdicts is not None:
-            state.verdicts.leave_out(state.writer.facts.get("not_judged", ()))
+        role.set_out(state)
+        if ahead is None or ahead.cases is None or self._announced:
+            return
+        self._read_past.add(ahead.problems)
         terminal = self._terminal
         if terminal is not None:
             terminal.ensure_newline()
-            for line in self._announcement(state.writer, sum(start["cases"].values())):
+            for line in self._announcement(state.require_writer(), sum(ahead.cases.values())):
                 terminal.write_line(line)
 
     def _announcement(self, writer: RunWriter, cases: int) -> list[str]:
@@ -161,8 +165,8 @@ class ReportingHooks:
         given_up = report.__dict__.pop("tablebench_given_up", None)
         if given_up is not None and self._state is not None:
             self._end(self._state).give_up_model(*given_up)
-        payload = report.__dict__.pop("tablebench", None)
-        if payload is None:
+        message: CaseMessage | None = report.__dict__.pop("tablebench", None)
+        if message is None:
             if report.__dict__.pop("tablebench_part", False):
                 return  # its test fails with it
             self._others_failed += report.failed
@@ -173,24 +177,22 @@ class ReportingHooks:
         writer = self._writer
         if writer is None:
             return
-        from pytest_tablebench.results._joined import Finding
-
         final = str(report.outcome) != "rerun"  # else another attempt follows, and counts instead
-        finding = Finding(*payload["finding"])
+        finding = message.finding
         if final and report.failed and not finding.failed:
             # Another plugin found a fault: one that collects soft assertions, say.
             finding = finding._replace(passed=False, failed=True)
-        payload["finding"] = finding._replace(last=final)
+        message = replace(message, finding=finding._replace(last=final))
         try:
-            self._read_past.add(payload.pop("problems", []))
-            received = writer.receive(payload)
+            self._read_past.add(message.problems)
+            received = writer.receive(message)
         except (OSError, TableBenchError) as error:
             self._stop(f"{OUR_STOP}stopped: the run cannot be kept: {error}")
             return
         self._skipped += received.line is None
         self._show(writer)
         if received.line is not None:
-            self._decide(payload["case_id"], received)
+            self._decide(message.case_id, received)
         if self._state is not None:
             self._state.prepare()
 
@@ -232,9 +234,7 @@ class ReportingHooks:
             self._missing[name] = report.longrepr[2].removeprefix("Skipped: ")
 
     def _stop(self, message: str) -> None:
-        # xdist's controller runs no items of its own: its session object is not asked.
-        controller = self._config.pluginmanager.getplugin("dsession")
-        target = controller if controller is not None else self._pytest_session
+        target = self._role.stoppable(self._config, self._pytest_session)
         if target is not None and not target.shouldstop:
             target.shouldstop = escaped(message)
 
@@ -264,7 +264,7 @@ class ReportingHooks:
 
     def pytest_runtest_logstart(self) -> None:
         """Look in the controller of workers too, where they ask for it."""
-        if self._config.pluginmanager.hasplugin("dsession"):
+        if isinstance(self._role, Controller):
             self._look()
 
     @pytest.hookimpl(tryfirst=True)
@@ -346,11 +346,8 @@ class ReportingHooks:
 
     def _why_stopped(self) -> str:
         """Return why pytest was told to end early; empty where it was not."""
-        controller = self._config.pluginmanager.getplugin("dsession")
-        if controller is not None:
-            return str(controller.shouldstop or "")
-        session = self._pytest_session
-        return str(session.shouldstop or session.shouldfail or "") if session is not None else ""
+        target = self._role.stoppable(self._config, self._pytest_session)
+        return str(getattr(target, "shouldstop", "") or getattr(target, "shouldfail", "") or "")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
@@ -392,7 +389,7 @@ class ReportingHooks:
         writer = self._writer
         if writer is None or self._state is None:
             return
-        if self._state.role == "controller" and not self._announced:
+        if isinstance(self._role, Controller) and not self._announced:
             # Nothing ran, so no worker ever told what was not there.
             for line in missing_lines(self._missing):
                 terminal.write_line(line)

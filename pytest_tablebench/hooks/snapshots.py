@@ -36,6 +36,7 @@ from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.results.writer import RunWriter
     from pytest_tablebench.session.state import Session
 
@@ -97,33 +98,31 @@ class SnapshotHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Compare the answer of a finished case with the stored one."""
-        payload = report.__dict__.get("tablebench")
-        if payload is None:
+        message: CaseMessage | None = report.__dict__.get("tablebench")
+        if message is None:
             return
         suite, _, test = report.nodeid.partition("::")
-        model = str(payload["model"])
+        model = message.model
         file = self._files.get((suite, model))
         if file is None:
             file = SnapshotFile.load(self._folder / file_name(suite, model), model)
             self._files[suite, model] = file
-        name = self._entry_name(test, payload)
-        answer = _answer(payload)
+        name = self._entry_name(test, message)
+        answer = _answer(message)
         if answer is None:
             if name not in file.kinds:
                 file.silent.add(name)
             return
         file.silent.discard(name)
-        payload["snapshot"] = {"kind": file.note(name, str(payload["case_id"]), answer)}
-        if name in file.changes:
-            payload["snapshot"] |= file.changes[name].to_json()
+        file.note(name, message.case_id, answer)
 
-    def _entry_name(self, test: str, payload: dict[str, Any]) -> str:
+    def _entry_name(self, test: str, message: CaseMessage) -> str:
         """Return the test and the case, without the model, which the file's name holds."""
-        case_id, again = str(payload["case_id"]), ""
-        if payload["repeat"] > 1:
-            again = f"/r{payload['repeat']}"
+        case_id, again = message.case_id, ""
+        if message.repeat > 1:
+            again = f"/r{message.repeat}"
             case_id = case_id.removesuffix(again)
-        ending = self._endings.get(payload["model"])
+        ending = self._endings.get(message.model)
         if ending is not None:
             case_id = case_id.removesuffix(f"/{ending}")
         function = test.partition("[")[0].replace("::", ".")
@@ -255,13 +254,13 @@ class SnapshotHooks:
         return text
 
 
-def _answer(payload: dict[str, Any]) -> Entry | None:
+def _answer(message: CaseMessage) -> Entry | None:
     """Return a case's answer, None where there is none."""
-    outcome = payload["outcome"]
-    if outcome not in {"right", "wrong"}:
+    found = message.found
+    if found is None or found.outcome == "no_answer":
         return None
-    record = json.loads(payload["record"])
-    return None if record["raw"] is None else Entry(outcome, record["score"], record["raw"])
+    record = json.loads(found.line)
+    return None if record["raw"] is None else Entry(found.outcome, record["score"], record["raw"])
 
 
 def _write_change(terminal: Any, change: dict[str, Any]) -> None:

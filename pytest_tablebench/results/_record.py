@@ -138,7 +138,7 @@ class Cell:
 _CELL_FIELDS = tuple(item.name for item in fields(Cell))
 
 
-def cell_values(record: Record) -> list[Any]:
+def cell_values(record: Record | Cell) -> list[Any]:
     """Return what `Cell` takes of a record, in its order."""
     return [getattr(record, name) for name in _CELL_FIELDS]
 

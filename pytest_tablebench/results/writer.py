@@ -16,19 +16,11 @@ from typing import Any
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import Settings, without_credentials
 from pytest_tablebench.results import Cell, RunFolder, check_writable, claim_folder, summarize
-from pytest_tablebench.results._joined import Finding, JoinedCase, with_checks
+from pytest_tablebench.results._joined import JoinedCase, with_checks
 from pytest_tablebench.results._texts import TEXTS, TextWriter
+from pytest_tablebench.results.message import CaseMessage
 
-__all__ = ["Payload", "RunWriter"]
-
-Payload = dict[str, Any]
-"""What one item has to tell of its case. `record`: the line for records.jsonl, `cell`: its small
-part, `rank`: how good it is (record and cell None where there is nothing to record); `finding`: see
-`Finding`; `case_id`, `model`, `repeat`, `dataset`, `outcome`; `calls` and `from_store`; `tokens`:
-[prompt, completion, cost] with None for unknown; `prompt` and now and then `example`: what
-`TextWriter` takes; `facts`: now and then, what the process knows of data and plan; `problems`: now
-and then, all that a worker has read past. Built-in types only; what holds texts from outside is
-ASCII JSON: xdist sends no lone surrogates."""
+__all__ = ["Received", "RunWriter"]
 
 
 @dataclass
@@ -65,11 +57,11 @@ class _Kept:
         """How many cases were answered from the store alone."""
         return sum(case.from_store for case in self.cases.values())
 
-    def add(self, payload: Payload) -> None:
+    def add(self, message: CaseMessage) -> None:
         """Count what an item has cost."""
-        self.calls += payload["calls"]
-        if payload["calls"]:
-            prompt, completion, cost = payload["tokens"]
+        self.calls += message.calls
+        if message.calls and message.spent is not None:
+            prompt, completion, cost = message.spent
             self.prompt_tokens = _plus(self.prompt_tokens, prompt)
             self.completion_tokens = _plus(self.completion_tokens, completion)
             self.cost_usd = _plus(self.cost_usd, cost)
@@ -161,38 +153,37 @@ class RunWriter:
         """Return the number of unusable rows known so far."""
         return sum(len(found["problems"]) for found in self.facts.get("datasets", {}).values())
 
-    def receive(self, payload: Payload) -> Received:
+    def receive(self, message: CaseMessage) -> Received:
         """Record what one item has found of its case."""
-        if "facts" in payload:
-            self.learn(json.loads(payload["facts"]))
+        if message.facts is not None:
+            self.learn(message.facts)
         self.open()
-        kept = self.kept[payload["model"]]
-        kept.add(payload)
-        case = kept.cases.setdefault(payload["case_id"], JoinedCase())
-        rank = tuple(payload["rank"]) if payload["record"] is not None else None
-        better = case.take(Finding(*payload["finding"]), rank)
+        kept = self.kept[message.model]
+        kept.add(message)
+        case = kept.cases.setdefault(message.case_id, JoinedCase())
+        better = case.take(message.finding, message.found.rank if message.found else None)
         # First: where there is room for one thing only, it is this.
-        line = self._record(kept, case, payload, better=better)
-        if "prompt" in payload:
-            kept.texts.prompt(*json.loads(payload["prompt"]))
-        if "example" in payload:
-            kept.texts.example(*json.loads(payload["example"]))
+        line = self._record(kept, case, message, better=better)
+        if message.prompt is not None:
+            kept.texts.prompt(*message.prompt)
+        if message.example is not None:
+            kept.texts.example(*message.example)
         return Received(line, case.finished)
 
     def _record(
-        self, kept: _Kept, case: JoinedCase, payload: Payload, *, better: bool
+        self, kept: _Kept, case: JoinedCase, message: CaseMessage, *, better: bool
     ) -> str | None:
         """Write the case's record where it is another one now; return its line, if there is one.
 
         The last line of a case counts, so that a run that is cut off has what was known by then.
         """
-        case_id, checks = payload["case_id"], case.checks
+        case_id, checks = message.case_id, case.checks
         before, folder = kept.cells.get(case_id), kept.folder
         if folder is None:
             return None
-        if better:
-            line, cell = str(payload["record"]), Cell(*json.loads(payload["cell"]))
-            case.from_store = bool(payload["from_store"])
+        if better and message.found is not None:
+            line, cell = message.found.line, message.found.cell
+            case.from_store = message.from_store
         elif before is not None and case.place is not None:
             line, cell = folder.line_at(case.place), before
             if before.checks == checks:

@@ -1,10 +1,6 @@
-"""State of one pytest process, by role.
+"""State of one pytest process: what it is to run, and the run it keeps, as its role has it.
 
-    alone       runs cases and keeps the run
-    worker      runs cases, and sends what came of each to the controller
-    controller  keeps the run
-
-What a case yields travels as a `Payload` of built-in types, so that it fits on a test report.
+What a case yields travels as a `CaseMessage` on its test report.
 """
 
 from __future__ import annotations
@@ -12,16 +8,15 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
-import json
 import threading
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import metric_of
@@ -30,12 +25,14 @@ from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.executors.local import Address, Engine, EngineConfig, LaneConfig
 from pytest_tablebench.results import MediaFolder
 from pytest_tablebench.results._joined import Finding, join_checks
-from pytest_tablebench.results._record import cell_values
+from pytest_tablebench.results._record import Cell, cell_values
 from pytest_tablebench.results._texts import example_key
-from pytest_tablebench.results.writer import Payload, RunWriter
+from pytest_tablebench.results.message import CaseMessage, Found, Spent
+from pytest_tablebench.results.writer import RunWriter
 from pytest_tablebench.running.plan import ModelPlan, plan_model
 from pytest_tablebench.running.runner import CaseRun, Runner
 from pytest_tablebench.serializers.content import text_of
+from pytest_tablebench.session.messages import EngineWanted, RunPlace
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.interrupts import uninterrupted
 from pytest_tablebench.util.names import printable
@@ -44,11 +41,10 @@ from pytest_tablebench.util.notices import Notices
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
     from pytest_tablebench.results.gates import PlannedGate
+    from pytest_tablebench.session.roles import Role
     from pytest_tablebench.session.verdict import Verdicts
 
-__all__ = ["Payload", "Role", "RunWriter", "Session", "case_payload", "run_paths"]
-
-Role = Literal["alone", "controller", "worker"]
+__all__ = ["RunWriter", "Session", "case_message", "run_paths"]
 
 
 def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
@@ -65,30 +61,28 @@ def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
     return {model: folder / f"{time}-{name}" for model, name in names.items()}
 
 
-def case_payload(run: CaseRun, finding: Finding, error: BaseException | None) -> Payload:
-    """Return what the writer of the run needs of what a test found of its case."""
-    answer, case = run.answer, run.case
-    record = None
+def case_message(run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
+    """Return what the run writer needs of what a test found of its case."""
+    answer, case, found = run.answer, run.case, None
     if not _says_nothing(run, finding):
         record = run.record(join_checks([finding]), error or run.error)
-    paid = bool(answer and answer.calls)
-    return {
-        "record": record.to_line() if record else None,
-        "case_id": case.case_id,
-        "model": case.model,
-        "repeat": case.repeat,
-        "dataset": case.dataset,
-        "outcome": record.outcome if record else None,
-        "cell": json.dumps(cell_values(record)) if record else None,
-        "finding": list(finding),
+        paid = bool(answer and answer.calls)
         # A record with an answer is better than one without, and what was paid for is told.
-        "rank": [run.answered, paid, -(run.position or 0)],
-        "calls": answer.calls if answer else 0,
-        "from_store": bool(answer and answer.from_store),
-        "tokens": [answer.prompt_tokens, answer.completion_tokens, answer.cost_usd]
-        if answer
-        else None,
-    }
+        rank = int(run.answered), int(paid), -(run.position or 0)
+        found = Found(record.to_line(), Cell(*cell_values(record)), record.outcome, rank)
+    spent = None
+    if answer is not None:
+        spent = Spent(answer.prompt_tokens, answer.completion_tokens, answer.cost_usd)
+    return CaseMessage(
+        case.case_id,
+        case.model,
+        case.repeat,
+        finding,
+        found,
+        calls=answer.calls if answer else 0,
+        from_store=bool(answer and answer.from_store),
+        spent=spent,
+    )
 
 
 def _says_nothing(run: CaseRun, finding: Finding) -> bool:
@@ -106,16 +100,12 @@ class Session:
         self.role = role
         self._paths = dict(paths)
         self.runner: Runner | None = None
-        self.writer = RunWriter(settings, paths) if role != "worker" else None
+        self.writer = RunWriter(settings, paths) if role.keeps_run else None
         self._notices = Notices()
         self.planned: dict[str, int] = {}
         self.missing: dict[str, str] = {}
         self.engine: Engine | None = None
         self.verdicts: Verdicts | None = None
-        self.first = True
-        """Whether this process speaks for all that do the same: the first worker, or alone."""
-        self.worker = ""
-        """What tells this xdist worker from the others, where each of them runs all items."""
         self.tests: dict[str, list[str]] = {}
         """The names of the tests over each dataset, selected or not."""
         self.limits: dict[str, float] = {}
@@ -152,7 +142,7 @@ class Session:
             from pytest_tablebench.session.verdict import Verdicts
 
             verdicts = Verdicts(settings, runner.registry, runner.serializers, runner.perturbations)
-            if self.role != "worker":
+            if self.role.keeps_run:
                 verdicts.read_baseline()
             self.verdicts = verdicts
         return self.verdicts
@@ -217,15 +207,26 @@ class Session:
 
                 prepare_page()
 
-    def join(self, address: Address, workers: int) -> None:
-        """Have the runner of an xdist worker ask the engine of the run."""
-        runner = self.require_runner()
-        runner.models.address = lambda: address
-        runner.prefetch.size = max(4, 2 * self.settings.connections // workers)
+    def place(self, wanted: EngineWanted) -> RunPlace:
+        """Make the run folders, and start the engine where it is needed; return where they are.
 
-    def kept_in(self, paths: Mapping[str, Path]) -> None:
-        """Take note of where another process keeps the run."""
-        self._paths = dict(paths)
+        Raises `SettingsError`.
+        """
+        self.claim()
+        engine = None
+        if wanted.lanes:
+            lanes = [LaneConfig(*lane) for lane in wanted.lanes]
+            address = self.start_engine(lanes, eager=wanted.eager).address
+            engine = address.port, address.token
+        return RunPlace({model: str(path) for model, path in self.paths.items()}, engine)
+
+    def join(self, place: RunPlace, workers: int) -> None:
+        """Take note of where another process keeps the run, and have the engine there asked."""
+        self._paths = {model: Path(path) for model, path in place.folders.items()}
+        if place.engine is not None:
+            address, runner = Address(*place.engine), self.require_runner()
+            runner.models.address = lambda: address
+            runner.prefetch.size = max(4, 2 * self.settings.connections // workers)
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -336,6 +337,12 @@ class Session:
         for model in self.planned:
             self.verdicts.check_baseline(about.run_data(model))
 
+    def require_writer(self) -> RunWriter:
+        """Return the run writer of a process that keeps the run."""
+        if self.writer is None:
+            raise RuntimeError("this process keeps no run")
+        return self.writer
+
     def require_runner(self) -> Runner:
         """Return the runner of a process that runs cases."""
         if self.runner is None:
@@ -428,32 +435,35 @@ class Session:
 
     def _chosen_facts(self) -> dict[str, Any]:
         """Return the cases that will run, once, where a stopping rule has to know them."""
-        if self.settings.stop_rule is None or not self.first or self._chosen_told:
+        if self.settings.stop_rule is None or not self.role.speaks or self._chosen_told:
             return {}
         self._chosen_told = True
         counts = [self._items[case.case_id] for case in self._chosen]
         chosen = [list(asdict(case).values()) for case in self._chosen]
         return {"chosen": list(zip(chosen, counts, strict=True))}
 
-    def payload(self, run: CaseRun, finding: Finding, error: BaseException | None) -> Payload:
-        """Return the payload of a finished item, with facts where there are new ones."""
-        payload = case_payload(run, finding, error)
-        if run.prompt is not None:
-            payload["prompt"] = json.dumps([run.prompt_digest, text_of(run.prompt)])
+    def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
+        """Return what a finished item tells, with facts where there are new ones."""
+        prompt = example = None
+        if run.prompt is not None and run.prompt_digest is not None:
+            prompt = run.prompt_digest, text_of(run.prompt)
         if run.example is not None:
             case = run.case
             key = example_key(case.dataset, case.example_id, case.perturbation)
             if self._told.get(case.model) != key:
                 # The configurations of an example follow each other: told once is enough.
                 self._told[case.model] = key
-                example = [key, run.example.question, _tables(run.example)]
-                payload["example"] = json.dumps(example, default=str)
-        facts = self.facts()
-        if facts is not None:
-            payload["facts"] = json.dumps(facts)
-        if self.role == "worker" and len(problems := self.problems) > self._problems_told:
-            payload["problems"], self._problems_told = problems, len(problems)
-        return payload
+                example = key, run.example.question, _tables(run.example)
+        problems: tuple[str, ...] = ()
+        if self.role.sends and len(found := self.problems) > self._problems_told:
+            problems, self._problems_told = tuple(found), len(found)
+        return replace(
+            case_message(run, finding, error),
+            prompt=prompt,
+            example=example,
+            facts=self.facts(),
+            problems=problems,
+        )
 
 
 def _tables(example: Example) -> list[dict[str, Any]]:

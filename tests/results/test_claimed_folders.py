@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import RunFolder, _folder, claim_folder, read_run
+from pytest_tablebench.session.roles import Alone
 from pytest_tablebench.session.state import Session, run_paths
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -19,7 +20,7 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 def session(base: Path, *models: str) -> Session:
     settings = Settings(models=models or ("m",))
-    return Session(settings, "alone", run_paths(settings, base, NOW))
+    return Session(settings, Alone(), run_paths(settings, base, NOW))
 
 
 def names(state: Session) -> list[str]:

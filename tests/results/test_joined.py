@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.results import read_records
 from pytest_tablebench.results._joined import Finding, JoinedCase, join_checks
-from pytest_tablebench.results._record import cell_values
+from pytest_tablebench.results._record import Cell, cell_values
+from pytest_tablebench.results.message import CaseMessage, Found, Spent
 from pytest_tablebench.results.writer import RunWriter
 from tests.support.run_folders import record
 
@@ -64,29 +66,26 @@ def test_failures_that_nothing_counts(finding, right, judged, unseen) -> None:
 # In the process that keeps the run
 
 
-def payload(
+def message(
     who: tuple[str, str], passed: bool | None, *, metric: str = "m", score: float = 1.0, **more: Any
-) -> dict[str, Any]:
+) -> CaseMessage:
     """What an item tells of the one case: an answer, and whether its test passed."""
     answered, paid, last = (more.get(name, True) for name in ("answered", "paid", "last"))
     found = record(
         "e1", "html", "none", score if answered else None, metric=metric, reason=None if answered
         else "timeout", checks={who[1]: passed}, cost_usd=0.5 if paid else 0.0, from_store=not paid,
     )  # fmt: skip
-    return {
-        "record": found.to_line(),
-        "case_id": found.case_id,
-        "model": "m",
-        "repeat": 1,
-        "dataset": found.dataset,
-        "outcome": found.outcome,
-        "cell": json.dumps(cell_values(found)),
-        "finding": [*who, passed, passed is not True, False, last],
-        "rank": [answered, paid, -int(who[0][-1])],
-        "calls": int(paid),
-        "from_store": not paid,
-        "tokens": [1, 1, 0.5],
-    }
+    rank = int(answered), int(paid), -int(who[0][-1])
+    return CaseMessage(
+        found.case_id,
+        "m",
+        1,
+        Finding(*who, passed, passed is not True, False, last),
+        Found(found.to_line(), Cell(*cell_values(found)), found.outcome, rank),
+        calls=int(paid),
+        from_store=not paid,
+        spent=Spent(1, 1, 0.5),
+    )
 
 
 @pytest.fixture
@@ -108,8 +107,8 @@ def lines(writer: RunWriter) -> list[dict[str, Any]]:
 )
 def test_two_tests_make_one_record_in_any_order(writer, turned, metric, outcome, score) -> None:
     told = [
-        payload(BASE, True, metric=metric),
-        payload(
+        message(BASE, True, metric=metric),
+        message(
             TONE, False, metric=metric, score=0.0 if metric == "assertion" else 1.0, paid=False
         ),
     ]
@@ -130,15 +129,15 @@ def test_two_tests_make_one_record_in_any_order(writer, turned, metric, outcome,
 
 
 def test_a_run_cut_off_before_the_second_test_has_the_record(writer) -> None:
-    writer.receive(payload(TONE, True))
+    writer.receive(message(TONE, True))
     [kept] = read_records(writer.kept["m"].path)
     assert (kept.outcome, kept.checks) == ("right", {"test_tone": True})
     assert not writer.complete("m")
 
 
 def test_whoever_has_an_answer_makes_the_record(writer) -> None:
-    writer.receive(payload(BASE, None, answered=False))
-    writer.receive(payload(TONE, True))
+    writer.receive(message(BASE, None, answered=False))
+    writer.receive(message(TONE, True))
     [line] = lines(writer)[-1:]
     assert (line["outcome"], line["reason"]) == ("right", None)
     assert line["checks"] == {"test_base": None, "test_tone": True}
@@ -146,8 +145,8 @@ def test_whoever_has_an_answer_makes_the_record(writer) -> None:
 
 
 def test_a_further_attempt_replaces_its_own_record(writer) -> None:
-    writer.receive(payload(BASE, True, last=False))
-    writer.receive(payload(BASE, None, answered=False))
+    writer.receive(message(BASE, True, last=False))
+    writer.receive(message(BASE, None, answered=False))
     [kept] = read_records(writer.kept["m"].path)
     assert (kept.outcome, kept.checks) == ("no_answer", {"test_base": None})
     writer.finish(0)
@@ -155,9 +154,9 @@ def test_a_further_attempt_replaces_its_own_record(writer) -> None:
 
 
 def test_a_second_test_that_is_skipped_changes_nothing_and_is_counted(writer) -> None:
-    writer.receive(payload(BASE, True))
-    skipped = payload(TONE, None, paid=False) | {"record": None, "cell": None}
-    skipped["finding"] = [*TONE, None, False, False, True]
+    writer.receive(message(BASE, True))
+    finding = Finding(*TONE, None)
+    skipped = replace(message(TONE, None, paid=False), found=None, finding=finding)
     assert writer.receive(skipped).finished == 2
     assert writer.complete("m")
     [line] = lines(writer)

@@ -40,6 +40,10 @@ class LaneConfig:
     api_base: str | None = field(repr=False)
     provider: str = field(repr=False)
 
+    def values(self) -> tuple[str, str | None, str]:
+        """Return what it is made of."""
+        return self.model, self.api_base, self.provider
+
 
 @dataclass(frozen=True)
 class EngineConfig:

@@ -1,0 +1,95 @@
+"""What one item tells of its case, from the process that ran it to the one that keeps the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pytest_tablebench.results._joined import Finding
+from pytest_tablebench.results._record import Cell, Outcome, cell_values
+
+__all__ = ["CaseMessage", "Found", "Spent"]
+
+
+class Spent(NamedTuple):
+    """What the answer to a case has cost: tokens, and USD; None where that is unknown."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """The record that an item makes of its case.
+
+    Arguments:
+        line: of `records.jsonl`.
+        cell: its small part.
+        outcome: as people are shown it.
+        rank: how good the record is; the best one of several is kept.
+    """
+
+    line: str
+    cell: Cell
+    outcome: Outcome
+    rank: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CaseMessage:
+    """What an item has found of its case, and what the keeping process may not know yet.
+
+    Arguments:
+        case_id: of the case.
+        model: its name.
+        repeat: the how-manieth time the case is asked, from 1.
+        finding: what the test found.
+        found: the record; None where nothing can be said of the case.
+        calls: calls that were paid for.
+        from_store: whether the answer was stored.
+        spent: what was paid; None without an answer.
+        prompt: digest and text of the prompt.
+        example: key, question and tables of the example; told now and then.
+        facts: what the process knows of data and plan; told where it is new.
+        problems: all that the process has read past; told where there is more.
+    """
+
+    case_id: str
+    model: str
+    repeat: int
+    finding: Finding
+    found: Found | None = None
+    calls: int = 0
+    from_store: bool = False
+    spent: Spent | None = None
+    prompt: tuple[str, str] | None = None
+    example: tuple[str, str, Sequence[Mapping[str, Any]]] | None = None
+    facts: Mapping[str, Any] | None = None
+    problems: tuple[str, ...] = ()
+
+    def encode(self) -> str:
+        """Return the message as ASCII JSON: xdist sends no lone surrogates."""
+        told = {name: value for name, value in vars(self).items() if value is not None}
+        if self.found is not None:
+            told["found"] = vars(self.found) | {"cell": cell_values(self.found.cell)}
+        return json.dumps(told, default=str)
+
+    @classmethod
+    def decode(cls, text: str) -> CaseMessage:
+        """Return the message that was encoded."""
+        told = json.loads(text)
+        told["finding"] = Finding(*told["finding"])
+        told["problems"] = tuple(told["problems"])
+        if "found" in told:
+            found = told["found"]
+            cell, rank = Cell(*found["cell"]), tuple(found["rank"])
+            told["found"] = Found(found["line"], cell, found["outcome"], rank)
+        if "spent" in told:
+            told["spent"] = Spent(*told["spent"])
+        for name in ("prompt", "example"):
+            if name in told:
+                told[name] = tuple(told[name])
+        return cls(**told)

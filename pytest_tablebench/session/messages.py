@@ -1,0 +1,81 @@
+"""What xdist's workers and their controller tell each other before the first test runs.
+
+Each message is encoded once, where it leaves a process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["Ahead", "EngineWanted", "Message", "Refused", "RunPlace", "decode", "encode"]
+
+
+@dataclass(frozen=True)
+class EngineWanted:
+    """A worker has cases: where is the run kept, and who asks its models?
+
+    Arguments:
+        lanes: name, endpoint and provider of each model to be asked; none where nobody is.
+        eager: whether calls will surely come.
+    """
+
+    lanes: Sequence[tuple[str, str | None, str]] = ()
+    eager: bool = False
+
+
+@dataclass(frozen=True)
+class RunPlace:
+    """Where the run is kept, and where its engine listens.
+
+    Arguments:
+        folders: the run folder of each model.
+        engine: port and token; None where nobody has to be asked.
+    """
+
+    folders: Mapping[str, str] = field(default_factory=dict)
+    engine: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A worker has selected cases, and found nothing that keeps them from being run.
+
+    Arguments:
+        cases: how many, by model; None from a worker that does not speak for all.
+        facts: what it knows of data and plan.
+        plans: what each model is going to be asked.
+        problems: what it has read past.
+    """
+
+    cases: Mapping[str, int] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    plans: Sequence[Mapping[str, Any]] = ()
+    problems: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The run cannot be: why."""
+
+    why: str
+
+
+Message = EngineWanted | RunPlace | Ahead | Refused
+
+_KINDS: Mapping[str, type[Message]] = {
+    kind.__name__: kind for kind in (EngineWanted, RunPlace, Ahead, Refused)
+}
+
+
+def encode(message: Message) -> str:
+    """Return a message as ASCII JSON."""
+    return json.dumps([type(message).__name__, asdict(message)])
+
+
+def decode(text: str) -> Message:
+    """Return the message that was encoded."""
+    name, values = json.loads(text)
+    return _KINDS[name](**values)

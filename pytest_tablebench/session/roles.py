@@ -1,0 +1,250 @@
+"""What one process does in a session. It is known from the options, before anything is collected.
+
+Alone       runs cases and keeps the run
+Controller  keeps the run; xdist's workers run the cases
+Worker      runs cases, and tells the controller what came of each
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.session.messages import (
+    Ahead,
+    EngineWanted,
+    Message,
+    Refused,
+    RunPlace,
+    decode,
+    encode,
+)
+from pytest_tablebench.util.names import escaped
+
+if TYPE_CHECKING:
+    from pytest_tablebench.session.state import Session
+
+__all__ = ["CHANNEL", "EACH", "NOTE", "UNSURE", "Alone", "Controller", "Role", "Worker", "role_of"]
+
+CHANNEL, UNSURE, EACH = "tablebench_channel", "tablebench_unsure", "tablebench_each"
+"""What a worker is given before it is started: its channel, whether it has to look for names that
+the controller does not know, and whether each worker runs all items."""
+
+NOTE = "tablebench_running"
+"""Where a worker notes what it is at."""
+
+
+class Role(Protocol):
+    """What one process does in a session."""
+
+    @property
+    def keeps_run(self) -> bool:
+        """Whether records come here, and gates are judged."""
+
+    @property
+    def sends(self) -> bool:
+        """Whether what is found here goes to another process."""
+
+    @property
+    def speaks(self) -> bool:
+        """Whether this process speaks for all that collect the same items."""
+
+    @property
+    def unsure(self) -> bool:
+        """Whether this process has to look for names that nobody knew before."""
+
+    @property
+    def item_prefix(self) -> str:
+        """What tells the items here from those of others, where each worker runs all of them."""
+
+    def set_out(self, state: Session) -> None:
+        """Begin the run, its cases selected. Raises `SettingsError`."""
+
+    def refuse(self, state: Session, error: SettingsError) -> None:
+        """Have the session end before any test runs."""
+
+    def stoppable(self, config: pytest.Config, session: pytest.Session | None) -> Any:
+        """Return what pytest asks whether the session is to stop; None where nothing is."""
+
+    def finish(self, config: pytest.Config, state: Session) -> None:
+        """Tell what there is to tell at the end of the session."""
+
+
+class _Keeps:
+    """A process that keeps the run: what cannot be is said at once, and nothing has to be told."""
+
+    keeps_run, sends, unsure, item_prefix = True, False, False, ""
+
+    def refuse(self, state: Session, error: SettingsError) -> None:  # noqa: ARG002 - a role's
+        """Raise `pytest.UsageError`."""
+        raise pytest.UsageError(escaped(str(error))) from None
+
+    def finish(self, config: pytest.Config, state: Session) -> None:
+        """Tell nobody: all is here."""
+
+
+class Alone(_Keeps):
+    """Runs cases and keeps the run."""
+
+    speaks = True
+
+    def set_out(self, state: Session) -> None:
+        """Begin the run: its engine, its plan, its folder. Raises `SettingsError`."""
+        plan_only = state.settings.plan
+        writer = state.require_writer()
+        if not plan_only:
+            state.open_store()
+            facts = state.facts()
+            if facts is not None:
+                writer.learn(facts)
+            state.check_baseline()
+        lanes = state.wanted_lanes()
+        if lanes:
+            state.start_engine(lanes, eager=state.wants_it_at_once(lanes))
+            state.ask_own_engine()
+        writer.learn_plans(plan.to_json() for plan in state.plans())
+        if not plan_only:
+            writer.open()  # last: a run that is refused leaves nothing behind
+
+    def stoppable(self, config: pytest.Config, session: pytest.Session | None) -> Any:  # noqa: ARG002
+        """Return the session."""
+        return session
+
+
+class Controller(_Keeps):
+    """Keeps the run that xdist's workers run.
+
+    Each worker has a channel of its own beside xdist's, over the same connection of execnet's.
+    What it tells there before it reports its collection is here when that report is: nobody ever
+    waits for a message that may not come.
+    """
+
+    speaks = False
+
+    def __init__(self) -> None:
+        self.ahead: Ahead | None = None
+        """What the worker that speaks for all has told."""
+        self.selected = False
+        """Whether a worker has selected cases."""
+        self.refused: str | None = None
+        """Why the run cannot be."""
+        self._lock = threading.Lock()
+        self._channels: list[Any] = []
+
+    def greet(self, node: Any, state: Callable[[], Session], *, unsure: bool) -> None:
+        """Give a worker its channel, before it is started.
+
+        Arguments:
+            node: of xdist's.
+            state: returns the state of this process; safe to call from any thread.
+            unsure: whether a conftest.py that workers have yet to read may register what
+                options name.
+        """
+        channel = node.gateway.newchannel()
+        channel.setcallback(lambda text: self._take(channel, decode(text), state))
+        self._channels.append(channel)
+        each = node.config.getvalue("dist") == "each"
+        node.workerinput.update({CHANNEL: channel, UNSURE: unsure, EACH: each})
+
+    def _take(self, channel: Any, message: Message, state: Callable[[], Session]) -> None:
+        """Take what a worker says, in a thread of execnet's."""
+        if isinstance(message, Ahead):
+            self.selected = True
+            if message.cases is not None:
+                self.ahead = message
+        elif isinstance(message, Refused):
+            self.refused = message.why
+        elif isinstance(message, EngineWanted):
+            with self._lock:
+                try:
+                    said: Message = state().place(message)
+                except Exception as error:
+                    said = Refused(str(error))
+            channel.send(encode(said))
+
+    def set_out(self, state: Session) -> None:
+        """Begin with what the workers have told. Raises `pytest.UsageError`: for this process."""
+        writer, ahead = state.require_writer(), self.ahead
+        if state.engine is not None and state.engine.client.lost is not None:
+            raise pytest.UsageError(str(state.engine.client.lost))  # before anything was asked
+        if ahead is None:
+            return
+        writer.learn(ahead.facts)
+        writer.learn_plans(ahead.plans)
+        if state.verdicts is not None:
+            state.verdicts.leave_out(writer.facts.get("not_judged", ()))
+
+    def stoppable(self, config: pytest.Config, session: pytest.Session | None) -> Any:  # noqa: ARG002
+        """Return xdist's own: the controller runs no items, so its session is not asked."""
+        return config.pluginmanager.getplugin("dsession")
+
+
+class Worker:
+    """Runs cases, and tells the controller what came of each."""
+
+    keeps_run, sends = False, True
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._channel = given[CHANNEL]
+        self._workers = int(given["workercount"])
+        self.speaks = given["workerid"] == "gw0"
+        self.unsure = bool(given[UNSURE])
+        self.item_prefix = f"{given['workerid']}:" if given[EACH] else ""
+        self.note = Path(given[NOTE])
+
+    def set_out(self, state: Session) -> None:
+        """Find the run, and tell what is ahead. Raises `SettingsError`."""
+        state.preflight()
+        state.open_store()
+        state.check_baseline()
+        lanes = state.wanted_lanes()
+        eager = bool(lanes) and state.wants_it_at_once(lanes)
+        place = self._ask(EngineWanted([lane.values() for lane in lanes], eager))
+        state.join(place, self._workers)
+        ahead = Ahead()
+        if self.speaks:  # of several workers one works out what is ahead
+            plans = [plan.to_json() for plan in state.plans()]
+            ahead = Ahead(state.planned, state.facts() or {}, plans, state.problems)
+        self._tell(ahead)
+
+    def refuse(self, state: Session, error: SettingsError) -> None:
+        """Tell the controller, which ends the session: a worker cannot."""
+        state.require_runner().prefetch.stop(str(error))
+        self._tell(Refused(str(error)))
+
+    def stoppable(self, config: pytest.Config, session: pytest.Session | None) -> Any:  # noqa: ARG002
+        """Return the session."""
+        return session
+
+    def finish(self, config: pytest.Config, state: Session) -> None:
+        """Tell what this process has read past."""
+        config.workeroutput["tablebench_problems"] = state.problems  # type: ignore[attr-defined]
+
+    def _tell(self, message: Message) -> None:
+        """Tell the controller something, before it hears what was collected."""
+        self._channel.send(encode(message))
+
+    def _ask(self, wanted: EngineWanted) -> RunPlace:
+        """Return where the run is kept, and where its engine listens. Raises `SettingsError`."""
+        try:
+            self._tell(wanted)
+            said = decode(self._channel.receive())
+        except (EOFError, OSError) as error:
+            raise SettingsError(f"the process that keeps the run is gone ({error})") from None
+        if isinstance(said, RunPlace):
+            return said
+        raise SettingsError(said.why if isinstance(said, Refused) else "no place for the run")
+
+
+def role_of(config: pytest.Config) -> Role:
+    """Return what this process does in the session, by the options alone."""
+    if hasattr(config, "workerinput"):
+        return Worker(config.workerinput)
+    option = config.option
+    spread = getattr(option, "dist", "no") != "no" and getattr(option, "tx", None)
+    return Controller() if spread and not option.collectonly else Alone()

@@ -1,0 +1,74 @@
+"""What goes from a worker to the controller arrives as it was, whatever texts it holds."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench.results._joined import Finding
+from pytest_tablebench.results._record import Cell
+from pytest_tablebench.results.message import CaseMessage, Found, Spent
+from pytest_tablebench.session.messages import (
+    Ahead,
+    EngineWanted,
+    Refused,
+    RunPlace,
+    decode,
+    encode,
+)
+
+TEXT = st.text() | st.sampled_from(["\ud800", "\x1b[31m", "\u2028", '"\n'])
+COUNT = st.integers(0, 2**40)
+COST = st.none() | st.floats(0, 1e6)
+CHECKS = st.dictionaries(TEXT, st.none() | st.booleans(), max_size=3)
+
+cells = st.builds(
+    Cell, TEXT, TEXT, TEXT, TEXT, TEXT, COST, st.none() | st.booleans(), st.none() | TEXT, COUNT,
+    CHECKS,
+)  # fmt: skip
+found = st.builds(
+    Found, TEXT, cells, st.sampled_from(["right", "wrong", "no_answer"]),
+    st.tuples(COUNT, COUNT, COUNT),
+)  # fmt: skip
+messages = st.builds(
+    CaseMessage,
+    TEXT,
+    TEXT,
+    COUNT,
+    st.builds(Finding, TEXT, TEXT, st.none() | st.booleans(), st.booleans(), st.booleans()),
+    st.none() | found,
+    COUNT,
+    st.booleans(),
+    st.none() | st.builds(Spent, st.none() | COUNT, st.none() | COUNT, COST),
+    st.none() | st.tuples(TEXT, TEXT),
+    st.none()
+    | st.tuples(TEXT, TEXT, st.lists(st.dictionaries(TEXT, TEXT, max_size=2), max_size=2)),
+    st.none() | st.dictionaries(TEXT, TEXT, max_size=2),
+    st.lists(TEXT, max_size=2).map(tuple),
+)
+
+
+@given(messages)
+def test_what_is_told_of_a_case_arrives(message: CaseMessage) -> None:
+    sent = message.encode()
+    assert sent.isascii()
+    assert CaseMessage.decode(sent) == message
+
+
+@given(TEXT, st.dictionaries(TEXT, COUNT, max_size=2))
+def test_what_is_told_before_the_first_test_arrives(text: str, counts: dict[str, int]) -> None:
+    for message in (
+        EngineWanted([[text, None, text]], eager=True),  # type: ignore[list-item]  # JSON has lists
+        RunPlace({text: text}, [1, text]),  # type: ignore[arg-type]
+        RunPlace({}, None),
+        Ahead(counts, {text: counts}, [{text: text}], [text]),
+        Ahead(),
+        Refused(text),
+    ):
+        assert encode(message).isascii()
+        again = decode(encode(message))
+        assert type(again) is type(message)
+        assert vars(again) == {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in vars(message).items()
+        }
