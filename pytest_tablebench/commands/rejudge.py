@@ -125,6 +125,8 @@ def _gates(asked: Sequence[str] | None, judged: Rejudged) -> list[Gate]:
         sorted({record.benchmark for record in records}),
         _with(judged.run, {record.serializer for record in records}, "grid", "serializers"),
         _with(judged.run, {record.perturbation for record in records}, "grid", "perturbations"),
+        strategies={record.strategy for record in records},
+        modalities={record.modality for record in records},
     )
     return gates
 

@@ -42,6 +42,19 @@ OPTIONS = (
     Option("--bench-serializer", "A,B", "table formats. Default: ToRR's seven", repeat=True),
     Option("--bench-perturbation", "A,B", "perturbations. Default: ToRR's five", repeat=True),
     Option(
+        "--bench-strategy",
+        "A,B",
+        "how a model is asked: direct, or a registered strategy. Default: the dataset's, direct",
+        repeat=True,
+    ),
+    Option(
+        "--bench-modality",
+        "A,B",
+        "how tables are shown: text, image or image_text; the last two take a serializer that "
+        "gives pictures. Default: what each serializer gives, text",
+        repeat=True,
+    ),
+    Option(
         "--bench-limit",
         "N",
         "examples per dataset, the first ones, or all. Default: the dataset's, ToRR's 100",

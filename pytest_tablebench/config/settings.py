@@ -20,6 +20,7 @@ __all__ = ["DEFAULT_MODEL", "OPTIONS", "Option", "Settings", "read_settings", "w
 Demos = Literal["perturbed", "fixed"]
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 DEMOS: tuple[Demos, ...] = get_args(Demos)
+MODALITIES = ("text", "image", "image_text")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Settings:
     datasets: tuple[str, ...] | None = None
     serializers: tuple[str, ...] | None = None
     perturbations: tuple[str, ...] | None = None
+    strategies: tuple[str, ...] | None = None
+    modalities: tuple[str, ...] | None = None
     limit: int | Literal["all"] | None = None
     sample: int | None = None
     shots: int | None = None
@@ -105,6 +108,8 @@ def read_settings(get: Callable[[str], Any], base: Path, given: Iterable[str] = 
         datasets=_names(raw, "bench_dataset"),
         serializers=_names(raw, "bench_serializer"),
         perturbations=_names(raw, "bench_perturbation"),
+        strategies=_names(raw, "bench_strategy"),
+        modalities=_modalities(raw),
         limit=_limit(raw),
         sample=_number(raw, "bench_sample", int, 1, "a whole number from 1"),
         shots=_number(raw, "bench_shots", int, 0, "a whole number from 0"),
@@ -180,6 +185,14 @@ def _names(raw: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
     if not names:
         raise SettingsError(f"{_flag(key)} names nothing; write names separated by commas")
     return tuple(dict.fromkeys(names))
+
+
+def _modalities(raw: Mapping[str, Any]) -> tuple[str, ...] | None:
+    names = _names(raw, "bench_modality")
+    for name in names or ():
+        if name not in MODALITIES:
+            raise SettingsError(f"--bench-modality: {unknown_name('modality', name, MODALITIES)}")
+    return names
 
 
 def _number(

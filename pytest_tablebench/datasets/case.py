@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import product, repeat
 
 from pytest_tablebench.util.names import slug
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["Case", "case_ids", "cross", "draw_configurations"]
+__all__ = ["DIRECT", "TEXT", "Case", "case_ids", "cross", "draw_configurations"]
+
+DIRECT, TEXT = "direct", "text"
+"""The strategy and the modality of a case that names none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """One item of the benchmark.
 
-    `case_id` is `dataset/example/serializer/perturbation`, with the model behind it only where
-    a run has several, and `r2`, `r3`, ... behind that for the second time it is asked, the third,
-    and so on.
+    `case_id` is `dataset/example/serializer/perturbation`, with strategy, modality and model behind
+    it, each only where a run has several, and `r2`, `r3`, ... behind that for the second time it
+    is asked, the third, and so on.
     """
 
     dataset: str
@@ -28,6 +31,8 @@ class Case:
     model: str
     case_id: str
     repeat: int = 1
+    strategy: str = DIRECT
+    modality: str = TEXT
 
 
 def cross(
@@ -37,6 +42,9 @@ def cross(
     perturbations: Sequence[str],
     models: Sequence[str],
     *,
+    strategies: Sequence[str] = (DIRECT,),
+    modalities: Sequence[str] = (TEXT,),
+    shown: Mapping[str, Sequence[str]] | None = None,
     per_example: int | None = None,
     seed: int = 0,
     repeats: int = 1,
@@ -45,46 +53,92 @@ def cross(
 
     All configurations of an example follow each other, those of one perturbation together:
     its table is then read and perturbed once. With `per_example` each example has so many of
-    them, drawn by `draw_configurations`; all models are asked the same ones. The `repeats` of a
-    case follow each other.
+    them, drawn by `draw_configurations`; all strategies and models are asked the same ones. The
+    `repeats` of a case follow each other. `shown` gives the modalities of each serializer, all
+    of them without it.
     """
-    examples = case_ids(example_ids, 34)
     # The parts are spelled out once and shared by all cases, not built for each.
+    written = _Names(strategies, modalities, models)
+    examples = case_ids(example_ids, 34)
     formats = case_ids(serializers, 18)
     changes = case_ids(perturbations, 24)
-    names = case_ids(models, 20, digest=False) if len(models) > 1 else {models[0]: ""}
-    endings = [
-        (model, [name] + ["/".join(filter(None, (name, f"r{n}"))) for n in range(2, repeats + 1)])
-        for model, name in names.items()
-    ]
-    grid = [(change, written) for change in perturbations for written in serializers]
+    short = (examples, formats, changes)
+    if written.more:  # a node id has no more room than before
+        short = (case_ids(example_ids, 24), case_ids(serializers, 12), case_ids(perturbations, 16))
+    endings = {
+        name: written.endings(modalities if shown is None else shown[name], repeats)
+        for name in serializers
+    }
+    grid = [(change, form) for change in perturbations for form in serializers]
     drawn: Iterable[frozenset[tuple[str, str]] | None] = repeat(None)
     if per_example is not None:
         drawn = draw_configurations(dataset, len(examples), grid, per_example, seed=seed)
     cases, node_ids = [], []
     for (example_id, example), chosen in zip(examples.items(), drawn, strict=False):
-        for perturbation, change in changes.items():
-            for serializer, written in formats.items():
-                if chosen is not None and (perturbation, serializer) not in chosen:
-                    continue
-                for model, ending in endings:
-                    case_id = f"{dataset}/{example}/{written}/{change}"
-                    node_id = f"{example}-{written}-{change}"
-                    for number, part in enumerate(ending, start=1):
-                        tail = f"/{part}" if part else ""
-                        cases.append(
-                            Case(
-                                dataset,
-                                example_id,
-                                serializer,
-                                perturbation,
-                                model,
-                                case_id + tail,
-                                number,
-                            )
-                        )
-                        node_ids.append(node_id + tail.replace("/", "-"))
+        for (perturbation, change), (serializer, form) in product(changes.items(), formats.items()):
+            if chosen is not None and (perturbation, serializer) not in chosen:
+                continue
+            case_id = f"{dataset}/{example}/{form}/{change}"
+            node_id = f"{short[0][example_id]}-{short[1][serializer]}-{short[2][perturbation]}"
+            for ending in endings[serializer]:
+                cases.append(
+                    Case(
+                        dataset,
+                        example_id,
+                        serializer,
+                        perturbation,
+                        ending.model,
+                        case_id + ending.case_tail,
+                        ending.repeat,
+                        ending.strategy,
+                        ending.modality,
+                    )
+                )
+                node_ids.append(node_id + ending.node_tail)
     return cases, node_ids
+
+
+@dataclass(frozen=True)
+class _Ending:
+    """What the ids of cases end in that differ in strategy, modality, model or repeat alone."""
+
+    strategy: str
+    modality: str
+    model: str
+    repeat: int
+    case_tail: str
+    node_tail: str
+
+
+class _Names:
+    """The short names of strategies, modalities and models: none where there is only one."""
+
+    def __init__(
+        self, strategies: Sequence[str], modalities: Sequence[str], models: Sequence[str]
+    ) -> None:
+        self.more = len(strategies) > 1 or len(modalities) > 1
+        most = 14 if self.more else 20
+        self._strategies = _several(strategies, 14)
+        self._modalities = _several(modalities, 10)
+        self._models = _several(models, 20)
+        self._in_nodes = _several(models, most)
+
+    def endings(self, modalities: Sequence[str], repeats: int) -> list[_Ending]:
+        """Return the endings of a serializer that is shown in these modalities, in order."""
+        found = []
+        for strategy, modality, model in product(self._strategies, modalities, self._models):
+            parts = [self._strategies[strategy], self._modalities.get(modality, "")]
+            for number in range(1, repeats + 1):
+                last = f"r{number}" if number > 1 else ""
+                cases = filter(None, [*parts, self._models[model], last])
+                nodes = filter(None, [*parts, self._in_nodes[model], last])
+                tails = ("".join(f"/{part}" for part in cases), "".join(f"-{p}" for p in nodes))
+                found.append(_Ending(strategy, modality, model, number, *tails))
+        return found
+
+
+def _several(names: Sequence[str], limit: int) -> dict[str, str]:
+    return case_ids(names, limit, digest=False) if len(names) > 1 else {names[0]: ""}
 
 
 def draw_configurations(

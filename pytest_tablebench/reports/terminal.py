@@ -60,6 +60,11 @@ def plan_line(cases: int, grid: Mapping[str, Any] | None, models: int) -> str:
         return f"tablebench: {counted(cases, 'case')}"
     serializers, perturbations = len(grid["serializers"]), len(grid["perturbations"])
     several = f", {models} models" if models > 1 else ""
+    strategies, modalities = grid.get("strategies", ()), grid.get("modalities", ())
+    if len(modalities) > 1:
+        several = f" x {counted(len(modalities), 'modality', 'modalities')}{several}"
+    if len(strategies) > 1:
+        several = f" x {counted(len(strategies), 'strategy', 'strategies')}{several}"
     return (
         f"tablebench: {counted(cases, 'case')}; grid {counted(serializers, 'serializer')} x "
         f"{counted(perturbations, 'perturbation')}{several}"

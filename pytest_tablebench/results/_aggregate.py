@@ -71,7 +71,21 @@ def _dataset(cells: list[FoldedCell], values: _Values) -> dict[str, Any]:
         "sampled": _sampled(cells),
         "serializers": _scopes(cells, "serializer"),
         "perturbations": _scopes(cells, "perturbation"),
+        **_ways(cells),
     }
+
+
+def _ways(cells: list[FoldedCell]) -> dict[str, Any]:
+    """Return the figures of each strategy and each modality, where there are several."""
+    found: dict[str, Any] = {}
+    for axis, plural in (("strategy", "strategies"), ("modality", "modalities")):
+        if len({getattr(cell, axis) for cell in cells}) > 1:
+            found[plural] = _scopes(cells, axis)
+    return found
+
+
+def _configuration(cell: FoldedCell) -> tuple[str, ...]:
+    return cell.serializer, cell.perturbation, cell.strategy, cell.modality
 
 
 def _repeats(datasets: Mapping[str, list[FoldedCell]]) -> dict[str, Any]:
@@ -109,10 +123,10 @@ def _checks(cells: list[FoldedCell]) -> dict[str, Any]:
 
 def _sampled(cells: list[FoldedCell]) -> dict[str, Any] | None:
     """Return what drawing configurations for each example costs; None where the grid is whole."""
-    asked: dict[str, set[tuple[str, str]]] = {}
+    asked: dict[str, set[tuple[str, ...]]] = {}
     scores: dict[str, list[float]] = {}
     for cell in cells:
-        asked.setdefault(cell.example_id, set()).add((cell.serializer, cell.perturbation))
+        asked.setdefault(cell.example_id, set()).add(_configuration(cell))
         if cell.score is not None:
             scores.setdefault(cell.example_id, []).append(cell.score)
     sizes = {len(configurations) for configurations in asked.values()}
@@ -171,7 +185,8 @@ def _grid_size(cells: list[FoldedCell]) -> dict[str, int]:
         examples = {cell.example_id for cell in own}
         serializers = {cell.serializer for cell in own}
         perturbations = {cell.perturbation for cell in own}
-        sizes[dataset] = len(examples) * len(serializers) * len(perturbations)
+        ways = {(cell.strategy, cell.modality) for cell in own}
+        sizes[dataset] = len(examples) * len(serializers) * len(perturbations) * len(ways)
     return sizes
 
 

@@ -103,6 +103,10 @@ class Scored(Protocol):
     @property
     def perturbation(self) -> str: ...
     @property
+    def strategy(self) -> str: ...
+    @property
+    def modality(self) -> str: ...
+    @property
     def score(self) -> float | None: ...
     @property
     def passed(self) -> bool | None: ...
@@ -126,6 +130,8 @@ class Cell:
     reason: str | None
     repeat: int = 1
     checks: Mapping[str, bool | None] = field(default_factory=dict)
+    strategy: str = "direct"
+    modality: str = "text"
 
     @property
     def outcome(self) -> Outcome:

@@ -35,6 +35,8 @@ class FoldedCell(NamedTuple):
     score: float | None
     passed: float | None
     checks: Mapping[str, float | None]
+    strategy: str = "direct"
+    modality: str = "text"
 
 
 def fold_repeats(records: Iterable[Scored]) -> list[FoldedCell]:
@@ -42,7 +44,7 @@ def fold_repeats(records: Iterable[Scored]) -> list[FoldedCell]:
 
     Cells come in the order of their first record; the order of repeats does not matter.
     """
-    groups: dict[tuple[str, str, str, str, str], list[Scored]] = {}
+    groups: dict[tuple[str, ...], list[Scored]] = {}
     for record in records:
         place = (
             record.benchmark,
@@ -50,20 +52,25 @@ def fold_repeats(records: Iterable[Scored]) -> list[FoldedCell]:
             record.example_id,
             record.serializer,
             record.perturbation,
+            record.strategy,
+            record.modality,
         )
         groups.setdefault(place, []).append(record)
-    return [_fold(place, repeats) for place, repeats in groups.items()]
+    return [_fold(repeats) for repeats in groups.values()]
 
 
-def _fold(place: tuple[str, str, str, str, str], repeats: Sequence[Scored]) -> FoldedCell:
+def _fold(repeats: Sequence[Scored]) -> FoldedCell:
+    one = repeats[0]
+    place = one.benchmark, one.dataset, one.example_id, one.serializer, one.perturbation
+    way = one.strategy, one.modality
     if len(repeats) == 1:  # nearly all there are: kept cheap
         (only,) = repeats
         score = only.score
         if score is None:
             why = (only.reason or "unknown",)
-            return FoldedCell(*place, 1, (), 0, why, None, None, only.checks)
+            return FoldedCell(*place, 1, (), 0, why, None, None, only.checks, *way)
         passed = int(bool(only.passed))
-        return FoldedCell(*place, 1, (score,), passed, (), score, float(passed), only.checks)
+        return FoldedCell(*place, 1, (score,), passed, (), score, float(passed), only.checks, *way)
     scores = sorted(repeat.score for repeat in repeats if repeat.score is not None)
     right = sum(bool(repeat.passed) for repeat in repeats if repeat.score is not None)
     reasons = sorted(repeat.reason or "unknown" for repeat in repeats if repeat.score is None)
@@ -80,6 +87,8 @@ def _fold(place: tuple[str, str, str, str, str], repeats: Sequence[Scored]) -> F
             name: _share([repeat.checks.get(name) for repeat in repeats])
             for name in sorted({name for repeat in repeats for name in repeat.checks})
         },
+        strategy=one.strategy,
+        modality=one.modality,
     )
 
 

@@ -304,8 +304,8 @@ class RunWriter:
             "gates": list(settings.gates),
             "baseline": str(settings.baseline) if settings.baseline else None,
             "stop_rule": settings.stop_rule,
-            "strategy": "direct",
-            "modality": "text",
+            "strategy": self._axis("strategies", "direct"),
+            "modality": self._axis("modalities", "text"),
             "compat": settings.compat,
             "seed": settings.seed,
             "demos": settings.demos,
@@ -334,6 +334,10 @@ class RunWriter:
                 "python": platform.python_version(),
             },
         }
+
+    def _axis(self, name: str, usual: str) -> str:
+        """Return the names on an axis of the grid, one behind the other."""
+        return ",".join((self.facts.get("grid") or {}).get(name) or [usual])
 
 
 def _plus(total: Any, part: Any) -> Any:

@@ -89,7 +89,8 @@ class PrefetchWindow:
 
     Arguments:
         render: makes the example and the prompt of a case.
-        strategy: how a task becomes an answer.
+        strategy: how a task becomes an answer, where `strategies` does not say.
+        strategies: the same for cases that name theirs.
         compat: the mode, for strategies.
         route: how a model is asked, by its name; may wait for the engine the first time.
         store: answers kept; None without any.
@@ -108,6 +109,7 @@ class PrefetchWindow:
         *,
         render: Callable[[Case], tuple[Example, Content]],
         strategy: Strategy,
+        strategies: Mapping[str, Strategy] | None = None,
         compat: Compat = "fixed",
         route: Callable[[str], Route],
         store: Callable[[], Store | None],
@@ -128,6 +130,7 @@ class PrefetchWindow:
         """Where the pictures that a model is shown are kept, by its name."""
         self._render = render
         self._strategy = strategy
+        self._strategies = strategies or {}
         self._route = route
         self._open_store = store
         self._make_executor = executor
@@ -210,9 +213,8 @@ class PrefetchWindow:
             return pending
         try:
             pending.example, pending.prompt = self._render(case)
-            pending.conversation = self._strategy.converse(
-                self._task(pending.example, pending.prompt)
-            )
+            task = self._task(pending.example, pending.prompt)
+            pending.conversation = self._strategy_of(case).converse(task)
             self._do(pending, next(pending.conversation))
         except TableBenchError as error:
             self._fail(pending, error)
@@ -220,6 +222,9 @@ class PrefetchWindow:
             # A part of the user's own failed: its item shows where.
             pending.error = error
         return pending
+
+    def _strategy_of(self, case: Case) -> Strategy:
+        return self._strategies.get(case.strategy, self._strategy)
 
     def _task(self, example: Example, prompt: Content) -> Task:
         return Task(example, prompt, self._compat)
@@ -229,7 +234,7 @@ class PrefetchWindow:
 
         Raises `ModelError`.
         """
-        step = next(self._strategy.converse(self._task(example, prompt)))
+        step = next(self._strategy_of(case).converse(self._task(example, prompt)))
         return self._request(case, step, 0) if isinstance(step, Ask) else None
 
     def _request(self, case: Case, step: Ask, number: int) -> Request:
@@ -239,7 +244,7 @@ class PrefetchWindow:
             step.messages,
             route.params,
             api_base=route.api_base,
-            strategy=self._strategy.name,
+            strategy=self._strategy_of(case).name,
             step=number,
             repeat=case.repeat,
             case_id=case.case_id,

@@ -83,7 +83,7 @@ def _check_formats(runner: Runner, name: str) -> None:
     """Try the formats of others on a table; one that fails on it costs the case, as any other."""
     others = [
         (written, to_text)
-        for written in runner.serializers
+        for written in runner.axes.serializers
         if (to_text := runner.registry.serializers[written]) is not SERIALIZERS.get(written)
     ]
     table = _some_table(runner, name) if others else None

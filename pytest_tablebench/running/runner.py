@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.config.settings import Settings, check_names
 from pytest_tablebench.datasets import metric_of
-from pytest_tablebench.datasets.case import Case, cross
+from pytest_tablebench.datasets.case import TEXT, Case, cross
 from pytest_tablebench.errors import (
     DataError,
     DataMissing,
@@ -21,22 +21,19 @@ from pytest_tablebench.errors import (
     SettingsError,
     TableBenchError,
     TableError,
-    UnknownNameError,
     described,
 )
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.results import Outcome, Record
 from pytest_tablebench.results._joined import ASSERTION
 from pytest_tablebench.running.answer import Answer
+from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.rendering import Renderer
 from pytest_tablebench.running.scoring import Judged, judge_reply
-from pytest_tablebench.serializers import SERIALIZERS
 from pytest_tablebench.serializers.content import Content, to_fields
-from pytest_tablebench.tables.perturbations import GRID, apply_perturbation, parse_perturbation
-from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset, Example, Source
@@ -185,8 +182,8 @@ class CaseRun:
             serializer=case.serializer,
             perturbation=case.perturbation,
             repeat=case.repeat,
-            strategy="direct",
-            modality="text",
+            strategy=case.strategy,
+            modality=case.modality,
             outcome=outcome,
             score=value if answered else None,
             passed=right if answered else None,
@@ -243,14 +240,14 @@ class Runner:
         self.settings = settings
         self.registry = registry
         self.models = ProviderPool(settings, registry)
-        self.serializers = settings.serializers or tuple(SERIALIZERS)
-        self.perturbations = settings.perturbations or GRID
+        self.axes = Axes(settings, registry)
         self.missing: dict[str, str] = {}
         self._sources: dict[str, Source] = {}
         self.renderer = Renderer(settings, registry, self.source)
         self.prefetch = PrefetchWindow(
             render=self.renderer.render,
             strategy=registry.strategies["direct"],
+            strategies=registry.strategies,
             route=self.models.route,
             store=self.models.store,
             compat=settings.compat,
@@ -269,15 +266,9 @@ class Runner:
         `lenient` are keys of options whose datasets may be those of another part of the project.
         """
         registry, settings = self.registry, self.settings
-        configurations = len(self.serializers) * len(self.perturbations)
-        if (settings.configs_per_example or 1) > configurations:
-            raise SettingsError(
-                f"--bench-configs-per-example {settings.configs_per_example}: the grid has only "
-                f"{configurations} configurations"
-            )
         if "bench_dataset" not in lenient:
             check_names("dataset", settings.datasets, registry.datasets)
-        check_names("serializer", settings.serializers, registry.serializers)
+        self.axes.check()
         if "bench_threshold" not in lenient:
             names = tuple(settings.thresholds)
             check_names("dataset", names, registry.datasets, "--bench-threshold")
@@ -289,28 +280,6 @@ class Runner:
                     )  # made at once: a name or file that is wrong says so
                 except SettingsError as error:
                     raise SettingsError(f"--bench-model: {error}") from None
-        for text in settings.perturbations or ():
-            try:
-                self._check_perturbation(text)
-            except UnknownNameError as error:
-                raise UnknownNameError(f"--bench-perturbation: {error}") from None
-            except (SettingsError, TypeError) as error:
-                raise SettingsError(f"--bench-perturbation: {error}") from None
-
-    def _check_perturbation(self, text: str) -> None:
-        name, arguments = parse_perturbation(text)
-        if name not in self.registry.perturbations:
-            raise UnknownNameError(unknown_name("perturbation", name, self.registry.perturbations))
-        # A table that shows at once whether the arguments are known.
-        probe = Table(("a", "b"), (("1", "2"), ("3", "4")))
-        try:
-            apply_perturbation(
-                self.registry.perturbations[name], probe, name, seed=0, arguments=arguments
-            )
-        except (SettingsError, TypeError):
-            raise
-        except Exception:  # noqa: S110 - this small table may lack what they name
-            pass
 
     def source(self, dataset: str) -> Source:
         """Open a dataset's files, once. Raises `DataMissing` or `DataError`."""
@@ -331,12 +300,17 @@ class Runner:
         if not ids:
             first = f"; first problem: {source.problems[0]}" if source.problems else ""
             raise DataError(f"dataset {dataset!r}: no usable example{first}")
+        axes, found = self.axes, self.registry.datasets[dataset]
+        axes.check_strategy(dataset, found)
         return cross(
             dataset,
             ids,
-            self.serializers,
-            self.perturbations,
+            axes.serializers,
+            axes.perturbations,
             self.settings.models,
+            strategies=axes.strategies(found),
+            modalities=self.settings.modalities or (TEXT,),
+            shown=axes.shown(),
             per_example=self.settings.configs_per_example,
             seed=self.settings.seed,
             repeats=self.settings.repeats,

@@ -141,7 +141,7 @@ class Session:
         if self.verdicts is None and wanted:
             from pytest_tablebench.session.verdict import Verdicts
 
-            verdicts = Verdicts(settings, runner.registry, runner.serializers, runner.perturbations)
+            verdicts = Verdicts(settings, runner.registry, runner.axes)
             if self.role.keeps_run:
                 verdicts.read_baseline()
             self.verdicts = verdicts
@@ -416,10 +416,7 @@ class Session:
         runner = self.require_runner()
         return {
             "datasets": runner.dataset_facts(),
-            "grid": {
-                "serializers": list(runner.serializers),
-                "perturbations": list(runner.perturbations),
-            },
+            "grid": runner.axes.grid(self.selected_datasets()),
             "cases": self.planned,
             "missing": self.missing,
             "items": self._items_by_model(),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.registry import Registry
+    from pytest_tablebench.running.axes import Axes
 
 __all__ = ["Verdict", "Verdicts", "places"]
 
@@ -60,20 +61,18 @@ class Verdicts:
     Arguments:
         settings: gates, baseline and the stopping rule.
         registry: the names gates may use.
-        serializers: table formats of the run.
-        perturbations: perturbations of the run.
+        axes: what the run varies.
     """
 
     def __init__(
         self,
         settings: Settings,
         registry: Registry,
-        serializers: Iterable[str],
-        perturbations: Iterable[str],
+        axes: Axes,
     ) -> None:
         self.settings = settings
         self._datasets = registry.datasets
-        self._serializers, self._perturbations = tuple(serializers), tuple(perturbations)
+        self._axes = axes
         self.not_judged: list[str] = []
         """Gates of a configuration file on what nothing in this session is called."""
         try:
@@ -96,6 +95,17 @@ class Verdicts:
             raise SettingsError("--bench-stop-when-decided needs a --bench-gate to decide")
         if settings.stop_rule is not None and settings.repeats > 1:
             raise SettingsError("--bench-stop-when-decided does not go with --bench-repeats")
+        if len(settings.strategies or ()) > 1 or len(settings.modalities or ()) > 1:
+            if settings.stop_rule is not None:
+                raise SettingsError(
+                    "--bench-stop-when-decided goes with one --bench-strategy and one "
+                    "--bench-modality"
+                )
+            if settings.baseline is not None:
+                raise SettingsError(
+                    "--bench-baseline compares runs of one --bench-strategy and one "
+                    "--bench-modality: give one of each"
+                )
         if settings.gate_point and settings.stop_rule not in {None, "point"}:
             raise SettingsError(
                 f"--bench-gate-point judges the planned cases themselves, which "
@@ -121,9 +131,7 @@ class Verdicts:
             names = {*self._datasets, *benchmarks, "all", "run"}
             self.leave_out(gate.text for gate in self._gates if _subject(gate) not in names)
         try:
-            check_gates(
-                self._gates, self._datasets, benchmarks, self._serializers, self._perturbations
-            )
+            check_gates(self._gates, self._datasets, benchmarks, **self._axes.grid(self._datasets))
         except SettingsError as error:
             raise type(error)(f"--bench-gate: {error}") from None
 

@@ -95,7 +95,12 @@ def test_the_run_says_what_was_run(bench):
     assert facts["params"] == {"temperature": 0, "max_tokens": 512}
     assert (facts["seed"], facts["shots"], facts["limit"]) == (5, 1, 2)
     assert facts["compat"] == "fixed"
-    assert facts["grid"] == {"serializers": ["csv", "html"], "perturbations": ["none"]}
+    assert facts["grid"] == {
+        "serializers": ["csv", "html"],
+        "perturbations": ["none"],
+        "strategies": ["direct"],
+        "modalities": ["text"],
+    }
     assert facts["datasets"]["toy"]["files"] == {"toy.json": "0" * 64}
     assert (facts["cases_planned"], facts["cases_recorded"]) == (4, 4)
     assert (facts["status"], facts["exit_code"]) == ("complete", 1)

@@ -90,8 +90,6 @@ def test_records_and_cells_fold_alike():
         Record(
             case_id=f"{n}",
             model="m",
-            strategy="direct",
-            modality="text",
             outcome=cell.outcome,
             **{name: getattr(cell, name) for name in Cell.__dataclass_fields__},
         )

@@ -33,6 +33,8 @@ class Row:
     reason: str | None
     repeat: int = 1
     checks: Mapping[str, bool | None] = field(default_factory=dict)
+    strategy: str = "direct"
+    modality: str = "text"
 
 
 @dataclass(frozen=True)

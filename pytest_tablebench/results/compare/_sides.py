@@ -52,8 +52,15 @@ def load_compared(path: Path) -> ComparedRun:
     """
     run = read_run(path)
     cases = {}
+    ways: dict[str, tuple[str, str]] = {}
     for record in read_records(path):
         place = record.dataset, record.example_id, record.serializer, record.perturbation
+        way = ways.setdefault(record.dataset, (record.strategy, record.modality))
+        if way != (record.strategy, record.modality):
+            raise SettingsError(
+                f"{path} asked {printable(record.dataset, 60)} by several strategies or "
+                f"modalities; runs are compared one of each at a time"
+            )
         cases[*place, record.repeat] = _answered(record, path)
     planned = run.get("cases_planned")
     versions = run.get("versions")

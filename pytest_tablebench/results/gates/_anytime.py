@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one
 from pytest_tablebench.results.gates._result import GateResult, State, holm, kept_from
-from pytest_tablebench.results.gates._sample import Sample, Scopes, about, collect
+from pytest_tablebench.results.gates._sample import Sample, Scopes, collect
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._wealth import Wealth, betting_interval
 from pytest_tablebench.util.names import out_of
@@ -90,11 +90,7 @@ class AnytimeRule(StoppingRule):
         """Return one example's value, by the very rules of the gate; None where left out."""
         side = self.board.sides[dataset]
         old = self._old.datasets.get(dataset) if self._old else None
-        columns = [
-            place
-            for place, cell in enumerate(side.configurations)
-            if about(gate, cell) and self.board.planned[dataset][row, place]
-        ]
+        columns = (side.about(gate) & self.board.planned[dataset][row]).nonzero()[0]
         scores = side.values(gate)[row, columns]
         before = old.values(gate)[row, columns] if old else None
         return _example_value(gate, scores, before)

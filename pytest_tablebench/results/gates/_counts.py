@@ -14,7 +14,7 @@ from pytest_tablebench.results._intervals import (
 )
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._result import GateResult, decide
-from pytest_tablebench.results.gates._sample import Scopes, about
+from pytest_tablebench.results.gates._sample import Scopes
 from pytest_tablebench.results.gates._sides import Side
 from pytest_tablebench.results.gates._words import number
 from pytest_tablebench.util.names import out_of
@@ -134,9 +134,7 @@ def _counts(gate: Gate, side: Side) -> tuple[NDArray[np.intp], NDArray[np.intp]]
 
     Every repeat is a case.
     """
-    import numpy as np
-
-    columns = np.array([about(gate, cell) for cell in side.configurations])
+    columns = side.about(gate)
     asked, lost = side.counts()
     return asked[:, columns].sum(axis=1), lost[:, columns].sum(axis=1)
 

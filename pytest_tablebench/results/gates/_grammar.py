@@ -30,9 +30,10 @@ class Gate:
     """One gate. Equal gates ask the same, however they were written.
 
     `scope` is `all`, `run`, a benchmark or a dataset; `filters` the names in brackets behind
-    it, each a serializer or a perturbation. `check` is the test whose pass rate is meant, of those
-    over the dataset; None: the cases' own. `bound` is the number compared with: a share of 1
-    (dollars for cost), or, with `baseline`, the margin added to the baseline's value.
+    it, each a serializer, a perturbation, a strategy or a modality. `check` is the test whose pass
+    rate is meant, of those over the dataset; None: the cases' own. `bound` is the number compared
+    with: a share of 1 (dollars for cost), or, with `baseline`, the margin added to the baseline's
+    value.
     """
 
     scope: str
@@ -83,9 +84,12 @@ def check_gates(
     benchmarks: Iterable[str],
     serializers: Iterable[str],
     perturbations: Iterable[str],
+    *,
+    strategies: Iterable[str] = (),
+    modalities: Iterable[str] = (),
 ) -> None:
     """Raise `SettingsError` for a gate on what does not exist, naming the nearest that does."""
-    formats, changes = set(serializers), set(perturbations)
+    axes = [set(serializers), set(perturbations), set(strategies), set(modalities)]
     datasets = list(datasets)
     names = dict.fromkeys([*datasets, *benchmarks, "all"])
     own = set(datasets)
@@ -97,19 +101,21 @@ def check_gates(
         if gate.scope not in names and gate.scope != "run":
             raise UnknownNameError(_prefix(gate.text) + unknown_name("scope", gate.scope, names))
         for name in gate.filters:
-            if name not in formats | changes:
-                known = [*sorted(formats), *sorted(changes)]
+            known = [known for axis in axes for known in sorted(axis)]
+            if name not in known:
                 message = unknown_name("serializer or perturbation", name, known)
                 raise UnknownNameError(_prefix(gate.text) + message)
-        if len(gate.filters) == 2 and not _one_of_each(gate.filters, formats, changes):
+        if len(gate.filters) == 2 and not _of_two_axes(*gate.filters, axes):
             raise SettingsError(
-                _prefix(gate.text) + "two names in brackets are one serializer and one perturbation"
+                _prefix(gate.text) + "two names in brackets are one serializer and one "
+                "perturbation, or others of two kinds"
             )
 
 
-def _one_of_each(filters: tuple[str, ...], formats: set[str], changes: set[str]) -> bool:
-    first, second = filters
-    return (first in formats and second in changes) or (first in changes and second in formats)
+def _of_two_axes(first: str, second: str, axes: list[set[str]]) -> bool:
+    return any(
+        first in one and second in other for one in axes for other in axes if one is not other
+    )
 
 
 def _operator(text: str) -> int:
@@ -163,7 +169,11 @@ def _scope(text: str, left: str) -> tuple[str, tuple[str, ...]]:
     if not name.strip():
         raise _error(text, 0, "the scope is missing: `all`, a benchmark or a dataset")
     if not all(filters) or len(filters) > 2:
-        raise _error(text, len(name), "brackets hold a serializer or a perturbation, or one each")
+        raise _error(
+            text,
+            len(name),
+            "brackets hold a serializer, a perturbation, a strategy or a modality; two at most",
+        )
     return name.strip(), tuple(sorted(filters))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one, point_result
 from pytest_tablebench.results.gates._result import GateResult, State, kept_from
-from pytest_tablebench.results.gates._sample import Scopes, about
+from pytest_tablebench.results.gates._sample import Scopes
 from pytest_tablebench.results.gates._sides import Key
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._wealth import decided_among
@@ -152,7 +152,7 @@ class PointRule(StoppingRule):
         if name not in self.board.sides or mask is None:
             return None, np.zeros(0)
         side = self.board.sides[name]
-        columns = np.array([about(gate, cell) for cell in side.configurations])
+        columns = side.about(gate)
         member = self.board.planned[name] & columns
         value = side.values(gate)
         member &= ~(mask & side.asked & np.isnan(value))

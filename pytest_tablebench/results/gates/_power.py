@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_tablebench.results._intervals import moments
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
-from pytest_tablebench.results.gates._sample import Scopes, about, collect
+from pytest_tablebench.results.gates._sample import Scopes, collect
 from pytest_tablebench.results.gates._sides import read_side
 from pytest_tablebench.util.names import counted
 
@@ -120,6 +120,8 @@ class _Planned:
         self.serializer, self.perturbation = case.serializer, case.perturbation
         self.repeat = getattr(case, "repeat", 1)
         self.benchmark = getattr(case, "benchmark", None)
+        self.strategy = getattr(case, "strategy", None)
+        self.modality = getattr(case, "modality", None)
 
 
 def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> PlannedGate:
@@ -178,14 +180,12 @@ def _room(gate: Gate) -> float:
 
 def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[int], list[int]]:
     """Return the gate's datasets, the examples planned in each, and configurations of each."""
-    import numpy as np
-
     names, sizes, cells = [], [], []
     for name in scopes.datasets(gate):
         if name not in scopes.new.datasets:
             continue
         side = scopes.new.datasets[name]
-        columns = np.array([about(gate, cell) for cell in side.configurations])
+        columns = side.about(gate)
         asked = side.asked[:, columns].sum(axis=1)
         if asked.any():
             names.append(name)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["Clusters", "Pair", "Sample", "Scopes", "about", "collect"]
+__all__ = ["Clusters", "Pair", "Sample", "Scopes", "collect"]
 
 Clusters = Mapping[str, Mapping[str, Hashable]]
 """Of each dataset with shared tables: which table each example has."""
@@ -212,7 +212,7 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
     import numpy as np
 
     new, old = pair.new, pair.old
-    columns = np.array([about(gate, cell) for cell in new.configurations])
+    columns = new.about(gate)
     asked = new.asked[:, columns]
     if not asked.any():
         return None
@@ -253,11 +253,6 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
         lowest=lowest,
         highest=highest,
     )
-
-
-def about(gate: Gate, cell: tuple[str, str]) -> bool:
-    """Return whether a (serializer, perturbation) pair belongs to a gate's scope."""
-    return all(name in cell for name in gate.filters)
 
 
 def _means(scores: Floats, before: Floats | None, both: Flags) -> tuple[Floats, Flags]:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Configuration", "Side", "Sides", "align", "getter", "read_side"]
 
-Configuration = tuple[str, str]
-"""Serializer and perturbation."""
+Configuration = tuple[str, ...]
+"""Serializer and perturbation; strategy and modality behind them where the dataset has several."""
 
 Key = tuple[str, str, str, str]
 """Dataset, example, serializer, perturbation."""
@@ -51,6 +51,15 @@ class Side:
     times: NDArray[np.intp] | None = None
     lost: NDArray[np.intp] | None = None
     checks: Mapping[str, Floats] = field(default_factory=dict)
+    ways: frozenset[str] = frozenset()
+    """Strategy and modality of all cases, where there is one of each."""
+
+    def about(self, gate: Gate) -> NDArray[np.bool_]:
+        """Return which configurations belong to a gate's scope."""
+        import numpy as np
+
+        wanted = [name for name in gate.filters if name not in self.ways]
+        return np.array([all(name in cell for name in wanted) for cell in self.configurations])
 
     def values(self, gate: Gate) -> Floats:
         """Return what a gate on performance, robustness or a pass rate looks at."""
@@ -110,7 +119,8 @@ def read_side(records: Iterable[Any], answers: Mapping[Key, Hashable] | None = N
             own = rows[dataset] = _Rows()
             if get("benchmark"):
                 benchmarks.setdefault(get("benchmark"), {})[dataset] = None
-        example, configuration = get("example_id"), (get("serializer"), get("perturbation"))
+        example = get("example_id")
+        configuration = tuple(get(name) or "" for name in _AXES)
         own.places.append(
             (
                 own.examples.setdefault(example, len(own.examples)),
@@ -119,7 +129,7 @@ def read_side(records: Iterable[Any], answers: Mapping[Key, Hashable] | None = N
         )
         own.scores.append(float("nan") if score is None else score)
         own.passed.append(float("nan") if score is None else float(bool(get("passed"))))
-        text = answers.get((dataset, example, *configuration)) if answers else get("raw")
+        text = answers.get((dataset, example, *configuration[:2])) if answers else get("raw")
         own.answers.append(text)
         own.repeats.append(get("repeat") or 1)
         own.checks.append(get("checks") or {})
@@ -127,6 +137,9 @@ def read_side(records: Iterable[Any], answers: Mapping[Key, Hashable] | None = N
         {name: _side(name, rows[name]) for name in sorted(rows)},
         {name: sorted(benchmarks[name]) for name in sorted(benchmarks)},
     )
+
+
+_AXES = ("serializer", "perturbation", "strategy", "modality")
 
 
 def getter(record: Any) -> Callable[[str], Any]:
@@ -145,6 +158,7 @@ def _side(dataset: str, rows: _Rows) -> Side:
     """Sort names by code point and lay the values out, so that order leaves no trace."""
     import numpy as np
 
+    rows, ways = _plain(rows)
     folded = _fold(dataset, rows) if any(repeat > 1 for repeat in rows.repeats) else None
     if folded is not None:
         rows, asked, without = folded
@@ -180,12 +194,24 @@ def _side(dataset: str, rows: _Rows) -> Side:
         counts == 1,
         answers,
         checks=checks,
+        ways=ways,
     )
     if folded is None:
         return side
     times, lost = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.intp)
     times[index], lost[index] = asked, without
     return replace(side, times=times, lost=lost)
+
+
+def _plain(rows: _Rows) -> tuple[_Rows, frozenset[str]]:
+    """Return the rows without strategy and modality where there is one of each, and those."""
+    ways = {configuration[2:] for configuration in rows.configurations}
+    if len(ways) > 1:
+        return rows, frozenset()
+    plain: dict[Configuration, int] = {
+        configuration[:2]: number for configuration, number in rows.configurations.items()
+    }
+    return replace(rows, configurations=plain), frozenset(name for way in ways for name in way)
 
 
 def _twice(name: str, times: int) -> DataError:
@@ -209,9 +235,11 @@ def _fold(dataset: str, rows: _Rows) -> tuple[_Rows, list[int], list[int]]:
         score = None if isnan(rows.scores[number]) else rows.scores[number]
         passed = None if score is None else bool(rows.passed[number])
         checks = rows.checks[number]
-        cells.append(
-            Cell("", dataset, example, *configuration, score, passed, None, repeat, checks)
-        )
+        form, change = configuration[:2]
+        cell = Cell("", dataset, example, form, change, score, passed, None, repeat, checks)
+        if len(configuration) > 2:
+            cell = replace(cell, strategy=configuration[2], modality=configuration[3])
+        cells.append(cell)
     folded = fold_repeats(cells)
     return (
         replace(
@@ -273,4 +301,5 @@ def align(side: Side, examples: Sequence[str], configurations: Sequence[Configur
         None if side.times is None else moved(side.times, 0, np.intp),
         None if side.lost is None else moved(side.lost, 0, np.intp),
         {name: moved(values, np.nan, float) for name, values in side.checks.items()},
+        side.ways,
     )

@@ -59,6 +59,12 @@ def _key(case: Any) -> Key:
     return case.dataset, case.example_id, case.serializer, case.perturbation
 
 
+def _ways(cases: Iterable[Any]) -> frozenset[str]:
+    """Return strategy and modality, of which all cases have the same."""
+    found = {(getattr(case, "strategy", ""), getattr(case, "modality", "")) for case in cases}
+    return frozenset(next(iter(found))) if len(found) == 1 else frozenset()
+
+
 def ranks(keys: Iterable[Key], rule: RuleName, seed: int = 0) -> dict[Key, tuple[Any, ...]]:
     """Return what cases are sorted by; its first number is the pass, round or place."""
     if rule not in RULES:
@@ -101,8 +107,16 @@ class Board:
     places: dict[Key, tuple[str, int, int]]
 
     @classmethod
-    def of(cls, keys: Iterable[Key], checks: Iterable[tuple[str, str]] = ()) -> Board:
-        """Lay out planned cases; none is asked yet. `checks` are (dataset, test)."""
+    def of(
+        cls,
+        keys: Iterable[Key],
+        checks: Iterable[tuple[str, str]] = (),
+        ways: frozenset[str] = frozenset(),
+    ) -> Board:
+        """Lay out planned cases; none is asked yet. `checks` are (dataset, test).
+
+        `ways` are the strategy and the modality of all cases.
+        """
         import numpy as np
 
         by_dataset: dict[str, list[Key]] = {}
@@ -128,6 +142,7 @@ class Board:
                 np.zeros(shape, dtype=bool),
                 np.full(shape, None, dtype=object),
                 checks={test: np.full(shape, np.nan) for own, test in set(checks) if own == name},
+                ways=ways,
             )
         return cls(sides, planned, places)
 
@@ -214,7 +229,7 @@ class StoppingRule(ABC):
         self.alpha = 1 - level
         cases = list(planned)
         checks = [(gate.scope, gate.check) for gate in self.gates if gate.check]
-        self.board = Board.of((_key(case) for case in cases), checks)
+        self.board = Board.of((_key(case) for case in cases), checks, _ways(cases))
         self.ranks = ranks(self.board.places, self.name, seed)
         self.asked = 0
         self._answer = answers or _raw

@@ -1,0 +1,189 @@
+"""Strategy and modality as parts of a case: chosen by name, told apart where a run has several."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from tests.support.items import collected
+from tests.support.toy_bench import CONFTEST
+
+STRATEGY = """
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.models import Message
+
+
+class Louder:
+    name = "louder"
+
+    def converse(self, task):
+        first = yield Ask((Message("user", task.prompt),))
+        second = yield Ask((Message("user", f"louder: {first.text}"),))
+        return f"{second.text}!"
+
+
+def pytest_tablebench_register_strategy(register):
+    register(Louder())
+"""
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+)
+
+PICTURE = f"""
+from pytest_tablebench.serializers import Image
+
+
+def pytest_tablebench_register_serializer(register):
+    register("picture", lambda table: (Image("image/png", {PNG!r}),))
+    register("captioned", lambda table: ("A table: ", Image("image/png", {PNG!r})))
+"""
+
+# The toy model answers every question with 36, which is right for the first example alone.
+ONE = "--bench-limit=1"
+
+
+@pytest.fixture
+def louder(bench):
+    """A folder with a second strategy, whose answers are wrong."""
+    bench.pytester.makeconftest(CONFTEST + STRATEGY)
+    return bench
+
+
+def test_a_registered_strategy_is_chosen_by_name_and_leaves_the_ids_as_they_were(louder):
+    result = louder.run("--model=echo/any", ONE, "--bench-strategy=louder")
+    result.assert_outcomes(failed=1)
+    record = louder.record()
+    assert record["case_id"] == "toy/ada/html/none"
+    assert (record["strategy"], record["modality"], record["raw"]) == ("louder", "text", "36!")
+    asked = [text for _, text in louder.calls("ask")]
+    assert len(asked) == 2
+    assert asked[1] == "louder: 36"
+    assert louder.facts()["strategy"] == "louder"
+
+
+def test_ids_name_strategies_where_a_run_has_several(louder):
+    result = louder.run("--model=echo/any", ONE, "--bench-strategy=direct,louder", "-k=not page")
+    result.assert_outcomes(passed=1, failed=1)
+    records = {record["case_id"]: record for record in louder.records()}
+    assert sorted(records) == ["toy/ada/html/none/direct", "toy/ada/html/none/louder"]
+    for name, record in records.items():
+        assert record["strategy"] == name.rpartition("/")[2]
+    assert louder.facts()["grid"]["strategies"] == ["direct", "louder"]
+    by_strategy = louder.summary()["benchmarks"]["toys"]["datasets"]["toy"]["strategies"]
+    assert {name: found["performance"] for name, found in by_strategy.items()} == {
+        "direct": 1.0,
+        "louder": 0.0,
+    }
+    assert (louder.path / "run" / "report.html").is_file()
+    refused = louder.run(
+        "--model=echo/any", "--bench-strategy=direct,louder", "--bench-baseline=run", results="no"
+    )
+    assert refused.ret == 4
+    assert any("runs of one --bench-strategy" in line for line in refused.errlines)
+
+
+def test_strategy_stands_before_modality_and_model_in_the_ids(louder):
+    louder.pytester.makeconftest(CONFTEST + STRATEGY + PICTURE)
+    found = collected(
+        louder,
+        ONE,
+        "--model=echo/a",
+        "--model=echo/b",
+        "--bench-strategy=louder,direct",
+        "--bench-serializer=html,picture",
+        "--bench-modality=text,image",
+    )
+    assert found == [
+        f"ada-{shown}-{strategy}-{modality}-echo-{model}"
+        for shown, modality in (("html-none", "text"), ("picture-none", "image"))
+        for strategy in ("louder", "direct")
+        for model in ("a", "b")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("gates", "code"),
+    [
+        (["toy[direct].pass_rate >= 1", "toy[louder].pass_rate <= 0"], 0),
+        (["toy[louder][html].pass_rate >= 0.1"], 10),
+        (["toy.pass_rate >= 0.6"], 10),
+    ],
+)
+def test_gates_name_strategies(louder, gates, code):
+    given = [f"--bench-gate={gate}" for gate in gates]
+    result = louder.run(
+        "--model=echo/any", ONE, "--bench-strategy=direct,louder", "--bench-gate-point", *given
+    )
+    assert result.ret == code
+
+
+def test_a_gate_on_the_only_strategy_of_a_run_is_about_all_of_it(louder):
+    result = louder.run(
+        "--model=echo/any", ONE, "--bench-gate-point", "--bench-gate=toy[direct].pass_rate >= 1"
+    )
+    assert result.ret == 0
+
+
+def test_a_dataset_may_name_its_strategy(louder):
+    text = (CONFTEST + STRATEGY).replace(
+        "    shots = 0\n", '    shots = 0\n    strategy = "louder"\n'
+    )
+    louder.pytester.makeconftest(text)
+    louder.run("--model=echo/any", ONE)
+    assert (louder.record()["strategy"], louder.record()["case_id"]) == (
+        "louder",
+        "toy/ada/html/none",
+    )
+    assert louder.facts()["grid"]["strategies"] == ["louder"]
+
+
+def test_the_ini_file_names_strategies_too(louder):
+    louder.pytester.makeini("[pytest]\nbench_strategy = louder\nbench_modality = text\n")
+    louder.run("--model=echo/any", ONE)
+    assert louder.record()["strategy"] == "louder"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--bench-strategy=loud"],
+            "--bench-strategy: unknown strategy 'loud'; did you mean 'loud",
+        ),
+        (["--bench-modality=images"], "--bench-modality: unknown modality 'images'; did you mean"),
+        (["--bench-modality=image"], "--bench-modality image needs a serializer that gives pict"),
+        (
+            [
+                "--bench-strategy=direct,louder",
+                "--bench-gate=toy.pass_rate >= 1",
+                "--bench-stop-when-decided",
+            ],
+            "--bench-stop-when-decided goes with one --bench-strategy",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_said_before_the_first_call(louder, options, said):
+    result = louder.run("--model=echo/any", *options)
+    assert result.ret == 4
+    assert any(said in line for line in result.errlines), result.errlines
+    assert louder.calls("ask") == []
+
+
+def test_pictures_are_a_modality(bench):
+    bench.pytester.makeconftest(CONFTEST + PICTURE)
+    bench.run("--model=echo/any", ONE, "--bench-serializer=picture,captioned", results="plain")
+    assert {record["serializer"]: record["modality"] for record in bench.records("plain")} == {
+        "picture": "image",
+        "captioned": "image_text",
+    }
+    chosen = ("--bench-serializer=picture", "--bench-modality=image")
+    bench.run("--model=echo/any", ONE, *chosen)
+    assert (bench.record()["modality"], bench.facts()["modality"]) == ("image", "image")
+    result = bench.run("--model=echo/any", ONE, "--bench-modality=image", results="refused")
+    assert result.ret == 4
+    assert any("--bench-serializer with picture, captioned" in line for line in result.errlines)
+    both = ("--bench-serializer=picture,csv", "--bench-modality=image")
+    result = bench.run("--model=echo/any", ONE, *both, results="refused")
+    assert any("'csv' gives only text" in line for line in result.errlines)
