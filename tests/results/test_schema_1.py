@@ -1,0 +1,89 @@
+"""A run folder of schema 1 is read as any other: by reports, comparison, judging again, gates.
+
+`schema_1/` is what a version before schema 2 left of `pytest --bench-dataset starter
+--bench-limit 2 --bench-serializer html,csv --bench-perturbation none`: in both formats the first
+question has the reply that was expected (1969), the second one of two that were (B-17).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.cli import main
+from pytest_tablebench.reports.paper import load_runs
+from pytest_tablebench.results import read_records, read_run, summarize
+from pytest_tablebench.results._texts import PromptText, read_texts
+from pytest_tablebench.results.compare import compare_runs
+from pytest_tablebench.results.gates import judge_gates
+from pytest_tablebench.running.rejudge import rejudge, write_rejudged
+
+HERE = Path(__file__).parent / "schema_1"
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """The folder, where it can be written into."""
+    return shutil.copytree(HERE, tmp_path / "old")
+
+
+def test_the_folder_is_of_schema_1():
+    lines = (HERE / "records.jsonl").read_text("ascii").splitlines()
+    files = (json.loads((HERE / name).read_text("utf-8")) for name in ("run.json", "summary.json"))
+    assert {data["schema"] for data in (*map(json.loads, lines), *files)} == {1}
+
+
+def test_its_records_are_read():
+    records = list(read_records(HERE))
+    assert [(one.example_id, one.serializer, one.passed, one.raw) for one in records] == [
+        ("fin-01-lookup-1", "html", True, "1969"),
+        ("fin-01-lookup-1", "csv", True, "1969"),
+        ("sci-01-filter2-1", "html", False, "B-17"),
+        ("sci-01-filter2-1", "csv", False, "B-17"),
+    ]
+    texts = read_texts(HERE / "texts.jsonl.gz")
+    prompts = {text.digest for text in texts if isinstance(text, PromptText)}
+    assert {one.prompt_digest for one in records} == prompts
+
+
+def test_its_figures_are_what_they_were():
+    stored = json.loads((HERE / "summary.json").read_text("utf-8"))
+    found = summarize(list(read_records(HERE)))
+    assert found["benchmarks"]["starter"]["performance"] == 0.5
+    assert found["benchmarks"] == stored["benchmarks"]
+
+
+def test_a_report_reads_it(old, capsys):
+    assert main(["report", str(old), "--no-plots"]) == 0
+    shown = capsys.readouterr().out
+    assert "starter: every serializer scores the same (0.500)" in shown
+    assert (old / "report.html").exists()
+    [run] = load_runs([old])
+    assert (run.planned, len(run.rows)) == (4, 4)
+
+
+def test_a_comparison_reads_it():
+    found = compare_runs(HERE, HERE)
+    assert found.differences == ()
+    assert (found.answers.same_text, found.answers.flipped) == (4, 0)
+
+
+def test_it_is_judged_by_gates():
+    records, run = list(read_records(HERE)), read_run(HERE)
+    gates = ["starter.performance >= 0.4", "starter[html].pass_rate >= baseline - 0.05"]
+    loose, paired = judge_gates(records, gates, records, run=run, baseline_run=run)
+    assert (loose.state, loose.estimate) == ("undecided", 0.5)
+    assert (paired.state, paired.method) == ("holds", "identical answers")
+
+
+def test_it_is_judged_again(tmp_path):
+    found = rejudge(HERE, compat="fixed", thresholds={"starter": 0.0})
+    assert [one.score for one in found.records] == [1.0, 1.0, 0.0, 0.0]
+    assert [one.passed for one in found.records] == [True] * 4
+    assert (found.scored, found.rescored, found.better, found.worse) == (4, 0, 2, 0)
+    write_rejudged(found, tmp_path / "new")
+    new = [one.to_line() for one in read_records(tmp_path / "new")]
+    assert new == [one.to_line() for one in found.records]
