@@ -97,4 +97,5 @@ def _checked(metric: str, found: Score) -> Score:
             f"metric {metric!r} gave {printable(repr(found), 80)}; scores go from 0 to 1, and "
             f"parts are finite"
         )
-    return Score(value, parts)
+    part = getattr(found, "part", None)
+    return Score(value, parts, part if isinstance(part, str) and part in parts else None)

@@ -13,10 +13,14 @@ Processed = str | list[str]
 
 @dataclass(frozen=True)
 class Score:
-    """A score in 0..1 and the named numbers it is made of."""
+    """A score in 0..1 and the named numbers it is made of.
+
+    `part` names the number that the score is; None where it is none of them.
+    """
 
     value: float
     parts: Mapping[str, float] = field(default_factory=dict)
+    part: str | None = None
 
 
 Metric = Callable[..., Score]

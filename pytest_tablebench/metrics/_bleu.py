@@ -53,7 +53,7 @@ def bleu(
             nearest = closest_ref_length(wanted, len(given))
             mean = sum(map(log, shares)) / _LONGEST
             value = min(1.0, brevity_penalty(nearest, len(given)) * exp(mean))
-    return Score(value, {"bleu": value})
+    return Score(value, {"bleu": value}, "bleu")
 
 
 def _tokens(text: str) -> list[str]:

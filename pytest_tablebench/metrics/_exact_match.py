@@ -54,7 +54,7 @@ def exact_match(
     partial = 2 * hit / (len(given) + len(wanted)) if hit else 0.0
     same = given == wanted if ordered else not remaining and len(given) == len(wanted)
     value = float(bool(wanted) and same)
-    return Score(value, {"exact_match": value, "partial": partial})
+    return Score(value, {"exact_match": value, "partial": partial}, "exact_match")
 
 
 def _with_references(given: list[str], aliases: Mapping[str, Sequence[str]]) -> list[str]:

@@ -40,7 +40,7 @@ def f1_strings(
         value = token_f1(tokens(joined), tokens(str(prediction)))
     else:
         value = token_f1(_plain_tokens(flat(references)), _plain_tokens(flat([prediction])))
-    return Score(value, {"f1_strings": value})
+    return Score(value, {"f1_strings": value}, "f1_strings")
 
 
 def flat(values: Iterable[Processed]) -> list[str]:

@@ -66,7 +66,7 @@ def fin_qa(
             program = same_programs(gold_tokens, with_underscores(tokens_of(given)))
             execution = _execution(given, gold_tokens, rows, exe_ans)
     parts = {"program_accuracy": float(program), "execution_accuracy": float(execution)}
-    return Score(parts["program_accuracy"], parts)
+    return Score(parts["program_accuracy"], parts, "program_accuracy")
 
 
 def _execution(

@@ -54,7 +54,7 @@ def rouge(
         for variant in VARIANTS
         if variant in variants
     }
-    return Score(parts.get("rougeL", 0.0), parts)
+    return Score(parts.get("rougeL", 0.0), parts, "rougeL")
 
 
 class _Text:

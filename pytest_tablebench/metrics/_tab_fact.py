@@ -54,7 +54,8 @@ def tab_fact_batch(
         "f1_micro": _f1(hits, misses, false_alarms),
         "f1_macro": macro,
     } | parts
-    return Score(parts["f1_micro" if compat == "reference" else "accuracy"], parts)
+    part = "f1_micro" if compat == "reference" else "accuracy"
+    return Score(parts[part], parts, part)
 
 
 def _f1(hit: int, miss: int, alarm: int) -> float:

@@ -67,7 +67,7 @@ def turl_batch(
         "accuracy": correct / len(given) if given else 0.0,
         "f1_macro": sum(scores) / len(scores) if scores else 0.0,
     }
-    return Score(parts["f1_micro"], parts)
+    return Score(parts["f1_micro"], parts, "f1_micro")
 
 
 def _labels(value: Processed) -> list[str]:

@@ -46,16 +46,20 @@ def wikitq(
         score = f1_strings(prediction, references, compat=compat).value
         first = str(references[0]) if references else ""
         exact = float(sorted(str(prediction)) == sorted(first))
-        return Score(score, {"unsorted_list_exact_match": exact, "f1_strings": score})
+        return _judged(exact, score)
     pieces = [piece for piece in flat([prediction]) if piece.strip()]
     wanted = [", ".join(flat([reference])) for reference in references]
     given, right = plain_words(", ".join(pieces)), plain_words(", ".join(wanted))
     if right and (given == right or _gives_each(pieces, wanted, table)):
-        return Score(1.0, {"unsorted_list_exact_match": 1.0, "f1_strings": 1.0})
+        return _judged(1.0, 1.0)
     score = token_f1(right, given)
     if score and Counter(right) == Counter(given):
         score = sum(map(eq, right, given)) / len(right)
-    return Score(score, {"unsorted_list_exact_match": 0.0, "f1_strings": score})
+    return _judged(0.0, score)
+
+
+def _judged(exact: float, f1: float) -> Score:
+    return Score(f1, {"unsorted_list_exact_match": exact, "f1_strings": f1}, "f1_strings")
 
 
 def _gives_each(pieces: Sequence[str], wanted: Sequence[str], table: Table | None) -> bool:

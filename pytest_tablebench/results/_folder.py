@@ -192,6 +192,7 @@ def read_records(
     """
     latest: dict[str, Record] = {}
     damaged = []
+    thresholds = _named_thresholds(path)
     try:
         lines = (path / RECORDS).open("rb")
     except FileNotFoundError:
@@ -201,7 +202,7 @@ def read_records(
             if line == b"\n":
                 continue
             try:
-                record = keep(Record.from_line(line.decode("ascii")))
+                record = keep(Record.from_line(line.decode("ascii"), thresholds))
             except (ValueError, RecursionError):
                 if line.endswith(b"\n"):  # otherwise the run was cut off while writing
                     damaged.append(number)
@@ -210,6 +211,16 @@ def read_records(
     if damaged:
         _tell_damaged(path / RECORDS, damaged, readable=bool(latest))
     yield from latest.values()
+
+
+def _named_thresholds(path: Path) -> dict[str, float]:
+    """Return the thresholds that `run.json` names, by dataset; none where it cannot be read."""
+    try:
+        found = read_run(path).get("thresholds")
+    except SettingsError:
+        return {}
+    named = found.items() if isinstance(found, dict) else ()
+    return {name: float(value) for name, value in named if isinstance(value, int | float)}
 
 
 NAMED = 5

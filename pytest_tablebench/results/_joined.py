@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-__all__ = ["ASSERTION", "Finding", "JoinedCase", "join_checks", "with_checks"]
+from pytest_tablebench.results._record import ASSERTION
 
-ASSERTION = "assertion"
-"""The metric of cases that no metric scores: they are right where all their tests pass."""
+__all__ = ["Finding", "JoinedCase", "join_checks", "with_checks"]
 
 Place = tuple[int, int]
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Protocol
 
 from pytest_tablebench.errors import SettingsError
 
-__all__ = ["SCHEMA", "Cell", "Outcome", "Record", "Scored", "case_key", "check_schema"]
+__all__ = ["ASSERTION", "SCHEMA", "Cell", "Outcome", "Record", "Scored", "case_key", "check_schema"]
 
-SCHEMA = 1
-"""Version of every file in a run folder; raised when a reader would misread the old form."""
+SCHEMA = 2
+"""Version of every file in a run folder; raised when a reader would misread the old form.
+
+Schema 2 says how a case was judged: `part`, `threshold`, `steps`, `tags`.
+"""
+
+ASSERTION = "assertion"
+"""The metric of cases that no metric scores: they are right where all their tests pass."""
 
 Outcome = Literal["right", "wrong", "no_answer"]
 
@@ -22,11 +28,15 @@ class Record:
     """One line of `records.jsonl`.
 
     `score` and `passed` are None without an answer, `reason` is set only then; the score is the
-    dataset's own metric, whatever tests do. `checks` tells of each test over the case, by its
-    name, whether it passed; None where it failed before it could tell. `prediction`
-    is the reply as the metric read it, `raw` as it came. Cost and token counts are None when
-    unknown, never 0. `repeat` is 1 the first time a case is asked, 2 the second, and so on; a
-    record without it comes from a run that asked once.
+    dataset's own metric, whatever tests do. `part` names the one of `parts` that the score is,
+    None where it is none of them or nobody said. `threshold` is the score from which the case is
+    right; None where no metric scored an answer, and in schema 1 unless the run names it.
+    `checks` tells of each test over the case, by its name, whether it passed; None where it
+    failed before it could tell. `prediction` is the reply as the metric read it, `raw` as it
+    came. `tags` say what kind of question it is. `steps` are those of an answer that took more
+    than one: kind, digest of text or program, outcome, model, tokens, cost and seconds of each.
+    Cost and token counts are None when unknown, never 0. `repeat` is 1 the first time a case is
+    asked, 2 the second, and so on; a record without it comes from a run that asked once.
     """
 
     case_id: str
@@ -41,8 +51,10 @@ class Record:
     modality: str
     outcome: Outcome
     score: float | None = None
+    threshold: float | None = field(default=None, kw_only=True)
     passed: bool | None = None
     metric: str | None = None
+    part: str | None = field(default=None, kw_only=True)
     parts: Mapping[str, float] = field(default_factory=dict)
     checks: Mapping[str, bool | None] = field(default_factory=dict)
     prediction: Any = None
@@ -50,7 +62,9 @@ class Record:
     references: tuple[str, ...] = ()
     reason: str | None = None
     flags: tuple[str, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     prompt_digest: str | None = None
+    steps: tuple[Mapping[str, Any], ...] = field(default=(), kw_only=True)
     latency_s: float | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -65,8 +79,11 @@ class Record:
         return json.dumps({"schema": SCHEMA, **vars(self)}, default=str) + "\n"
 
     @classmethod
-    def from_line(cls, line: str) -> Record:
-        """Read a line back: `ValueError` for a torn one, `SettingsError` for a newer schema."""
+    def from_line(cls, line: str, thresholds: Mapping[str, float] | None = None) -> Record:
+        """Read a line back: `ValueError` for a torn one, `SettingsError` for a newer schema.
+
+        `thresholds` are those by dataset that the run names: a line of schema 1 has none.
+        """
         data = json.loads(line)
         if not isinstance(data, dict):
             raise ValueError("not a record")
@@ -76,6 +93,8 @@ class Record:
             record = cls(**{name: value for name, value in data.items() if name in names})
         except TypeError as error:
             raise ValueError(str(error)) from None
+        if record.threshold is None and record.score is not None and record.metric != ASSERTION:
+            record = replace(record, threshold=(thresholds or {}).get(str(record.dataset)))
         return record
 
 

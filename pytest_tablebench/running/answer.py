@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pytest_tablebench.metrics.steps import Ask, Execution, Step
+from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import Reply
+from pytest_tablebench.serializers.content import digest_of
 
-__all__ = ["Answer", "StepFacts", "answer_of", "step_facts"]
+__all__ = ["Answer", "StepFacts", "answer_of", "step_facts", "step_records"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,7 @@ class StepFacts:
     Arguments:
         kind: `ask` or `execute`.
         key: of the request or the program.
+        digest: of the reply's text or the program, as in records.
         outcome: why a reply ended (`stop`, `length`, ...), or a program's outcome.
         model: who was asked, where that is not the model under test.
         seconds, prompt_tokens, completion_tokens, cost_usd: None when unknown, or not of its kind.
@@ -28,6 +31,7 @@ class StepFacts:
 
     kind: Literal["ask", "execute"]
     key: str
+    digest: str
     outcome: str | None
     model: str | None = None
     seconds: float | None = None
@@ -65,11 +69,17 @@ def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
     """Return what is kept of a step and of what came of it."""
     if isinstance(found, Execution):
         return StepFacts(
-            "execute", key, found.outcome, seconds=found.seconds, from_store=found.from_store
+            "execute",
+            key,
+            digest_of(step.program if isinstance(step, Execute) else ""),
+            found.outcome,
+            seconds=found.seconds,
+            from_store=found.from_store,
         )
     return StepFacts(
         "ask",
         key,
+        digest_of(found.text),
         found.finish_reason,
         step.model if isinstance(step, Ask) else None,
         found.latency_s,
@@ -78,6 +88,24 @@ def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
         found.cost_usd,
         found.from_store,
         found.cut,
+    )
+
+
+def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
+    """Return what a record says of each step; nothing of an answer that took a single one."""
+    return tuple(
+        {
+            "kind": step.kind,
+            "digest": step.digest,
+            "outcome": step.outcome,
+            "model": step.model,
+            "latency_s": step.seconds,
+            "prompt_tokens": step.prompt_tokens,
+            "completion_tokens": step.completion_tokens,
+            "cost_usd": step.cost_usd,
+            "from_store": step.from_store,
+        }
+        for step in (steps if len(steps) > 1 else ())
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,14 +23,14 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.results import Outcome, Record
-from pytest_tablebench.results._joined import ASSERTION
-from pytest_tablebench.running.answer import Answer
+from pytest_tablebench.results._record import ASSERTION
+from pytest_tablebench.running.answer import Answer, step_records
 from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.rendering import Renderer
 from pytest_tablebench.running.scoring import Judged, judge_reply
-from pytest_tablebench.serializers.content import Content, to_fields
+from pytest_tablebench.serializers.content import Content, digest_of
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -76,7 +74,7 @@ class CaseRun:
     @property
     def prompt_digest(self) -> str | None:
         """The first 16 hexadecimal digits of the prompt's SHA-256; None without a prompt."""
-        return digest(self.prompt) if self.prompt is not None else None
+        return digest_of(self.prompt) if self.prompt is not None else None
 
     @property
     def dataset(self) -> Dataset:
@@ -186,8 +184,10 @@ class CaseRun:
             modality=case.modality,
             outcome=outcome,
             score=value if answered else None,
+            threshold=self.limit if answered and metric is not None else None,
             passed=right if answered else None,
             metric=(metric or ASSERTION) if answered else None,
+            part=self.score.part if self.score and answered else None,
             parts=dict(self.score.parts) if self.score and answered else {},
             checks=dict(checks),
             prediction=self.prediction if answered and metric is not None else None,
@@ -196,18 +196,13 @@ class CaseRun:
             reason=None if answered else no_answer_reason(error) if error else "not_asked",
             flags=answer.flags if answer else (),
             prompt_digest=self.prompt_digest,
+            steps=step_records(answer.steps) if answer else (),
             latency_s=answer.latency_s if answer else None,
             prompt_tokens=answer.prompt_tokens if answer else None,
             completion_tokens=answer.completion_tokens if answer else None,
             cost_usd=answer.cost_usd if answer else None,
             from_store=answer.from_store if answer else False,
         )
-
-
-def digest(content: Content) -> str:
-    """Return the first 16 hexadecimal digits of the SHA-256 of a text, or of parts as JSON."""
-    text = content if isinstance(content, str) else json.dumps(to_fields(content))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def no_answer_reason(error: BaseException) -> str:

@@ -8,6 +8,7 @@ once, in `media/` of the run folder, where whoever sends them reads them.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ __all__ = [
     "Image",
     "Marks",
     "Message",
+    "digest_of",
     "has_content",
     "images_of",
     "read_fields",
@@ -110,6 +112,12 @@ def to_fields(content: Content) -> Any:
         part if isinstance(part, str) else {"image": part.digest, "media_type": part.media_type}
         for part in content
     ]
+
+
+def digest_of(content: Content) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of a text, or of parts as JSON."""
+    text = content if isinstance(content, str) else json.dumps(to_fields(content))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def read_fields(fields: Any, media: Path) -> Content:

@@ -23,6 +23,7 @@ RECORD_FIELDS = {
     *("strategy", "modality", "outcome", "score", "passed", "metric", "parts", "prediction"),
     *("raw", "references", "reason", "flags", "prompt_digest", "latency_s", "prompt_tokens"),
     *("completion_tokens", "cost_usd", "from_store", "checks"),
+    *("threshold", "part", "tags", "steps"),
 }
 TIME_FIELDS = ("latency_s",)
 SCOPE_FIELDS = {
@@ -42,7 +43,7 @@ def test_a_record_has_every_field(bench):
     assert re.fullmatch("[0-9a-f]{16}", digest)
     assert 0 <= latency < 60
     assert record == {
-        "schema": 1,
+        "schema": 2,
         "case_id": "toy/ada/html/none",
         "model": "echo/any",
         "benchmark": "toys",
@@ -55,8 +56,10 @@ def test_a_record_has_every_field(bench):
         "modality": "text",
         "outcome": "right",
         "score": 1.0,
+        "threshold": 1.0,
         "passed": True,
         "metric": "exact_match",
+        "part": "exact_match",
         "parts": {"exact_match": 1.0, "partial": 1.0},
         "checks": {"test_toy": True},
         "prediction": "36",
@@ -64,6 +67,8 @@ def test_a_record_has_every_field(bench):
         "references": ["36"],
         "reason": None,
         "flags": [],
+        "tags": {},
+        "steps": [],
         "prompt_tokens": 10,
         "completion_tokens": 1,
         "cost_usd": None,
@@ -75,7 +80,17 @@ def test_a_record_without_an_answer_has_every_field_too(bench):
     bench.run("--model=echo/refuses", "--bench-limit=1")
     record = bench.record()
     assert set(record) == {"schema", *RECORD_FIELDS}
-    empty = {"score", "passed", "metric", "prediction", "raw", "latency_s", "cost_usd"}
+    empty = {
+        "score",
+        "threshold",
+        "passed",
+        "metric",
+        "part",
+        "prediction",
+        "raw",
+        "latency_s",
+        "cost_usd",
+    }
     assert {name for name in empty if record[name] is not None} == set()
     assert record["references"] == ["36"]
 
@@ -90,7 +105,7 @@ def test_the_run_says_what_was_run(bench):
         "--bench-shots=1",
     )
     facts = bench.facts()
-    assert facts["schema"] == 1
+    assert facts["schema"] == 2
     assert facts["model"] == "echo/any"
     assert facts["params"] == {"temperature": 0, "max_tokens": 512}
     assert (facts["seed"], facts["shots"], facts["limit"]) == (5, 1, 2)
@@ -135,7 +150,7 @@ def test_the_summary_has_every_scope(bench):
         "--bench-perturbation=none,transpose",
     )
     summary = bench.summary()
-    assert summary["schema"] == 1
+    assert summary["schema"] == 2
     toys = summary["benchmarks"]["toys"]
     toy = toys["datasets"]["toy"]
     assert set(toy["serializers"]) == {"csv", "html"}
@@ -385,8 +400,8 @@ def test_a_newer_schema_is_refused(bench):
     bench.run("--model=echo/any")
     for name in ("records.jsonl", "run.json"):
         path = bench.path / "run" / name
-        path.write_text(path.read_text().replace('"schema": 1', '"schema": 99'))
-    with pytest.raises(SettingsError, match=r"schema 99.*up to 1.*upgrade"):
+        path.write_text(path.read_text().replace('"schema": 2', '"schema": 99'))
+    with pytest.raises(SettingsError, match=r"schema 99.*up to 2.*upgrade"):
         list(read_records(bench.path / "run"))
     with pytest.raises(SettingsError, match=r"run\.json has schema 99"):
         read_run(bench.path / "run")

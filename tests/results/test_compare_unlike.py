@@ -52,6 +52,22 @@ def test_thresholds_that_differ_make_runs_unlike():
         check_alike(before, after, hint="")
 
 
+def test_thresholds_of_markers_are_known_from_the_records(tmp_path):
+    runs = []
+    for name, limit in (("a", 1.0), ("b", 0.5)):
+        cases = [record("e1", *place, 1, threshold=limit) for place in GRID]
+        runs.append(write_run(tmp_path / name, cases, thresholds={}))
+    with pytest.raises(SettingsError, match=r"thresholds\.toy: 1\.0 against 0\.5"):
+        compare_runs(*runs)
+
+
+def test_a_threshold_that_one_run_does_not_say_is_no_difference(tmp_path):
+    said = [record("e1", *place, 1, threshold=0.5) for place in GRID]
+    silent = [record("e1", *place, 1) for place in GRID]
+    runs = write_run(tmp_path / "a", said), write_run(tmp_path / "b", silent)
+    assert compare_runs(*runs).differences == ()
+
+
 def test_all_that_differs_is_named_at_once():
     with pytest.raises(SettingsError, match=r"compat: fixed against reference.*seed: 0 against 7"):
         check_alike(run_facts(1), run_facts(1, compat="reference", seed=7), hint="")
@@ -143,6 +159,6 @@ def test_a_record_that_cannot_be_is_refused(tmp_path, score):
 def test_a_comparison_is_json(tmp_path):
     comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
     content = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
-    assert content["schema"] == 1
+    assert content["schema"] == 2
     assert content["worse"] == ["toy/e2/html/transpose"]
     assert content["scopes"][1]["measures"]["performance"]["difference"] == pytest.approx(1 / 3)

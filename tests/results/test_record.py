@@ -50,7 +50,29 @@ def test_what_is_unknown_is_null():
     for name in ("score", "passed", "cost_usd", "prompt_tokens", "completion_tokens", "latency_s"):
         assert data[name] is None
     assert data["from_store"] is False
-    assert data["schema"] == SCHEMA == 1
+    assert data["threshold"] is data["part"] is None
+    assert (data["tags"], data["steps"]) == ({}, [])
+    assert data["schema"] == SCHEMA == 2
+
+
+def test_what_was_judged_comes_back():
+    step = {"kind": "ask", "digest": "0" * 16, "outcome": "stop", "cost_usd": 0.5}
+    judged = {"score": 0.5, "threshold": 0.25, "metric": "rouge", "part": "rougeL"}
+    record = Record(**MINIMAL, **judged, tags={"type": "lookup"}, steps=(step, step))
+    found = Record.from_line(record.to_line(), {"toy": 0.75})
+    assert (found.threshold, found.part, found.tags) == (0.25, "rougeL", {"type": "lookup"})
+    assert list(found.steps) == [step, step]
+
+
+@pytest.mark.parametrize(
+    ("score", "metric", "expected"),
+    [(1.0, "exact_match", 0.75), (1.0, "assertion", None), (None, None, None)],
+)
+def test_a_record_of_schema_1_has_the_threshold_that_its_run_names(score, metric, expected):
+    line = json.dumps({"schema": 1, **MINIMAL, "score": score, "metric": metric})
+    assert Record.from_line(line, {"toy": 0.75}).threshold == expected
+    found = Record.from_line(line, {"other": 0.75})
+    assert (found.threshold, found.part, found.tags, found.steps) == (None, None, {}, ())
 
 
 def test_a_field_of_a_later_version_is_passed_over():
@@ -58,7 +80,7 @@ def test_a_field_of_a_later_version_is_passed_over():
     assert Record.from_line(line).case_id == "toy/ada/html/none"
 
 
-@pytest.mark.parametrize("schema", [2, 99, "1", None, 1.5])
+@pytest.mark.parametrize("schema", [3, 99, "1", None, 1.5])
 def test_another_schema_is_refused(schema):
     with pytest.raises(SettingsError, match="upgrade pytest-tablebench"):
         Record.from_line(json.dumps({"schema": schema, **MINIMAL}))

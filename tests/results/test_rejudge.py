@@ -107,12 +107,12 @@ def test_a_new_run_folder_reads_like_any_other(tmp_path):
     write_rejudged(found, tmp_path / "b", gates=["toy.performance >= 0.1"])
     assert list(read_records(tmp_path / "b")) == list(found.records)
     assert read_run(tmp_path / "b") == {
-        "schema": 1,
+        "schema": 2,
         **found.run,
         "gates": ["toy.performance >= 0.1"],
     }
     summary = json.loads((tmp_path / "b/summary.json").read_text("utf-8"))
-    assert summary == {"schema": 1, **found.summary}
+    assert summary == {"schema": 2, **found.summary}
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
     with pytest.raises(SettingsError, match=r"^--out: .* already holds a run"):
         write_rejudged(found, tmp_path / "b")
@@ -183,7 +183,8 @@ def halves(prediction, references, *, compat, bonus=0.0, **_):
     texts = [prediction, *references]
     loose = len({text.lower() for text in texts}) == 1
     same = float(loose if compat == "reference" else len(set(texts)) == 1)
-    return Score(same / 2, {"half": same / 2, "same": same, "loose": float(loose), "plus": bonus})
+    parts = {"half": same / 2, "same": same, "loose": float(loose), "plus": bonus}
+    return Score(same / 2, parts, "half")
 
 
 def needs(prediction, references, *, compat, bonus=0.0, **_):
@@ -206,7 +207,8 @@ def scored(example, configuration, text, value, **fields):
     """A case as a suite that counts `same` leaves it in the mode `fixed`."""
     loose = float(text.strip().lower() == "yes")
     parts = {"half": value / 2, "same": value, "loose": loose, "plus": 0.25}
-    judged = {"metric": "halves", "parts": parts, "prediction": text, "references": ("Yes",)}
+    judged = {"metric": "halves", "part": "same", "threshold": 1.0, "parts": parts}
+    judged |= {"prediction": text, "references": ("Yes",)}
     return record(example, *configuration, (value, text), **(judged | fields))
 
 
@@ -231,17 +233,42 @@ def test_replies_are_scored_by_the_whole_chain(tmp_path, toy):
 
 
 def test_the_number_that_counted_counts_again(tmp_path, toy):
-    # The main number is `half`; the stored scores are `same`, told from `loose` by one of them.
+    # The main number is `half`; the records say that `same` counted.
     cases = [scored("e1", GRID[0], "Yes", 1.0), scored("e1", GRID[1], "yes", 0.0)]
     found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [one.score for one in found.records] == [1.0, 0.0]
+    assert [(one.score, one.part) for one in found.records] == [(1.0, "same"), (0.0, "same")]
     main = [
-        scored("e1", GRID[0], "Yes", 1.0, score=0.5),
-        scored("e1", GRID[1], "yes", 0.0),
+        scored("e1", GRID[0], "Yes", 1.0, score=0.5, part="half", threshold=0.5),
+        scored("e1", GRID[1], "yes", 0.0, part="half", threshold=0.5),
     ]
-    run = write_run(tmp_path / "b", main, thresholds={"toy": 0.5})
-    found = rejudge(run, compat="reference", registry=toy[1])
-    assert [one.score for one in found.records] == [0.5, 0.5]
+    found = rejudge(write_run(tmp_path / "b", main), compat="reference", registry=toy[1])
+    assert [(one.score, one.part) for one in found.records] == [(0.5, "half"), (0.5, "half")]
+
+
+def test_a_part_is_believed_whatever_the_numbers_are(tmp_path, toy):
+    # All numbers are equal: nothing but the record tells that `loose` counted.
+    parts = {"half": 0.0, "same": 0.0, "loose": 0.0, "plus": 0.0}
+    cases = [scored("e1", GRID[0], "yes", 0.0, part="loose", parts=parts)]
+    found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
+    assert [(one.score, one.passed) for one in found.records] == [(1.0, True)]
+
+
+def test_without_a_part_the_main_number_counts(tmp_path, toy):
+    cases = [scored("e1", GRID[0], "Yes", 1.0, part=None)]
+    found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
+    assert [(one.score, one.part) for one in found.records] == [(0.5, "half")]
+
+
+def test_each_record_keeps_the_threshold_it_was_judged_by(tmp_path, toy):
+    low = {"part": "half", "score": 0.5, "threshold": 0.5}
+    cases = [
+        scored("e1", GRID[0], "Yes", 1.0, **low),
+        scored("e1", GRID[1], "Yes", 1.0, **low | {"threshold": 0.75}),
+    ]
+    found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
+    assert [(one.passed, one.threshold) for one in found.records] == [(True, 0.5), (False, 0.75)]
+    again = rejudge(tmp_path / "a", compat="fixed", thresholds={"toy": 0.25}, registry=toy[1])
+    assert [(one.passed, one.threshold) for one in again.records] == [(True, 0.25)] * 2
 
 
 def test_the_same_reply_to_another_question_is_judged_anew(tmp_path, toy):
@@ -265,6 +292,7 @@ def test_another_metric_that_was_named_is_asked_again(tmp_path, toy):
     [one] = found.records
     # exact_match pays no heed to case.
     assert (one.score, one.metric, one.passed) == (1.0, "exact_match", True)
+    assert one.part == "exact_match"
     assert set(one.parts) == {"exact_match", "partial"}
 
 
@@ -290,8 +318,7 @@ def test_each_example_is_loaded_once_and_records_keep_their_order(tmp_path, toy)
     found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
     assert [one.case_id for one in found.records] == [one.case_id for one in cases]
     assert toy[0].opened == ["fixed"]
-    # A few more to find out which number counted.
-    assert toy[0].loaded[-2:] == ["e1", "e2"]
+    assert toy[0].loaded == ["e1", "e2"]
 
 
 def test_data_that_differs_is_refused_by_file(tmp_path, toy):
@@ -316,8 +343,9 @@ def test_an_example_that_is_gone_is_named(tmp_path, toy):
 
 
 def test_a_markers_threshold_has_to_be_named(tmp_path, toy):
-    # 0 passed: some marker's threshold was lower than the dataset's.
-    case = scored("e1", GRID[0], "no", 0.0, passed=True, outcome="right")
+    # 0 passed: some marker's threshold was lower than the dataset's. Schema 1 does not say which.
+    said = {"passed": True, "outcome": "right", "threshold": None}
+    case = scored("e1", GRID[0], "no", 0.0, **said)
     run = write_run(tmp_path / "a", [case])
     with pytest.raises(
         SettingsError, match=r"not judged by the threshold 1 .*--bench-threshold toy=X"

@@ -8,12 +8,14 @@ question has the reply that was expected (1969), the second one of two that were
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from pytest_tablebench.cli import main
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.paper import load_runs
 from pytest_tablebench.results import read_records, read_run, summarize
 from pytest_tablebench.results._texts import PromptText, read_texts
@@ -84,6 +86,40 @@ def test_it_is_judged_again(tmp_path):
     assert [one.score for one in found.records] == [1.0, 1.0, 0.0, 0.0]
     assert [one.passed for one in found.records] == [True] * 4
     assert (found.scored, found.rescored, found.better, found.worse) == (4, 0, 2, 0)
+    assert {(one.part, one.threshold) for one in found.records} == {("exact_match", 0.0)}
     write_rejudged(found, tmp_path / "new")
     new = [one.to_line() for one in read_records(tmp_path / "new")]
     assert new == [one.to_line() for one in found.records]
+
+
+def test_what_it_does_not_say_stays_unknown():
+    records = list(read_records(HERE))
+    said = {(one.part, one.threshold, len(one.tags), len(one.steps)) for one in records}
+    assert said == {(None, None, 0, 0)}
+
+
+def test_the_datasets_own_threshold_is_taken_where_it_fits(old):
+    assert {one.threshold for one in rejudge(old, compat="fixed").records} == {1.0}
+
+
+def test_a_threshold_that_its_run_names_is_known(old):
+    facts = read_run(old) | {"thresholds": {"starter": 0.75}}
+    (old / "run.json").write_text(json.dumps(facts), "utf-8")
+    assert {one.threshold for one in read_records(old)} == {0.75}
+
+
+def test_it_is_compared_with_a_run_of_today(old, tmp_path):
+    write_rejudged(rejudge(old, compat="fixed"), tmp_path / "new")
+    found = compare_runs(old, tmp_path / "new")
+    # Schema 1 does not say its threshold: that is no difference.
+    assert [one.name for one in found.differences if one.unlike] == []
+    assert found.answers.same_text == 4
+
+
+@pytest.mark.parametrize("file", ["run.json", "records.jsonl"])
+def test_a_newer_schema_is_refused_by_its_number(old, file):
+    path = old / file
+    path.write_text(path.read_text("utf-8").replace('"schema": 1', '"schema": 3'), "utf-8")
+    expected = f"{re.escape(file)} has schema 3, this version reads up to 2; upgrade"
+    with pytest.raises(SettingsError, match=expected):
+        compare_runs(old, HERE)

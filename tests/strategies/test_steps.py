@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Limits
 from pytest_tablebench.models import Message, Reply, Request
+from pytest_tablebench.running.answer import step_records
 from pytest_tablebench.running.prefetch import PrefetchWindow, Route
 from pytest_tablebench.strategies import Conversation, Strategy, Task
 from pytest_tablebench.tables.table import Table
@@ -134,6 +136,15 @@ def test_a_program_runs_between_two_questions():
     kinds = [(step.kind, step.outcome, step.seconds) for step in pending.answer.steps]
     assert kinds == [("ask", "stop", None), ("execute", "ok", 0.5), ("ask", "stop", None)]
     assert pending.answer.calls == 2  # a program is no call
+    recorded = step_records(pending.answer.steps)
+    texts = (program, program, "77 years")
+    assert [(one["kind"], one["outcome"], one["digest"]) for one in recorded] == [
+        (kind, outcome, hashlib.sha256(text.encode()).hexdigest()[:16])
+        for (kind, outcome, _), text in zip(kinds, texts, strict=True)
+    ]
+    assert [one["latency_s"] for one in recorded] == [None, 0.5, None]
+    assert [one["prompt_tokens"] for one in recorded] == [10, None, 10]
+    assert step_records(pending.answer.steps[:1]) == ()  # a single step is the record itself
     assert pending.answer.latency_s is not None
 
 

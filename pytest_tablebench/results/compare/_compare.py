@@ -51,10 +51,9 @@ def compare_runs(before: Path, after: Path, *, allow_unlike: bool = False) -> Co
     thresholds), naming what differs.
     """
     old, new = load_compared(before), load_compared(after)
+    runs = old.judged_beside(new), new.judged_beside(old)
     if not allow_unlike:
-        check_alike(
-            old.run, new.run, hint="Ask for it with --allow-unlike if that is what you want"
-        )
+        check_alike(*runs, hint="Ask for it with --allow-unlike if that is what you want")
     common = old.cases.keys() & new.cases.keys()
     if not common:
         raise SettingsError(
@@ -62,7 +61,7 @@ def compare_runs(before: Path, after: Path, *, allow_unlike: bool = False) -> Co
             f"{counted(len(old.cases), 'case')} in the first, {len(new.cases):,} in the second"
         )
     datasets = _paired(old, new)
-    differences = setting_differences(old.run, new.run)
+    differences = setting_differences(*runs)
     better, worse = _flips(old, new, common)
     return Comparison(
         before=old.about,

@@ -38,11 +38,23 @@ class Answered:
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One run folder: its run.json and its cases by key."""
+    """One run folder: its run.json, its cases by key, and the thresholds its records name."""
 
     about: RunFacts
     run: Mapping[str, Any]
     cases: Mapping[Key, Answered]
+    thresholds: Mapping[str, float]
+
+    def judged_beside(self, other: ComparedRun) -> dict[str, Any]:
+        """Return run.json with the thresholds that were used, where both sides say them.
+
+        It names only those that were asked for: a suite's marker may have set others.
+        """
+        both = self.thresholds.keys() & other.thresholds.keys()
+        if not both:
+            return dict(self.run)
+        used = {name: self.thresholds[name] for name in sorted(both)}
+        return {**self.run, "thresholds": {**_mapping(self.run, "thresholds"), **used}}
 
 
 def load_compared(path: Path) -> ComparedRun:
@@ -51,9 +63,11 @@ def load_compared(path: Path) -> ComparedRun:
     Raises `SettingsError` for a folder that is no run, and for a record that cannot be.
     """
     run = read_run(path)
-    cases = {}
+    cases, thresholds = {}, dict[str, float]()
     ways: dict[str, tuple[str, str]] = {}
     for record in read_records(path):
+        if isinstance(record.threshold, int | float):
+            thresholds.setdefault(str(record.dataset), float(record.threshold))
         place = record.dataset, record.example_id, record.serializer, record.perturbation
         way = ways.setdefault(record.dataset, (record.strategy, record.modality))
         if way != (record.strategy, record.modality):
@@ -76,7 +90,7 @@ def load_compared(path: Path) -> ComparedRun:
             versions.get("pytest-tablebench") if isinstance(versions, Mapping) else None
         ),
     )
-    return ComparedRun(about, run, cases)
+    return ComparedRun(about, run, cases, thresholds)
 
 
 def _text_or_none(value: object) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,10 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results._aggregate import summarize
 from pytest_tablebench.results._folder import RunFolder, read_records, read_run, recorded_text
-from pytest_tablebench.results._record import Record
+from pytest_tablebench.results._record import ASSERTION, Record
 from pytest_tablebench.results._texts import TEXTS
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.rejudge._scorer import (
-    ASSERTION,
     SAME,
     Opener,
     Scorer,
@@ -82,9 +81,9 @@ def rejudge(
     ended, notes = _cut_off(run, len(records))
     judged = list(records)
     if compat is not None:
-        limits = {name: _threshold(name, run, records, asked, registry) for name in present}
+        limited = [replace(one, threshold=_threshold(one, asked, registry)) for one in records]
         opener = Opener(path, run, compat, _data_folder(data, run), registry)
-        judged = Scorer(opener, records, limits).judge()
+        judged = Scorer(opener, limited).judge()
         notes += opener.notes
     elif asked:
         judged = [under(record, asked.get(record.dataset)) for record in records]
@@ -182,36 +181,25 @@ def _flipped(old: Record, new: Record, right: bool) -> bool:
 # Thresholds
 
 
-def _threshold(
-    dataset: str,
-    run: Mapping[str, Any],
-    records: Sequence[Record],
-    asked: Mapping[str, float],
-    registry: Registry,
-) -> float:
-    """Return the threshold of a dataset: the one asked for, else the one the run was judged by.
+def _threshold(record: Record, asked: Mapping[str, float], registry: Registry) -> float | None:
+    """Return the threshold a record is judged by: the one asked for, else the one it was.
 
-    A suite's marker may have set another one than the dataset's, which run.json does not say;
-    then the stored verdicts do not follow from the scores, and it has to be given.
+    A record of schema 1 may not say; then it is the dataset's, unless the verdict tells that a
+    suite's marker had set another one.
     """
-    if dataset in asked:
-        return asked[dataset]
-    if dataset not in registry.datasets:
+    if record.score is None or not rescorable(record):
+        return record.threshold
+    found = asked.get(record.dataset, record.threshold)
+    if found is not None or record.dataset not in registry.datasets:
+        return found
+    limit = registry.datasets[record.dataset].threshold
+    if record.passed != (record.score >= limit):
         raise SettingsError(
-            f"dataset {printable(dataset, 80)!r} is not built in, so its answers cannot be "
-            f"scored again here; without --bench-compat its thresholds and gates still can change"
+            f"{record.dataset}: the run was not judged by the threshold {limit:g} (case "
+            f"{printable(record.case_id, 120)} has score {record.score:g} and "
+            f"{'passed' if record.passed else 'failed'}); name the one that is to count: "
+            f"--bench-threshold {record.dataset}=X"
         )
-    known = mapping(run.get("thresholds")).get(dataset)
-    limit = float(known) if isinstance(known, int | float) else registry.datasets[dataset].threshold
-    for record in records:
-        judged = record.dataset == dataset and record.metric != ASSERTION
-        if judged and record.score is not None and record.passed != (record.score >= limit):
-            raise SettingsError(
-                f"{dataset}: the run was not judged by the threshold {limit:g} (case "
-                f"{printable(record.case_id, 120)} has score {record.score:g} and "
-                f"{'passed' if record.passed else 'failed'}); name the one that is to count: "
-                f"--bench-threshold {dataset}=X"
-            )
     return limit
 
 

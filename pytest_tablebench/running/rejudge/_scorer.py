@@ -9,22 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.metrics import score
+from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.results._joined import ASSERTION
-from pytest_tablebench.results._record import Outcome, Record
-from pytest_tablebench.running.scoring import Judged, judge_reply
+from pytest_tablebench.results._record import ASSERTION, Outcome, Record
+from pytest_tablebench.running.scoring import judge_reply
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset, Example, Source
 
-__all__ = ["ASSERTION", "SAME", "Opener", "Scorer", "mapping", "rescorable", "under"]
+__all__ = ["SAME", "Opener", "Scorer", "mapping", "rescorable", "under"]
 
 SAME = 1e-9
-
-_SAMPLE = 20
-"""Replies by which it is found out whether a metric's main number was the score."""
 
 
 def mapping(value: object) -> dict[str, Any]:
@@ -43,7 +39,7 @@ def under(record: Record, threshold: float | None) -> Record:
         return record
     passed = record.score >= threshold
     outcome: Outcome = "right" if passed else "wrong"
-    return replace(record, passed=passed, outcome=outcome)
+    return replace(record, threshold=threshold, passed=passed, outcome=outcome)
 
 
 class Opener:
@@ -74,7 +70,11 @@ class Opener:
     def open(self, name: str) -> tuple[Dataset, Source]:
         """Open a dataset. Raises `DataMissing`, or `DataError` naming the file that differs."""
         if name not in self.registry.datasets:
-            raise SettingsError(f"dataset {printable(name, 80)!r} is not built in")
+            raise SettingsError(
+                f"dataset {printable(name, 80)!r} is not built in, so its answers cannot be "
+                f"scored again here; without --bench-compat its thresholds and gates still can "
+                f"change"
+            )
         dataset = self.registry.datasets[name]
         folder = self._data / dataset.folder
         source = dataset.open(folder, compat=self.old)
@@ -104,20 +104,16 @@ class Opener:
 class Scorer:
     """Scores the answers of a run by other rules, each different reply to a question once."""
 
-    def __init__(
-        self, opener: Opener, records: Sequence[Record], limits: Mapping[str, float]
-    ) -> None:
+    def __init__(self, opener: Opener, records: Sequence[Record]) -> None:
         self._opener = opener
-        self._limits = limits
         self._records = records
         self._opened: dict[str, tuple[Dataset, Source]] = {}
-        self._counted: dict[tuple[str, str | None], str | None] = {}
-        self._known: dict[tuple[str, str | None], Record] = {}
+        self._known: dict[tuple[str | None, ...], dict[str, Any]] = {}
         self._example: Example | None = None
         self._of: tuple[str, str] | None = None
 
     def judge(self) -> list[Record]:
-        """Return the records in the same order, judged again."""
+        """Return the records in the same order, scored again and judged by their thresholds."""
         judged: dict[str, Record] = {}
         # One example after the other: each is loaded once, and none is kept.
         for record in sorted(self._records, key=lambda one: (one.dataset, one.example_id)):
@@ -126,39 +122,60 @@ class Scorer:
 
     def _judge(self, record: Record) -> Record:
         example = self._load(record.dataset, record.example_id)
-        key = str(record.raw), record.metric
+        key = record.raw, record.metric, record.part
         if key not in self._known:
             self._known[key] = self._score(record, example)
-        found = self._known[key]
-        return replace(
-            record,
-            score=found.score,
-            parts=found.parts,
-            prediction=found.prediction,
-            references=found.references,
-            passed=found.passed,
-            outcome=found.outcome,
-        )
+        return under(replace(record, **self._known[key]), record.threshold)
 
     def _load(self, dataset: str, example_id: str) -> Example:
         if dataset not in self._opened:
             self._opened[dataset] = self._opener.open(dataset)
-            self._find_counted(dataset)
         if self._example is None or self._of != (dataset, example_id):
             self._example = self._opened[dataset][1].example(example_id)
             self._of = dataset, example_id
             self._known.clear()
         return self._example
 
-    def _score(self, record: Record, example: Example) -> Record:
-        dataset, compat = self._opened[record.dataset][0], self._opener.compat
-        judged = self._chain(record, example, compat)
-        scored, part = judged.score, self._counted[record.dataset, record.metric]
+    def _score(self, record: Record, example: Example) -> dict[str, Any]:
+        """Return what a record says of its score, found anew."""
+        prediction, scored = self._scored(record, example, self._opener.compat)
+        part = self._part(record, example, scored)
+        return {
+            "score": scored.parts.get(part, scored.value) if part else scored.value,
+            "part": part,
+            "parts": dict(scored.parts),
+            "prediction": prediction,
+            "references": example.references,
+        }
+
+    def _part(self, record: Record, example: Example, scored: Score) -> str | None:
+        """Return the number that counts: the one that did, where it was not the main one.
+
+        Modes may have different main numbers, so the run's own mode says which it was.
+        """
+        named, old = record.part, self._opener.old
+        if named not in scored.parts or named == scored.part:
+            return scored.part
+        if old != self._opener.compat and self._scored(record, example, old)[1].part == named:
+            return scored.part
+        return named
+
+    def _scored(self, record: Record, example: Example, compat: Compat) -> tuple[Any, Score]:
+        """Return what the metric reads of the reply, and what it makes of that."""
+        dataset, registry = self._opened[record.dataset][0], self._opener.registry
+        judged = judge_reply(
+            registry,
+            dataset,
+            str(record.raw),
+            example.references,
+            compat=compat,
+            **example.context,
+        )
+        scored = judged.score
         if record.metric is not None and record.metric != dataset.metric:
-            # The assertion named another metric than the dataset's.
-            registry, part = self._opener.registry, record.metric
+            # Its suite named another metric than the dataset's.
             scored = score(
-                part,
+                record.metric,
                 judged.prediction,
                 judged.references,
                 compat=compat,
@@ -167,61 +184,4 @@ class Scorer:
             )
         if scored is None:
             raise SettingsError(f"dataset {printable(record.dataset, 80)!r} has no metric")
-        new = replace(
-            record,
-            score=scored.parts.get(part, scored.value) if part else scored.value,
-            parts=dict(scored.parts),
-            prediction=judged.prediction,
-            references=example.references,
-        )
-        return under(new, self._limits[record.dataset])
-
-    def _chain(self, record: Record, example: Example, compat: Compat) -> Judged:
-        return judge_reply(
-            self._opener.registry,
-            self._opened[record.dataset][0],
-            str(record.raw),
-            example.references,
-            compat=compat,
-            **example.context,
-        )
-
-    def _find_counted(self, dataset: str) -> None:
-        """Find out which number of its metric was each score: None for the main one.
-
-        Assertions may name a number of the metric, and records do not say which. The main one
-        is taken unless it was not the score; then the one that equals the score in all records.
-        """
-        groups: dict[str | None, list[Record]] = {}
-        for record in self._records:
-            if record.dataset == dataset and rescorable(record):
-                groups.setdefault(record.metric, []).append(record)
-        for metric, records in groups.items():
-            names = set.intersection(*(_equal_to_score(record) for record in records))
-            if not names or self._main_counts(dataset, records):
-                self._counted[dataset, metric] = None
-            else:
-                self._counted[dataset, metric] = min(names)
-
-    def _main_counts(self, dataset: str, records: Sequence[Record]) -> bool:
-        if records[0].metric != self._opened[dataset][0].metric:
-            return True  # then the metric itself was named
-        telling = [one for one in records if len(set(one.parts.values())) > 1][:_SAMPLE]
-        source = self._opened[dataset][1]
-        judged = [
-            self._chain(one, source.example(one.example_id), self._opener.old).score
-            for one in telling
-        ]
-        return all(
-            found is not None and abs(found.value - (one.score or 0.0)) <= SAME
-            for found, one in zip(judged, telling, strict=True)
-        )
-
-
-def _equal_to_score(record: Record) -> set[str]:
-    """Return the names of the record's numbers that are its score."""
-    return {
-        name
-        for name, value in record.parts.items()
-        if isinstance(value, int | float) and abs(value - (record.score or 0.0)) <= SAME
-    }
+        return judged.prediction, scored
