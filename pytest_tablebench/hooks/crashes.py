@@ -73,7 +73,7 @@ class RunningCases:
         case = case_of(item)
         if case is None:
             return b""
-        from pytest_tablebench.session.state import case_message
+        from pytest_tablebench.session.telling import case_message
 
         run = self._state.require_runner().start(case)
         run.error = DIED

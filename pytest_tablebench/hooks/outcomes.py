@@ -96,7 +96,7 @@ def annotate(
     if not report.skipped or hasattr(report, "wasxfail"):
         _word(error, run.error, report)
         report.tablebench_outcome = _outcome(run, finding)  # type: ignore[attr-defined]
-    report.tablebench = message = state.message(run, finding, error)  # type: ignore[attr-defined]
+    report.tablebench = message = state.telling.message(run, finding, error)  # type: ignore[attr-defined]
     if message.found is not None and getattr(item.config.option, "xmlpath", None):
         from pytest_tablebench.reports.junit import junit_properties, replace_properties
         from pytest_tablebench.results import Record

@@ -147,10 +147,10 @@ def check_run(state: Session, thresholds: Mapping[str, object]) -> None:
 
     for place, value in thresholds.items():
         check_threshold(place, value)
-    datasets = state.selected_datasets()
+    datasets = state.selection.datasets()
     if state.verdicts is not None:
         meant = "bench_gate" in state.settings.given
-        state.verdicts.check_selected(datasets, state.missing, meant=meant)
+        state.verdicts.check_selected(datasets, state.selection.missing, meant=meant)
         state.verdicts.check_tests(state.tests)
     runner = state.require_runner()
     if datasets:

@@ -99,7 +99,7 @@ class Alone(_Keeps):
         writer = state.require_writer()
         if not plan_only:
             state.open_store()
-            facts = state.facts()
+            facts = state.telling.facts()
             if facts is not None:
                 writer.learn(facts)
             state.check_baseline()
@@ -209,7 +209,7 @@ class Worker:
         ahead = Ahead()
         if self.speaks:  # of several workers one works out what is ahead
             plans = [plan.to_json() for plan in state.plans()]
-            ahead = Ahead(state.planned, state.facts() or {}, plans, state.problems)
+            ahead = Ahead(state.planned, state.telling.facts() or {}, plans, state.problems)
         self._tell(ahead)
 
     def refuse(self, state: Session, error: SettingsError) -> None:

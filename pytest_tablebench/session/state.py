@@ -10,41 +10,33 @@ import contextlib
 import gc
 import threading
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets import metric_of
-from pytest_tablebench.datasets.case import Case, case_ids
+from pytest_tablebench.datasets.case import case_ids
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.executors.local import Address, Engine, EngineConfig, LaneConfig
 from pytest_tablebench.results import MediaFolder
-from pytest_tablebench.results._joined import Finding, join_checks
-from pytest_tablebench.results._record import Cell, cell_values
-from pytest_tablebench.results._texts import example_key
-from pytest_tablebench.results.message import CaseMessage, Found, Spent
 from pytest_tablebench.results.writer import RunWriter
 from pytest_tablebench.running.plan import ModelPlan, plan_model
-from pytest_tablebench.running.runner import CaseRun, Runner
-from pytest_tablebench.serializers.content import text_of
+from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.session.messages import EngineWanted, RunPlace
-from pytest_tablebench.tables.table import Table
+from pytest_tablebench.session.selection import Selection
+from pytest_tablebench.session.telling import Telling
 from pytest_tablebench.util.interrupts import uninterrupted
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets import Example
     from pytest_tablebench.results.gates import PlannedGate
     from pytest_tablebench.session.roles import Role
     from pytest_tablebench.session.verdict import Verdicts
 
-__all__ = ["RunWriter", "Session", "case_message", "run_paths"]
+__all__ = ["RunWriter", "Session", "run_paths"]
 
 
 def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
@@ -61,37 +53,6 @@ def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
     return {model: folder / f"{time}-{name}" for model, name in names.items()}
 
 
-def case_message(run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
-    """Return what the run writer needs of what a test found of its case."""
-    answer, case, found = run.answer, run.case, None
-    if not _says_nothing(run, finding):
-        record = run.record(join_checks([finding]), error or run.error)
-        paid = bool(answer and answer.calls)
-        # A record with an answer is better than one without, and what was paid for is told.
-        rank = int(run.answered), int(paid), -(run.position or 0)
-        found = Found(record.to_line(), Cell(*cell_values(record)), record.outcome, rank)
-    spent = None
-    if answer is not None:
-        spent = Spent(answer.prompt_tokens, answer.completion_tokens, answer.cost_usd)
-    return CaseMessage(
-        case.case_id,
-        case.model,
-        case.repeat,
-        finding,
-        found,
-        calls=answer.calls if answer else 0,
-        from_store=bool(answer and answer.from_store),
-        spent=spent,
-    )
-
-
-def _says_nothing(run: CaseRun, finding: Finding) -> bool:
-    """Whether a test was skipped before anything could be said of its case."""
-    if finding.passed is not None or run.error is not None:
-        return False
-    return not run.answered or metric_of(run.dataset) is None
-
-
 class Session:
     """One process's state. `runner` where cases run, `writer` where the run is kept."""
 
@@ -102,23 +63,18 @@ class Session:
         self.runner: Runner | None = None
         self.writer = RunWriter(settings, paths) if role.keeps_run else None
         self._notices = Notices()
+        self.telling = Telling(self)
+        self.selection = Selection()
         self.planned: dict[str, int] = {}
-        self.missing: dict[str, str] = {}
+        """How many cases each model has."""
         self.engine: Engine | None = None
         self.verdicts: Verdicts | None = None
         self.tests: dict[str, list[str]] = {}
         """The names of the tests over each dataset, selected or not."""
         self.limits: dict[str, float] = {}
         """What the cases of each dataset are judged by."""
-        self._items: Counter[str] = Counter()
-        self._chosen: list[Case] = []
-        self._problems_sent = -1
-        self._problems_told = 0
         self._prepared = False
         self._ended: Engine | None = None
-        self._told: dict[str, str] = {}
-        """The example whose texts were told last, by model: each has a folder of its own."""
-        self._chosen_told = False
         self._closed = False
         self._starting = threading.Lock()
 
@@ -319,7 +275,7 @@ class Session:
         Raises `SettingsError`.
         """
         runner = self.require_runner()
-        if any(runner.models.is_stored(case.model) for case in self._chosen):
+        if any(runner.models.is_stored(case.model) for case in self.selection.cases):
             runner.models.store()
 
     def check_baseline(self) -> None:
@@ -333,7 +289,7 @@ class Session:
         about = self.writer
         if about is None:
             about = RunWriter(self.settings, self.paths)
-            about.learn(self._facts())
+            about.learn(self.telling.all_facts())
         for model in self.planned:
             self.verdicts.check_baseline(about.run_data(model))
 
@@ -349,22 +305,10 @@ class Session:
             raise RuntimeError("no case was collected in this process")
         return self.runner
 
-    def plan(self, selected: Iterable[object]) -> None:
-        """Take note of the cases that were selected: what progress and run are measured by."""
-        chosen = list(selected)
-        cases = {case.case_id: case.model for case in chosen if isinstance(case, Case)}
-        self.planned = dict(Counter(cases.values()))
-        # Without data a test stands there once, with the dataset's name for its case.
-        names = [name for name in chosen if isinstance(name, str)]
-        known = self.require_runner().missing
-        self.missing = {name: known[name] for name in names if name in known}
-        by_id = {case.case_id: case for case in chosen if isinstance(case, Case)}
-        self._chosen = list(by_id.values())
-        self._items = Counter(case.case_id for case in chosen if isinstance(case, Case))
-
-    def selected_datasets(self) -> list[str]:
-        """Return the datasets of the cases that were selected, in order."""
-        return list(dict.fromkeys(case.dataset for case in self._chosen))
+    def plan(self, params: Iterable[object]) -> None:
+        """Take note of what was selected: what stands for the case of each item."""
+        self.selection = Selection.of(params, self.require_runner().missing)
+        self.planned = self.selection.planned()
 
     def plans(self) -> list[ModelPlan]:
         """Return what each model behind the engine is going to be asked; makes no call.
@@ -373,13 +317,10 @@ class Session:
         asked at all.
         """
         runner = self.require_runner()
-        by_model: dict[str, list[Case]] = {model: [] for model in runner.models.engine_models()}
-        for case in self._chosen:
-            if case.model in by_model:
-                by_model[case.model].append(case)
-        exact = self.settings.plan
+        by_model, exact = self.selection.by_model(), self.settings.plan
+        asked = [model for model in runner.models.engine_models() if model in by_model]
         try:
-            plans = [plan_model(runner, m, c, exact=exact) for m, c in by_model.items() if c]
+            plans = [plan_model(runner, model, by_model[model], exact=exact) for model in asked]
         except ModelError as error:
             raise SettingsError(str(error)) from None
         paid = self.settings.max_cost is not None and not self.settings.replay
@@ -395,78 +336,6 @@ class Session:
         """Return, by model, what each gate can see with the cases that were selected."""
         if self.verdicts is None:
             return {}
-        by_model: dict[str, list[Case]] = {}
-        for case in self._chosen:
-            by_model.setdefault(case.model, []).append(case)
         places = {path.parent for path in self.paths.values()}
+        by_model = self.selection.by_model()
         return {model: self.verdicts.planned(cases, places) for model, cases in by_model.items()}
-
-    def facts(self) -> dict[str, Any] | None:
-        """Return what the writer has not been told yet; None when nothing is new."""
-        if self.runner is None:
-            return None
-        # Asked after every case: only what can still change is looked at.
-        problems = self.runner.count_problems()
-        if problems == self._problems_sent:
-            return None
-        self._problems_sent = problems
-        return self._facts() | self._chosen_facts()
-
-    def _facts(self) -> dict[str, Any]:
-        runner = self.require_runner()
-        return {
-            "datasets": runner.dataset_facts(),
-            "grid": runner.axes.grid(self.selected_datasets()),
-            "cases": self.planned,
-            "missing": self.missing,
-            "items": self._items_by_model(),
-            "tests": self.tests,
-            "not_judged": self.verdicts.not_judged if self.verdicts else [],
-        }
-
-    def _items_by_model(self) -> dict[str, int]:
-        counts: Counter[str] = Counter()
-        for case in self._chosen:
-            counts[case.model] += self._items[case.case_id]
-        return dict(counts)
-
-    def _chosen_facts(self) -> dict[str, Any]:
-        """Return the cases that will run, once, where a stopping rule has to know them."""
-        if self.settings.stop_rule is None or not self.role.speaks or self._chosen_told:
-            return {}
-        self._chosen_told = True
-        counts = [self._items[case.case_id] for case in self._chosen]
-        chosen = [list(asdict(case).values()) for case in self._chosen]
-        return {"chosen": list(zip(chosen, counts, strict=True))}
-
-    def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
-        """Return what a finished item tells, with facts where there are new ones."""
-        prompt = example = None
-        if run.prompt is not None and run.prompt_digest is not None:
-            prompt = run.prompt_digest, text_of(run.prompt)
-        if run.example is not None:
-            case = run.case
-            key = example_key(case.dataset, case.example_id, case.perturbation)
-            if self._told.get(case.model) != key:
-                # The configurations of an example follow each other: told once is enough.
-                self._told[case.model] = key
-                example = key, run.example.question, _tables(run.example)
-        problems: tuple[str, ...] = ()
-        if self.role.sends and len(found := self.problems) > self._problems_told:
-            problems, self._problems_told = tuple(found), len(found)
-        return replace(
-            case_message(run, finding, error),
-            prompt=prompt,
-            example=example,
-            facts=self.facts(),
-            problems=problems,
-        )
-
-
-def _tables(example: Example) -> list[dict[str, Any]]:
-    """Return an example's tables as JSON values, for readers of the run."""
-    return [
-        {"title": table.title, "header": list(table.header), "rows": [list(r) for r in table.rows]}
-        for table in example.inputs.values()
-        if isinstance(table, Table)
-    ]

@@ -202,8 +202,8 @@ def kill(process: Process, victim: str) -> list[Any]:
     named = {child.pid: " ".join(child.cmdline()) for child in tree}
     chosen = {
         "worker": [p for p in tree if "-c" in p.cmdline()][:1],
-        "broker": [p for p in tree if "engine.broker" in named[p.pid]],
-        "caller": [p for p in tree if "engine.caller" in named[p.pid]],
+        "broker": [p for p in tree if "local.broker" in named[p.pid]],
+        "caller": [p for p in tree if "local.caller" in named[p.pid]],
         "pytest": [],
         "all": tree,
     }[victim]

@@ -1,0 +1,108 @@
+"""What pytest's terminal shows of a run: letters, the first wrong answers, the table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_tablebench.session.roles import Controller
+
+if TYPE_CHECKING:
+    from pytest_tablebench.hooks.reporting import ReportingHooks
+
+__all__ = ["TerminalHooks"]
+
+SHOWN = 10
+"""Wrong answers, and cases without an answer, that the terminal shows; all are in the records."""
+
+
+class TerminalHooks:
+    """Registered beside the hooks that keep the run.
+
+    Arguments:
+        run: those.
+    """
+
+    def __init__(self, run: ReportingHooks) -> None:
+        self._run = run
+        self._hidden: Counter[str] = Counter()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Leave out the letters of our cases where the live line counts them."""
+        if not hasattr(report, "tablebench_outcome") or not self._run.progress.compact:
+            return None
+        if hasattr(report, "wasxfail") or not (report.passed or report.failed):
+            return None
+        if report.passed:
+            return "passed", "", "PASSED"
+        return ("failed", "", "FAILED") if report.when == "call" else ("error", "", "ERROR")
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
+        """Show the first wrong answers in full, and the table behind everything else."""
+        stats = terminalreporter.stats
+        kept_back: dict[str, list[Any]] = {}
+        for category in ("failed", "error"):
+            reports = stats.get(category, [])
+            ours = [report for report in reports if hasattr(report, "tablebench_outcome")]
+            for report in ours[:SHOWN]:
+                # Which worker it was adds a line to three and says nothing about the model.
+                report.__dict__.pop("node", None)
+            if len(ours) > SHOWN:
+                hidden = set(map(id, ours[SHOWN:]))
+                kept_back[category] = reports
+                stats[category] = [report for report in reports if id(report) not in hidden]
+                self._hidden.update(report.tablebench_outcome for report in ours[SHOWN:])
+        try:
+            yield
+        finally:
+            stats.update(kept_back)
+        self._write_table(terminalreporter)
+
+    def _write_table(self, terminal: Any) -> None:
+        problems = self._run.ending.problems if self._run.ending is not None else []
+        read_past = self._run.problem_lines()
+        if not self._run.summaries and not self._run.missing and not problems and not read_past:
+            return
+        from pytest_tablebench.reports.terminal import (
+            data_lines,
+            hidden_line,
+            missing_lines,
+            short_path,
+            summary_lines,
+        )
+        from pytest_tablebench.results._folder import selection_text
+        from pytest_tablebench.util.names import printable
+
+        writer = self._run.writer
+        if writer is None or self._run.state is None:
+            return
+        if isinstance(self._run.role, Controller) and not self._run.announced:
+            # Nothing ran, so no worker ever told what was not there.
+            for line in missing_lines(self._run.missing):
+                terminal.write_line(line)
+        if writer.count_problems() > self._run.problems_said:
+            # Demonstrations are read when the first case runs: their bad rows come late.
+            for line in data_lines(writer.facts["datasets"]):
+                terminal.write_line(line)
+        selection = selection_text({"selected_by": writer.selected_by})
+        for model, summary in self._run.summaries.items():
+            terminal.write_sep("=", f"tablebench: {printable(model)}")
+            if selection:
+                terminal.write_line(selection)
+            for line in summary_lines(summary):
+                terminal.write_line(line)
+            for line in self._run.ending.lines(model) if self._run.ending is not None else []:
+                terminal.write_line(line)
+            terminal.write_line(f"run folder: {short_path(writer.kept[model].path)}")
+        for line in read_past:
+            terminal.write_line(line)
+        for problem in problems:
+            terminal.write_line(f"tablebench: {printable(problem, 500)}")
+        hidden = hidden_line(self._hidden)
+        if hidden:
+            terminal.write_line(hidden)
