@@ -6,8 +6,9 @@ that importing the package (as pytest does for its plugin) costs nothing.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
     from pytest_tablebench.errors import (
@@ -62,40 +63,36 @@ __all__ = [
     "serialize",
 ]
 
-_HOMES = {
-    "running.assertions": (
-        "WrongAnswer",
-        "assert_accuracy",
-        "assert_exact_match",
-        "assert_label_f1",
-        "assert_program_accuracy",
-        "assert_rouge",
-        "assert_score",
-        "assert_token_f1",
-    ),
-    "errors": (
-        "DataError",
-        "DataMissing",
-        "ModelError",
-        "SettingsError",
-        "TableBenchError",
-        "TableError",
-    ),
-    "metrics": ("Score", "postprocess", "score"),
-    "tables.perturbations": ("perturb",),
-    "results": ("analyse",),
-    "results.gates": ("judge_gates",),
-    "running.scoring": ("score_answer",),
-    "serializers": ("serialize",),
-    "tables.table": ("Table",),
-}
-
-
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{home}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazily(
+    __name__,
+    {
+        "running.assertions": (
+            "WrongAnswer",
+            "assert_accuracy",
+            "assert_exact_match",
+            "assert_label_f1",
+            "assert_program_accuracy",
+            "assert_rouge",
+            "assert_score",
+            "assert_token_f1",
+        ),
+        "errors": (
+            "DataError",
+            "DataMissing",
+            "ModelError",
+            "SettingsError",
+            "TableBenchError",
+            "TableError",
+        ),
+        "metrics": ("Score", "postprocess", "score"),
+        "tables.perturbations": ("perturb",),
+        "results": ("analyse",),
+        "results.gates": ("judge_gates",),
+        "running.scoring": ("score_answer",),
+        "serializers": ("serialize",),
+        "tables.table": ("Table",),
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -99,7 +99,6 @@ def _list(data: Path | None) -> None:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.datasets._files import fetch_command
     from pytest_tablebench.running.builtins import builtin_registry
-    from pytest_tablebench.tables.perturbations import GRID
 
     registry = builtin_registry()
     folder = Settings(data=data).data_folder()
@@ -114,8 +113,9 @@ def _list(data: Path | None) -> None:
             state = f"unusable; {printable(str(error))}"
         print(f"  {name:<14} {dataset.benchmark:<8} {state}")
     print("serializers\n  " + " ".join(registry.serializers))
-    extra = [name for name in registry.perturbations if name not in GRID]
-    print("perturbations\n  " + " ".join(GRID) + "\n  outside the grid: " + " ".join(extra))
+    grid = registry.grid("starter").perturbations
+    extra = [name for name in registry.perturbations if name not in grid]
+    print("perturbations\n  " + " ".join(grid) + "\n  outside the grid: " + " ".join(extra))
     print("built-in models\n  tablebench/lexical tablebench/scripted:FILE")
 
 

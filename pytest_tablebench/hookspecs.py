@@ -1,4 +1,8 @@
-"""Hooks by which other packages add to the benchmark; the built-in parts use the same ones."""
+"""Hooks by which other packages add to the benchmark; the built-in parts use the same ones.
+
+A package implements them in the module that its entry point in the group `pytest11` names, one's
+own project in a `conftest.py`. Every name is looked up among what was registered, nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -8,35 +12,73 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    from typing import Protocol, TypeVar
+
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets import Dataset
+    from pytest_tablebench.datasets import Benchmark, Dataset
     from pytest_tablebench.metrics import Metric, Postprocessor
     from pytest_tablebench.models import LiteLLMModel, Provider
     from pytest_tablebench.serializers import Serializer
     from pytest_tablebench.strategies import Strategy
     from pytest_tablebench.tables.perturbations import Perturbation
 
+    Part_contra = TypeVar("Part_contra", contravariant=True)
+
+    class Register(Protocol[Part_contra]):
+        """Takes a part of the grid; without `grid` it is run only where an option names it."""
+
+        def __call__(self, name: str, part: Part_contra, *, grid: bool = True) -> None:
+            """Register a part under a name. Raises `SettingsError` for one that is taken."""
+            ...
+
+
 hookspec = pluggy.HookspecMarker("pytest")
 
 
 @hookspec
 def pytest_tablebench_register_dataset(register: Callable[[Dataset], None]) -> None:
-    """Add datasets: call `register(dataset)` for each; its `name` is used in options."""
+    """Add datasets: call `register(dataset)` for each; its `name` is used in options.
+
+    Where no option names serializers or perturbations, a dataset is run in those that it declares
+    in attributes `serializers` and `perturbations`: tuples of names. Without them it is run in
+    ToRR's seven and five, and behind these in what was registered
+
+    - by the package that registers the dataset;
+    - for a dataset of a `conftest.py`: by any package, by that file, and by those of the folders
+      above it.
+
+    So the figures of a benchmark do not change by what else is installed.
+    """
 
 
 @hookspec
-def pytest_tablebench_register_serializer(register: Callable[[str, Serializer], None]) -> None:
+def pytest_tablebench_register_benchmark(register: Callable[[Benchmark], None]) -> None:
+    """Add benchmarks: `register(Benchmark(name))`, for the marker of that name.
+
+    The datasets of a benchmark name it as theirs; its figures are means over them. This hook alone
+    is called in every session, also in those that run no case: import no dataset for it.
+    """
+
+
+@hookspec
+def pytest_tablebench_register_serializer(register: Register[Serializer]) -> None:
     """Add table formats: `register(name, function)`, where `function(table)` returns text.
 
-    One that shows pictures returns a tuple of texts and `Image`s.
+    One that shows pictures returns a tuple of texts and `Image`s. `--bench-serializer` knows the
+    name; where no option names a format, datasets of the same package or of the user's own are
+    run in it too (see `pytest_tablebench_register_dataset`). `register(name, function,
+    grid=False)` leaves it to the option.
     """
 
 
 @hookspec
 def pytest_tablebench_register_perturbation(
-    register: Callable[[str, Perturbation], None],
+    register: Register[Perturbation],
 ) -> None:
-    """Add perturbations: `register(name, function)`; `function(table, *, seed, **arguments)`."""
+    """Add perturbations: `register(name, function)`; `function(table, *, seed, **arguments)`.
+
+    They join the grid as serializers do, unless registered with `grid=False`.
+    """
 
 
 @hookspec
@@ -52,7 +94,10 @@ def pytest_tablebench_register_metric(
 
 @hookspec
 def pytest_tablebench_register_strategy(register: Callable[[Strategy], None]) -> None:
-    """Add strategies: `register(strategy)`; its `name` is used in options."""
+    """Add strategies: `register(strategy)`; its `name` is used in options.
+
+    None joins a grid: a dataset is asked by its own strategy, unless an option names others.
+    """
 
 
 @hookspec

@@ -30,6 +30,7 @@ from pytest_tablebench.hooks.current import (
 from pytest_tablebench.hooks.preparation import check_keys, names_are_known
 from pytest_tablebench.hooks.reporting import ReportingHooks
 from pytest_tablebench.hooks.terminal import TerminalHooks
+from pytest_tablebench.registry import Registry
 from pytest_tablebench.session.roles import Controller, role_of
 from pytest_tablebench.util.names import escaped
 
@@ -102,8 +103,6 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{MARKER}(dataset, *, threshold=None): run the test once for every case of a dataset; "
         f"the test takes `case` and `answer`",
     )
-    for benchmark in ("starter", "torr"):
-        config.addinivalue_line("markers", f"{benchmark}: a suite of the {benchmark} benchmark")
 
     def get(key: str) -> Any:
         given = config.getoption(key, None)
@@ -113,6 +112,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     given = [o.key for o in OPTIONS if config.getoption(o.key, None) is not None]
     try:
+        for name in Registry.from_hooks(config.hook, ["benchmark"]).benchmarks:
+            config.addinivalue_line("markers", f"{name}: a suite of the {name} benchmark")
         check_keys(config)
         settings = read_settings(get, config.invocation_params.dir, given)
         if settings.plan:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.errors import SettingsError, TableBenchError, described
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets import Dataset
+    from pytest_tablebench.datasets import Benchmark, Dataset
     from pytest_tablebench.metrics import Metric, Postprocessor
     from pytest_tablebench.models import LiteLLMModel, Provider
     from pytest_tablebench.serializers import Serializer
@@ -20,7 +24,40 @@ if TYPE_CHECKING:
 
     ProviderMaker = Callable[[str, Settings], Provider | LiteLLMModel]
 
-__all__ = ["Registry"]
+__all__ = ["BUILT_IN", "KINDS", "Grid", "Registry"]
+
+BUILT_IN = __name__.partition(".")[0]
+"""The owner of what comes with this package."""
+
+KINDS = ("benchmark", "dataset", "serializer", "perturbation", "metric", "strategy", "provider")
+"""What is registered, each kind through a hook of its own."""
+
+_NAMES = {"strategy": "strategies", "post-processor": "postprocessors"}
+
+
+class Grid(NamedTuple):
+    """The serializers and perturbations in which a dataset is run."""
+
+    serializers: tuple[str, ...]
+    perturbations: tuple[str, ...]
+
+
+class _Origin(NamedTuple):
+    """Who registered a part, and whether for the default grid.
+
+    `owner` is the name of a package, or the folder of a conftest.py.
+    """
+
+    owner: str | Path
+    grid: bool
+
+    def joins(self, home: str | Path) -> bool:
+        """Whether the part is in the grid of a dataset that `home` registered."""
+        if not self.grid or self.owner in (BUILT_IN, home):
+            return self.grid
+        if isinstance(home, str):  # the figures of a package are its own
+            return False
+        return isinstance(self.owner, str) or home.is_relative_to(self.owner)
 
 
 @dataclass
@@ -28,45 +65,76 @@ class Registry:
     """Names of each kind, in order of registration."""
 
     datasets: dict[str, Dataset] = field(default_factory=dict)
+    benchmarks: dict[str, Benchmark] = field(default_factory=dict)
     serializers: dict[str, Serializer] = field(default_factory=dict)
     perturbations: dict[str, Perturbation] = field(default_factory=dict)
     metrics: dict[str, Metric] = field(default_factory=dict)
     postprocessors: dict[str, Postprocessor] = field(default_factory=dict)
     strategies: dict[str, Strategy] = field(default_factory=dict)
-    providers: dict[str, Callable[[str, Settings], Provider | LiteLLMModel]] = field(
-        default_factory=dict
-    )
+    providers: dict[str, ProviderMaker] = field(default_factory=dict)
+    _origins: dict[tuple[str, str], _Origin] = field(default_factory=dict)
 
     @classmethod
-    def from_hooks(cls, hook: Any) -> Registry:
+    def from_hooks(cls, hook: Any, kinds: Iterable[str] = KINDS) -> Registry:
         """Call the registration hooks. Raises `SettingsError` for a name taken twice."""
         registry = cls()
-        hook.pytest_tablebench_register_dataset(
-            register=lambda dataset: _add(registry.datasets, "dataset", dataset.name, dataset)
-        )
-        hook.pytest_tablebench_register_serializer(
-            register=_adder(registry.serializers, "serializer")
-        )
-        hook.pytest_tablebench_register_perturbation(
-            register=_adder(registry.perturbations, "perturbation")
-        )
-        hook.pytest_tablebench_register_metric(
-            register=_adder(registry.metrics, "metric"),
-            register_postprocessor=_adder(registry.postprocessors, "post-processor"),
-        )
-        hook.pytest_tablebench_register_strategy(
-            register=lambda strategy: _add(registry.strategies, "strategy", strategy.name, strategy)
-        )
-        hook.pytest_tablebench_register_provider(register=_adder(registry.providers, "provider"))
+        for kind in kinds:
+            caller = getattr(hook, f"pytest_tablebench_register_{kind}")
+            # One by one, in pluggy's order: who registers a part decides whose grid it joins.
+            for found in reversed(caller.get_hookimpls()):
+                owner = _owner(found.plugin)
+                given = {
+                    "register": partial(registry._add, kind, owner),
+                    "register_postprocessor": partial(registry._add, "post-processor", owner),
+                }
+                found.function(*(given[name] for name in found.argnames))
         return registry
+
+    def _add(self, kind: str, owner: str | Path, *part: Any, grid: bool = True) -> None:
+        """Add a part under a name, or one that has a name itself."""
+        name, value = part if len(part) > 1 else (part[0].name, part[0])
+        names: dict[str, Any] = getattr(self, _NAMES.get(kind, f"{kind}s"))
+        if name in names:
+            raise SettingsError(f"{kind} {name!r} is registered twice; rename one of them")
+        names[name] = value
+        self._origins[kind, name] = _Origin(owner, grid)
 
     def update(self, hook: Any) -> None:
         """Add what was registered since: pytest reads a deeper conftest.py when it gets there."""
         found = Registry.from_hooks(hook)
         for kind in fields(self):
-            known: dict[str, Any] = getattr(self, kind.name)
+            known: dict[Any, Any] = getattr(self, kind.name)
             for name, value in getattr(found, kind.name).items():
                 known.setdefault(name, value)
+
+    def is_built_in(self, kind: str, name: str) -> bool:
+        """Whether a part comes with this package."""
+        origin = self._origins.get((kind, name))
+        return origin is not None and origin.owner == BUILT_IN
+
+    def grid(self, dataset: str) -> Grid:
+        """Return the grid in which a dataset is run where no option names another.
+
+        That is what the dataset declares; else the built-in grid, with what its own package or
+        its own conftest.py files register behind it (see `hookspecs`).
+        """
+        found = self.datasets[dataset]
+        home = self._origins.get(("dataset", dataset), _Origin(BUILT_IN, True)).owner
+        return Grid(
+            tuple(getattr(found, "serializers", None) or self._joining("serializer", home)),
+            tuple(getattr(found, "perturbations", None) or self._joining("perturbation", home)),
+        )
+
+    def _joining(self, kind: str, home: str | Path) -> tuple[str, ...]:
+        return tuple(
+            name
+            for (own_kind, name), origin in self._origins.items()
+            if own_kind == kind and origin.joins(home)
+        )
+
+    def members(self, benchmark: str) -> tuple[str, ...]:
+        """Return the datasets of a benchmark: those that its figures are means over."""
+        return tuple(name for name, one in self.datasets.items() if one.benchmark == benchmark)
 
     def provider(self, model: str, settings: Settings) -> Provider | LiteLLMModel:
         """Return the provider of a model, the longest matching prefix first.
@@ -88,11 +156,10 @@ class Registry:
             ) from None
 
 
-def _add(names: dict[str, Any], kind: str, name: str, value: Any) -> None:
-    if name in names:
-        raise SettingsError(f"{kind} {name!r} is registered twice; rename one of them")
-    names[name] = value
-
-
-def _adder(names: dict[str, Any], kind: str) -> Callable[[str, Any], None]:
-    return lambda name, value: _add(names, kind, name, value)
+def _owner(plugin: Any) -> str | Path:
+    """Return the package that a plugin is of, or the folder of the conftest.py it stands in."""
+    name = plugin.__name__ if isinstance(plugin, ModuleType) else plugin.__module__
+    module = sys.modules.get(name)
+    if name.rpartition(".")[2] == "conftest" and module is not None and module.__file__:
+        return Path(module.__file__).parent
+    return str(name.partition(".")[0])

@@ -1,22 +1,37 @@
-"""Datasets: upstream files in, examples and prompt pieces out."""
+"""Datasets: upstream files in, examples and prompt pieces out.
 
-from pytest_tablebench.datasets._base import (
-    Dataset,
-    Example,
-    Pool,
-    Problem,
-    PromptParts,
-    Render,
-    Source,
-    SourceFacts,
-    metric_of,
-    render_field,
-    text_key,
+A folder whose `__init__.py` declares a `BENCHMARK` is a benchmark; each of its modules exports
+`DATASETS`. Nothing has to be listed anywhere.
+"""
+
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.datasets._benchmark import (
+    Benchmark,
+    built_in_benchmarks,
+    built_in_datasets,
 )
-from pytest_tablebench.datasets._questions import TableQuestions, table_question
-from pytest_tablebench.datasets._strata import Stratum, sampled_ids, stratum_of
+from pytest_tablebench.util.lazy import lazily
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets._base import (
+        Dataset,
+        Example,
+        Pool,
+        Problem,
+        PromptParts,
+        Render,
+        Source,
+        SourceFacts,
+        metric_of,
+        render_field,
+        text_key,
+    )
+    from pytest_tablebench.datasets._questions import TableQuestions, table_question
+    from pytest_tablebench.datasets._strata import Stratum, sampled_ids, stratum_of
 
 __all__ = [
+    "Benchmark",
     "Dataset",
     "Example",
     "Pool",
@@ -27,6 +42,8 @@ __all__ = [
     "SourceFacts",
     "Stratum",
     "TableQuestions",
+    "built_in_benchmarks",
+    "built_in_datasets",
     "metric_of",
     "render_field",
     "sampled_ids",
@@ -34,3 +51,16 @@ __all__ = [
     "table_question",
     "text_key",
 ]
+
+_QUESTIONS = ("TableQuestions", "table_question")
+_STRATA = ("Stratum", "sampled_ids", "stratum_of")
+
+# The names of benchmarks are wanted in every session, the datasets in those of ours alone.
+__getattr__ = lazily(
+    __name__,
+    {
+        "_questions": _QUESTIONS,
+        "_strata": _STRATA,
+        "_base": set(__all__) - {*_QUESTIONS, *_STRATA},
+    },
+)

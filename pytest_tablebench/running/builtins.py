@@ -13,7 +13,8 @@ from pytest_tablebench.registry import Registry
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets import Dataset
+    from pytest_tablebench.datasets import Benchmark, Dataset
+    from pytest_tablebench.hookspecs import Register
     from pytest_tablebench.metrics import Metric, Postprocessor
     from pytest_tablebench.models import LiteLLMModel, Provider
     from pytest_tablebench.serializers import Serializer
@@ -35,48 +36,34 @@ class BuiltIns:
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_dataset(self, register: Callable[[Dataset], None]) -> None:
-        """Register the embedded dataset and ToRR's."""
-        from pytest_tablebench.datasets.starter import Starter
-        from pytest_tablebench.datasets.torr.finqa import FinQA
-        from pytest_tablebench.datasets.torr.numericnlg import NumericNLG
-        from pytest_tablebench.datasets.torr.qtsumm import QTSumm
-        from pytest_tablebench.datasets.torr.scigen import SciGen
-        from pytest_tablebench.datasets.torr.tabfact import TabFact
-        from pytest_tablebench.datasets.torr.tablebench import TABLEBENCH
-        from pytest_tablebench.datasets.torr.turl_cta import TurlCTA
-        from pytest_tablebench.datasets.torr.wikitq import WikiTQ
+        """Register every dataset that lies in the folder of a benchmark."""
+        from pytest_tablebench.datasets import built_in_datasets
 
-        for dataset in (
-            Starter(),
-            FinQA(),
-            FinQA(whole=True),
-            WikiTQ(),
-            TabFact(),
-            NumericNLG(),
-            SciGen(),
-            QTSumm(),
-            TurlCTA(),
-            *TABLEBENCH,
-        ):
+        for dataset in built_in_datasets():
             register(dataset)
 
     @hookimpl(tryfirst=True)
-    def pytest_tablebench_register_serializer(
-        self, register: Callable[[str, Serializer], None]
-    ) -> None:
+    def pytest_tablebench_register_benchmark(self, register: Callable[[Benchmark], None]) -> None:
+        """Register every benchmark that has a folder."""
+        from pytest_tablebench.datasets import built_in_benchmarks
+
+        for benchmark in built_in_benchmarks():
+            register(benchmark)
+
+    @hookimpl(tryfirst=True)
+    def pytest_tablebench_register_serializer(self, register: Register[Serializer]) -> None:
         """Register ToRR's seven formats."""
         from pytest_tablebench.serializers import SERIALIZERS
 
         _each(SERIALIZERS, register)
 
     @hookimpl(tryfirst=True)
-    def pytest_tablebench_register_perturbation(
-        self, register: Callable[[str, Perturbation], None]
-    ) -> None:
-        """Register ToRR's perturbations and the reference's other augmentors."""
-        from pytest_tablebench.tables.perturbations import PERTURBATIONS
+    def pytest_tablebench_register_perturbation(self, register: Register[Perturbation]) -> None:
+        """Register ToRR's perturbations and, outside the grid, the reference's other augmentors."""
+        from pytest_tablebench.tables.perturbations import GRID, PERTURBATIONS
 
-        _each(PERTURBATIONS, register)
+        for name, perturbation in PERTURBATIONS.items():
+            register(name, perturbation, grid=name in GRID)
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_metric(

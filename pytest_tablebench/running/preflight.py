@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.serializers import SERIALIZERS
 from pytest_tablebench.serializers.content import has_content
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable, unknown_name
@@ -50,6 +49,7 @@ def check_datasets(runner: Runner, names: Iterable[str]) -> None:
             check_threshold(f"dataset {name!r}", dataset.threshold)
         _check_metric(runner, name)
         _check_shots(runner, name)
+        runner.axes.check_declared(name)
         _check_formats(runner, name)
 
 
@@ -82,9 +82,9 @@ def _check_shots(runner: Runner, name: str) -> None:
 def _check_formats(runner: Runner, name: str) -> None:
     """Try the formats of others on a table; one that fails on it costs the case, as any other."""
     others = [
-        (written, to_text)
-        for written in runner.axes.serializers
-        if (to_text := runner.registry.serializers[written]) is not SERIALIZERS.get(written)
+        (written, runner.registry.serializers[written])
+        for written in runner.axes.of(name).serializers
+        if not runner.registry.is_built_in("serializer", written)
     ]
     table = _some_table(runner, name) if others else None
     if table is None:

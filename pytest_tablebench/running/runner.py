@@ -295,17 +295,16 @@ class Runner:
         if not ids:
             first = f"; first problem: {source.problems[0]}" if source.problems else ""
             raise DataError(f"dataset {dataset!r}: no usable example{first}")
-        axes, found = self.axes, self.registry.datasets[dataset]
+        axes, found, grid = self.axes, self.registry.datasets[dataset], self.axes.of(dataset)
         axes.check_strategy(dataset, found)
         return cross(
             dataset,
             ids,
-            axes.serializers,
-            axes.perturbations,
+            *grid,
             self.settings.models,
             strategies=axes.strategies(found),
             modalities=self.settings.modalities or (TEXT,),
-            shown=axes.shown(),
+            shown=axes.shown(grid.serializers),
             per_example=self.settings.configs_per_example,
             seed=self.settings.seed,
             repeats=self.settings.repeats,

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.datasets._base import Dataset, Source
-from pytest_tablebench.datasets.starter import Starter, _build
+from pytest_tablebench.datasets.starter import _build
+from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.generate import KINDS, answer, generate_questions, verify
 from pytest_tablebench.tables.table import Table
@@ -316,7 +317,7 @@ def test_loading_needs_only_the_standard_library():
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from pytest_tablebench.datasets.starter import Starter\n"
+        "from pytest_tablebench.datasets.starter.starter import Starter\n"
         "source = Starter().open(Path('.'))\n"
         "example = source.example(source.example_ids(1)[0])\n"
         "Starter().prompt(example, lambda table: '')\n"

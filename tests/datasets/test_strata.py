@@ -10,7 +10,7 @@ import pytest
 from pytest_tablebench.datasets import Example, SourceFacts, Stratum, sampled_ids, table_question
 from pytest_tablebench.datasets._questions import memory_source
 from pytest_tablebench.datasets._strata import draw
-from pytest_tablebench.datasets.starter import Starter
+from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from tests.support import upstream

@@ -15,7 +15,7 @@ import pandas  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
 
-import pytest_tablebench.datasets.starter
+import pytest_tablebench.datasets.starter.starter
 import pytest_tablebench.models._scripted
 import pytest_tablebench.models.lexical
 import pytest_tablebench.reports.terminal

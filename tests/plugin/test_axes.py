@@ -13,7 +13,7 @@ import pytest
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import Case
-from pytest_tablebench.datasets.starter import Starter
+from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
 from tests.support.items import collected, ids

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 HEAVY = ("litellm", "pandas", "numpy", "spacy", "scipy", "tenacity", "openpyxl", "bs4")
+DATASETS = ("pytest_tablebench.datasets._base", "pytest_tablebench.datasets.pull._pull")
+"""The names of benchmarks are known in every session; their datasets are loaded in ours alone."""
 SPY = f"""
 import json, os, sys
 from pathlib import Path
@@ -22,7 +24,7 @@ sys.addaudithook(
 
 def pytest_unconfigure(config):
     name = os.environ.get("PYTEST_XDIST_WORKER", "main")
-    loaded = [name for name in {HEAVY!r} if name in sys.modules]
+    loaded = [name for name in {HEAVY + DATASETS!r} if name in sys.modules]
     loaded += [command for command in started if "tablebench" in command]
     Path(os.environ["SPY_FOLDER"], f"{{name}}.json").write_text(json.dumps(loaded))
 """

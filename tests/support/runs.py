@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets import Example
-from pytest_tablebench.datasets.starter import Starter
+from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.results import Record, read_records, read_run
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets import Source
-from pytest_tablebench.datasets.torr.tablebench import TABLEBENCH, TableBench
+from pytest_tablebench.datasets.torr.tablebench import DATASETS, TableBench
 
 __all__ = [
     "DP",
@@ -67,7 +67,7 @@ def written(folder: Path, **files: Sequence[Any] | str) -> Path:
 
 
 def dataset(name: str = "tablebench_fc") -> TableBench:
-    [found] = [one for one in TABLEBENCH if one.name == name]
+    [found] = [one for one in DATASETS if one.name == name]
     return found
 
 

@@ -3,32 +3,8 @@
 It needs no download and no key. See `tables.jsonl`, `questions.jsonl` and `_build`.
 """
 
-from __future__ import annotations
+from pytest_tablebench.datasets._benchmark import Benchmark
 
-from pathlib import Path
+__all__ = ["BENCHMARK"]
 
-from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._base import Example
-from pytest_tablebench.datasets._questions import TableQuestions
-from pytest_tablebench.datasets._sources import RowSource
-from pytest_tablebench.datasets.starter._source import open_starter
-
-__all__ = ["Starter"]
-
-
-class Starter(TableQuestions):
-    """Small tables from many fields, and questions with one short, certain answer."""
-
-    benchmark = "starter"
-
-    def __init__(self) -> None:
-        super().__init__("starter", (), shots=1)
-
-    def open(
-        self,
-        folder: Path,  # noqa: ARG002 - the files come with the package
-        *,
-        compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
-    ) -> RowSource[Example]:
-        """Open the package's own files, wherever the data folder is."""
-        return open_starter()
+BENCHMARK = Benchmark("starter")

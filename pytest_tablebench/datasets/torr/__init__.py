@@ -1,1 +1,7 @@
-"""The datasets of ToRR (arXiv 2502.19412), one module each."""
+"""ToRR (arXiv 2502.19412): ten datasets, one module each."""
+
+from pytest_tablebench.datasets._benchmark import Benchmark
+
+__all__ = ["BENCHMARK"]
+
+BENCHMARK = Benchmark("torr")

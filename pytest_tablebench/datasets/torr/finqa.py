@@ -26,7 +26,7 @@ from pytest_tablebench.datasets.torr._rows import BadRowError, text_field
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable
 
-__all__ = ["FinQA"]
+__all__ = ["DATASETS", "FinQA"]
 
 TEST_FILE = "dataset/test.json"
 TRAIN_FILE = "dataset/train.json"
@@ -250,3 +250,6 @@ class FinQA:
             )
         )
         return PromptParts(INSTRUCTION, source, reference_instruction=REFERENCE_INSTRUCTION)
+
+
+DATASETS = (FinQA(), FinQA(whole=True))

@@ -25,7 +25,7 @@ from pytest_tablebench.datasets.torr._rows import (
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["NumericNLG"]
+__all__ = ["DATASETS", "NumericNLG"]
 
 KEY = "table_id_paper"
 HTML = "table_html_clean"
@@ -170,3 +170,6 @@ class NumericNLG:
             INSTRUCTION,
             f"table: \n{table} \ncaption: \n{example.inputs['caption']} \ndescription:",
         )
+
+
+DATASETS = (NumericNLG(),)

@@ -23,7 +23,7 @@ from pytest_tablebench.datasets.torr._rows import (
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["QTSumm"]
+__all__ = ["DATASETS", "QTSumm"]
 
 TEST_FILE = "qtsumm_test.json"
 TRAIN_FILE = "qtsumm_train.json"
@@ -106,3 +106,6 @@ class QTSumm:
         return PromptParts(
             INSTRUCTION, f"Table:\n{table}\nQuery:\n{example.inputs['question']}", "Answer:\n"
         )
+
+
+DATASETS = (QTSumm(),)

@@ -33,7 +33,7 @@ from pytest_tablebench.datasets.torr._rows import (
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["SciGen"]
+__all__ = ["DATASETS", "SciGen"]
 
 TEST_FILE = "dataset/test/test-CL.json"
 POOL_FILES = (
@@ -141,3 +141,6 @@ class SciGen:
             INSTRUCTION,
             f"table: \n{table} \ncaption: \n{example.inputs['caption']} \ntext description:",
         )
+
+
+DATASETS = (SciGen(),)

@@ -27,7 +27,7 @@ from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, read_
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["TabFact"]
+__all__ = ["DATASETS", "TabFact"]
 
 TEST_FILE = "tokenized_data/test_examples.json"
 TRAIN_FILE = "tokenized_data/train_examples.json"
@@ -190,3 +190,6 @@ class TabFact:
         return PromptParts(
             INSTRUCTION, f"Table: {table}\nStatement: {example.inputs['statement']} "
         )
+
+
+DATASETS = (TabFact(),)

@@ -20,7 +20,7 @@ from pytest_tablebench.datasets.torr._common import CLOSING
 from pytest_tablebench.datasets.torr._tablebench_files import Row, find_version
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["TABLEBENCH", "TableBench", "split_lottery"]
+__all__ = ["DATASETS", "TableBench", "split_lottery"]
 
 INSTRUCTION = (
     "You are a table analyst and answer questions about the content of a table.\n\n"
@@ -156,7 +156,7 @@ class TableBench:
         )
 
 
-TABLEBENCH = (
+DATASETS = (
     TableBench("tablebench_da", "DataAnalysis"),
     TableBench("tablebench_fc", "FactChecking"),
     TableBench("tablebench_nr", "NumericalReasoning"),

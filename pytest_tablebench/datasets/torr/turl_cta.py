@@ -23,7 +23,7 @@ from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["TurlCTA"]
+__all__ = ["DATASETS", "TurlCTA"]
 
 TEST_FILE = "test.table_col_type.json"
 VOCABULARY_FILE = "type_vocab.txt"
@@ -276,3 +276,6 @@ class TurlCTA:
             f"Table: \n{render_field(inputs['table'], render)} \n"
             f"Selected Column: {name} ",
         )
+
+
+DATASETS = (TurlCTA(),)

@@ -27,7 +27,7 @@ from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, read_
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["WikiTQ"]
+__all__ = ["DATASETS", "WikiTQ"]
 
 TEST_FILE = "data/pristine-unseen-tables.tsv"
 TRAIN_FILE = "data/random-split-1-train.tsv"
@@ -177,3 +177,6 @@ class WikiTQ:
         return PromptParts(
             INSTRUCTION, f"\nQuestion: {example.inputs['question']}\nTable: {table}\nAnswer: "
         )
+
+
+DATASETS = (WikiTQ(),)

@@ -1,0 +1,120 @@
+"""The grid of a dataset where no option names one: built in, declared, or joined by one's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.items import ids
+from tests.support.toy_bench import ADA, SUITE
+
+SERIALIZERS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
+PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]
+"""The grid of the ToRR paper, in its order."""
+
+OWN = """
+def pytest_tablebench_register_serializer(register):
+    register("names", lambda table: " ".join(table.header))
+    register("quiet", lambda table: "-", grid=False)
+
+def pytest_tablebench_register_perturbation(register):
+    register("same", lambda table, *, seed=0: table)
+"""
+
+DEEP = """
+from pytest_tablebench import Table
+from pytest_tablebench.datasets import TableQuestions, table_question
+
+def pytest_tablebench_register_dataset(register):
+    register(TableQuestions("deep", [table_question("q", Table(["A"], [["1"]]), "A?", ["1"])]))
+
+def pytest_tablebench_register_serializer(register):
+    register("low", lambda table: "low")
+"""
+
+
+def grid(bench, *arguments: str) -> list[str]:
+    """The cells of the collected items' grid, in order, without the options of `Bench.run`."""
+    bench.data(toy=[ADA])
+    result = bench.pytester.runpytest_inprocess("--collect-only", "-q", *arguments)
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    return ids(result)
+
+
+def extend(bench, text: str) -> None:
+    conftest = bench.path / "conftest.py"
+    conftest.write_text(conftest.read_text("utf-8") + text, encoding="utf-8")
+
+
+def declare(bench, line: str) -> None:
+    conftest = bench.path / "conftest.py"
+    text = conftest.read_text("utf-8")
+    assert "    shots = 0\n" in text
+    conftest.write_text(text.replace("    shots = 0\n", f"    shots = 0\n    {line}\n"), "utf-8")
+
+
+def test_what_a_conftest_registers_joins_the_grid_of_its_datasets(bench):
+    extend(bench, OWN)
+    assert grid(bench) == [
+        f"ada-{serializer}-{perturbation}"
+        for perturbation in [*PERTURBATIONS, "same"]
+        for serializer in [*SERIALIZERS, "names"]
+    ]
+
+
+def test_it_does_not_join_the_grid_of_a_built_in_dataset(bench):
+    extend(bench, OWN)
+    bench.suite(SUITE.replace('"toy"', '"starter"'))
+    assert len(grid(bench, "--bench-limit=1")) == 35
+
+
+def test_a_dataset_may_declare_its_grid(bench):
+    extend(bench, OWN)
+    declare(bench, 'serializers, perturbations = ("csv", "quiet"), ("none",)')
+    assert grid(bench) == ["ada-csv-none", "ada-quiet-none"]
+    # An option says it for all.
+    assert grid(bench, "--bench-serializer=df") == ["ada-df-none"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('serializers = ("cvs",)', "unknown serializer 'cvs'; did you mean 'csv'"),
+        ('perturbations = ("nome",)', "unknown perturbation 'nome'; did you mean 'none'"),
+        ('perturbations = ("truncate_rows[rows=1]",)', "has no argument 'rows'"),
+    ],
+)
+def test_a_declared_name_that_nobody_registers_is_refused(bench, line, said):
+    declare(bench, line)
+    result = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-limit=1")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [text] = [text for text in result.errlines if text]
+    assert text.startswith("ERROR: dataset 'toy': ")
+    assert said in text
+    assert bench.calls("ask") == []
+
+
+def test_a_deeper_conftest_extends_the_grid_of_its_own_datasets_alone(bench):
+    extend(bench, OWN)
+    below = bench.path / "below"
+    below.mkdir()
+    (below / "conftest.py").write_text(DEEP, encoding="utf-8")
+    (below / "test_deep.py").write_text(SUITE.replace('"toy"', '"deep"'), encoding="utf-8")
+    found = grid(bench, "--bench-perturbation=none")
+    assert [item for item in found if item.startswith("q-")] == [
+        f"q-{serializer}-none" for serializer in [*SERIALIZERS, "names", "low"]
+    ]
+    assert [item for item in found if item.startswith("ada-")] == [
+        f"ada-{serializer}-none" for serializer in [*SERIALIZERS, "names"]
+    ]
+
+
+def test_gates_know_a_format_that_joined(bench):
+    extend(bench, OWN)
+    bench.data(toy=[ADA])
+    gates = ["--bench-gate=toy[names].pass_rate >= 0", "--bench-gate-point"]
+    options = ["--bench-perturbation=none", "--bench-store=none", "--bench-results=run"]
+    result = bench.pytester.runpytest_inprocess("--model=echo/any", *gates, *options)
+    assert result.ret == 0, result.stderr.str()
+    assert [record["serializer"] for record in bench.records()] == [*SERIALIZERS, "names"]
+    assert bench.facts()["grid"]["serializers"] == [*SERIALIZERS, "names"]
+    assert bench.facts()["grid"]["perturbations"] == ["none"]
