@@ -1,4 +1,8 @@
-"""Reading upstream files item by item: a file of gigabytes costs what is used of it."""
+"""Reading upstream files item by item: a file of gigabytes costs what is used of it.
+
+Ours and not ijson's: that reads lone surrogates as question marks, and takes 24 GB of memory for
+100 kB of opening brackets; files from elsewhere hold both.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,81 @@
+"""What share of the planned cases each stopping rule has asked when it is sure.
+
+    python benchmarks/stopping.py [--runs 20]
+
+A row is a place where a user is: how many examples and configurations a run plans, and which
+gates judge it. A model's score on an example hangs on the example (its level) and on chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Sequence
+from itertools import islice, product
+from statistics import mean
+
+from pytest_tablebench.results import Cell
+from pytest_tablebench.results.gates import RULES, make_rule, order
+
+SERIALIZERS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
+PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]
+GRID = list(product(SERIALIZERS, PERTURBATIONS))
+
+PLACES: Sequence[tuple[str, int, int, float, str, float]] = (
+    # what it is, examples, configurations, mean score, gate, drop from the baseline
+    ("whole grid, far above the bound", 100, 35, 0.6, "d.performance >= 0.4", 0.0),
+    ("whole grid, near the bound", 100, 35, 0.5, "d.performance >= 0.45", 0.0),
+    ("whole grid, a drop of 10 points", 100, 35, 0.5, "d.performance >= baseline - 0.02", 0.1),
+    ("one configuration, far above", 300, 1, 0.7, "d.performance >= 0.5", 0.0),
+    ("one configuration, a drop of 15", 300, 1, 0.6, "d.performance >= baseline - 0.02", 0.15),
+    ("robustness, far above", 100, 35, 0.6, "d.robustness >= 0.2", 0.0),
+)
+
+
+def cells(examples: int, configurations: int, level: float, seed: int) -> list[Cell]:
+    """Return the cells of a made-up run: three in four examples always come out the same."""
+    world, draw = random.Random(f"world {seed}"), random.Random(f"draw {level} {seed}").random
+    found = []
+    for example in range(examples):
+        sure, own = world.random() < 0.75, world.random()
+        for serializer, perturbation in islice(GRID, configurations):
+            score = float((own if sure else draw()) < level)
+            names = "d", f"e{example}", serializer, perturbation
+            found.append(Cell("b", *names, score, score == 1, None))
+    return found
+
+
+def share(rule_name: str, gate: str, new: list[Cell], old: list[Cell]) -> float:
+    """Return the share of the cases that were fed when the rule had decided."""
+    rule = make_rule(rule_name, [gate], new, baseline=old if "baseline" in gate else None)
+    for number, record in enumerate(order(new, rule_name), start=1):
+        rule.feed(record)
+        if rule.decided:
+            return number / len(new)
+    return 1.0
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=20)
+    runs = parser.parse_args().runs
+    print(f"{'share of cases asked':<34}" + "".join(f"{name:>10}" for name in RULES))
+    for what, examples, configurations, level, gate, drop in PLACES:
+        shares = []
+        for name in RULES:
+            found = [
+                share(
+                    name,
+                    gate,
+                    cells(examples, configurations, level - drop, seed),
+                    cells(examples, configurations, level, seed),
+                )
+                for seed in range(runs)
+            ]
+            shares.append(mean(found))
+        print(f"{what:<34}" + "".join(f"{value:>10.2f}" for value in shares), flush=True)
+
+
+if __name__ == "__main__":
+    main()
