@@ -15,6 +15,7 @@ __all__ = [
     "DataMissing",
     "MetricError",
     "ModelError",
+    "NotJudgedError",
     "SettingsError",
     "StoreError",
     "TableBenchError",
@@ -63,6 +64,14 @@ class DataMissing(DataError):
 
 class MetricError(TableBenchError):
     """A dataset's own metric cannot score an answer; names metric, error, file and line."""
+
+
+class NotJudgedError(TableBenchError):
+    """A judge has no answer, or there is no judge: the score that it gives is absent.
+
+    It is raised where a metric asks for the judge. One that knows a part of its score without
+    may catch it.
+    """
 
 
 class StoreError(TableBenchError):

@@ -55,6 +55,12 @@ OPTIONS = (
         repeat=True,
     ),
     Option(
+        "--bench-judge",
+        "NAME",
+        "model that judges, where a metric asks one; it has the parameters and the address of the "
+        "model under test. Default: none, judged scores are absent and counted",
+    ),
+    Option(
         "--bench-limit",
         "N",
         "examples per dataset, the first ones, or all. Default: the dataset's, ToRR's 100",

@@ -33,6 +33,7 @@ class Settings:
     perturbations: tuple[str, ...] | None = None
     strategies: tuple[str, ...] | None = None
     modalities: tuple[str, ...] | None = None
+    judge: str | None = None
     limit: int | Literal["all"] | None = None
     sample: int | None = None
     shots: int | None = None
@@ -110,6 +111,7 @@ def read_settings(get: Callable[[str], Any], base: Path, given: Iterable[str] = 
         perturbations=_names(raw, "bench_perturbation"),
         strategies=_names(raw, "bench_strategy"),
         modalities=_modalities(raw),
+        judge=_judge(raw),
         limit=_limit(raw),
         sample=_number(raw, "bench_sample", int, 1, "a whole number from 1"),
         shots=_number(raw, "bench_shots", int, 0, "a whole number from 0"),
@@ -185,6 +187,15 @@ def _names(raw: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
     if not names:
         raise SettingsError(f"{_flag(key)} names nothing; write names separated by commas")
     return tuple(dict.fromkeys(names))
+
+
+def _judge(raw: Mapping[str, Any]) -> str | None:
+    if "bench_judge" not in raw:
+        return None
+    name = str(raw["bench_judge"]).strip()
+    if not name:
+        raise SettingsError("--bench-judge needs the name of a model, not an empty text")
+    return name
 
 
 def _modalities(raw: Mapping[str, Any]) -> tuple[str, ...] | None:

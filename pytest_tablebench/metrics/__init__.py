@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.metrics._base import Metric, Processed, Score
+from pytest_tablebench.metrics._base import Judgement, Metric, Processed, Score
 from pytest_tablebench.metrics._bleu import bleu
 from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics._f1_strings import f1_strings
@@ -30,6 +30,7 @@ __all__ = [
     "METRICS",
     "POSTPROCESSORS",
     "Compat",
+    "Judgement",
     "Metric",
     "Postprocessor",
     "Processed",
@@ -57,6 +58,29 @@ METRICS: dict[str, Metric] = {
 }
 
 
+def begin(
+    metric: str,
+    prediction: Any,
+    references: Any,
+    *,
+    compat: Compat = "fixed",
+    metrics: Mapping[str, Metric] = METRICS,
+    **context: Any,
+) -> Judgement:
+    """Begin the conversation of a metric that asks a judge or has programs run.
+
+    The arguments are those of `score`. Raises `SettingsError` as `score` does.
+    """
+    found = metrics[metric](prediction, references, compat=compat, **context)
+    if not isinstance(found, Generator):
+        raise SettingsError(f"metric {metric!r} has no conversation; score it with `score`")
+    return _scored(metric, found)
+
+
+def _scored(metric: str, conversation: Judgement) -> Judgement:
+    return _checked(metric, (yield from conversation))
+
+
 def score(
     metric: str,
     prediction: Any,
@@ -79,7 +103,14 @@ def score(
         raise SettingsError(unknown_name("metric", metric, metrics)) from None
     if isinstance(references, str) or not isinstance(references, Sequence):
         raise SettingsError(f"metric {metric!r}: references must be a list, not {references!r:.60}")
-    return _checked(metric, function(prediction, references, compat=compat, **context))
+    found = function(prediction, references, compat=compat, **context)
+    if isinstance(found, Generator):
+        found.close()
+        raise SettingsError(
+            f"metric {metric!r} asks a judge or has programs run: only a dataset that declares it "
+            f"as its metric is scored by it"
+        )
+    return _checked(metric, found)
 
 
 def _checked(metric: str, found: Score) -> Score:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["Metric", "Processed", "Score"]
+from pytest_tablebench.metrics.steps import Step
+
+__all__ = ["Judgement", "Metric", "Processed", "Score"]
 
 Processed = str | list[str]
 """A reply or reference after post-processing: text, or a list where the chain splits it."""
@@ -23,5 +26,13 @@ class Score:
     part: str | None = None
 
 
-Metric = Callable[..., Score]
-"""`metric(prediction, references, *, compat, **context) -> Score`; a pure function."""
+Judgement = Generator[Step, Any, Score]
+"""Yields steps, is sent what came of each (`Reply`, `Execution`), and returns the score.
+
+An `Ask` without a model asks the judge of the run. Where that has no answer, `NotJudgedError` is
+raised at the step: a metric that catches it may return the parts it knows all the same.
+"""
+
+Metric = Callable[..., Score | Judgement]
+"""`metric(prediction, references, *, compat, **context) -> Score`; a pure function, or a generator
+function that returns one."""

@@ -27,6 +27,12 @@ def plan_lines(
     for plan in plans:
         name = printable(plan["model"], 60)
         lines += _table(name, plan, settings) if settings.plan else [_line(name, plan)]
+        if plan.get("judge"):
+            judge = printable(plan["judge"], 60)
+            lines.append(
+                f"tablebench: {name}: what {judge} judges is in none of these figures: its "
+                f"questions hold the answers"
+            )
         for parameter, why in (plan["dropped"] or {}).items():
             lines.append(
                 f"tablebench: {name}: {printable(parameter)} is not sent: {printable(why)}"

@@ -55,6 +55,7 @@ class CaseMessage:
         example: key, question and tables of the example; told now and then.
         facts: what the process knows of data and plan; told where it is new.
         problems: all that the process has read past; told where there is more.
+        judged: what each call of a judge has cost.
     """
 
     case_id: str
@@ -69,6 +70,7 @@ class CaseMessage:
     example: tuple[str, str, Sequence[Mapping[str, Any]]] | None = None
     facts: Mapping[str, Any] | None = None
     problems: tuple[str, ...] = ()
+    judged: tuple[Spent, ...] = ()
 
     def encode(self) -> str:
         """Return the message as ASCII JSON: xdist sends no lone surrogates."""
@@ -89,6 +91,7 @@ class CaseMessage:
             told["found"] = Found(found["line"], cell, found["outcome"], rank)
         if "spent" in told:
             told["spent"] = Spent(*told["spent"])
+        told["judged"] = tuple(Spent(*spent) for spent in told["judged"])
         for name in ("prompt", "example"):
             if name in told:
                 told[name] = tuple(told[name])

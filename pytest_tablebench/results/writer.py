@@ -18,9 +18,39 @@ from pytest_tablebench.config.settings import Settings, without_credentials
 from pytest_tablebench.results import Cell, RunFolder, check_writable, claim_folder, summarize
 from pytest_tablebench.results._joined import JoinedCase, with_checks
 from pytest_tablebench.results._texts import TEXTS, TextWriter
-from pytest_tablebench.results.message import CaseMessage
+from pytest_tablebench.results.message import CaseMessage, Spent
 
 __all__ = ["Received", "RunWriter"]
+
+
+@dataclass
+class _Paid:
+    """What calls have cost, summed up; None where a part of it is unknown."""
+
+    calls_paid: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+    cost_usd: float | None = 0.0
+
+    def add(self, calls: int, spent: Spent) -> None:
+        """Add what calls have cost together."""
+        self.calls_paid += calls
+        self.prompt_tokens = _plus(self.prompt_tokens, spent.prompt_tokens)
+        self.completion_tokens = _plus(self.completion_tokens, spent.completion_tokens)
+        self.cost_usd = _plus(self.cost_usd, spent.cost_usd)
+
+
+def _paid(totals: Mapping[str, Any] | None, summed: _Paid) -> dict[str, Any]:
+    """Return what the engine says was paid, else what the records add up to."""
+    if totals is None:
+        return {**vars(summed), "calls_repeated": None}
+    return {name: totals[name] for name in vars(summed)} | {"calls_repeated": totals["retries"]}
+
+
+def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    if not one["calls_paid"]:
+        return dict(other)
+    return {name: _plus(one[name], other[name]) for name in one}
 
 
 @dataclass
@@ -37,11 +67,10 @@ class _Kept:
     cells: dict[str, Cell] = field(default_factory=dict)
     cases: dict[str, JoinedCase] = field(default_factory=dict)
     totals: Mapping[str, Any] | None = None
-    calls: int = 0
+    judge_totals: Mapping[str, Any] | None = None
+    own: _Paid = field(default_factory=_Paid)
+    judge: _Paid = field(default_factory=_Paid)
     written: int = 0
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
-    cost_usd: float | None = 0.0
     claimed: bool = False
 
     def __post_init__(self) -> None:
@@ -59,27 +88,18 @@ class _Kept:
 
     def add(self, message: CaseMessage) -> None:
         """Count what an item has cost."""
-        self.calls += message.calls
         if message.calls and message.spent is not None:
-            prompt, completion, cost = message.spent
-            self.prompt_tokens = _plus(self.prompt_tokens, prompt)
-            self.completion_tokens = _plus(self.completion_tokens, completion)
-            self.cost_usd = _plus(self.cost_usd, cost)
+            self.own.add(message.calls, message.spent)
+        for spent in message.judged:
+            self.judge.add(1, spent)
 
     def spent(self) -> dict[str, Any]:
         """Return what has been paid so far: sums with an unknown part are None."""
-        if self.totals is not None:
-            names = ("calls_paid", "prompt_tokens", "completion_tokens", "cost_usd")
-            found = {name: self.totals[name] for name in names}
-            found["calls_repeated"] = self.totals["retries"]
-        else:
-            found = {
-                "calls_paid": self.calls,
-                "calls_repeated": None,
-                "prompt_tokens": self.prompt_tokens,
-                "completion_tokens": self.completion_tokens,
-                "cost_usd": self.cost_usd,
-            }
+        found = _paid(self.totals, self.own)
+        if self.totals is None or self.judge_totals is not self.totals:
+            judged = _paid(self.judge_totals, self.judge)
+            if judged["calls_paid"]:
+                found = _sum(found, judged)
         if not found["calls_paid"]:
             # Nothing was asked: whether it would have had a price is not known.
             found |= {"prompt_tokens": None, "completion_tokens": None, "cost_usd": None}
@@ -223,8 +243,13 @@ class RunWriter:
 
     def learn_totals(self, totals: Mapping[str, Any]) -> None:
         """Take over what the engine says has been paid."""
+        judge = self.settings.judge
         for model, found in totals["models"].items():
-            self.kept[model].totals = found
+            if model in self.kept:
+                self.kept[model].totals = found
+            if model == judge and len(self.kept) == 1:  # else each run has what its cases took
+                for kept in self.kept.values():
+                    kept.judge_totals = found
 
     def spent_text(self) -> str:
         """Return what has been paid so far, for the progress line; empty where nothing is."""
@@ -306,6 +331,7 @@ class RunWriter:
             "stop_rule": settings.stop_rule,
             "strategy": self._axis("strategies", "direct"),
             "modality": self._axis("modalities", "text"),
+            "judge": settings.judge,
             "compat": settings.compat,
             "seed": settings.seed,
             "demos": settings.demos,

@@ -47,6 +47,7 @@ class ModelPlan:
         tokenizer: what counted the tokens; None: four characters each.
         too_long: prompts above what the model reads, among those looked at.
         unusable: cases whose prompt cannot be made, among those looked at.
+        judge: who judges the answers, which is in none of these figures; None: nobody.
         sent: parameters as they go to the server.
         dropped: parameters that are not sent, and why.
     """
@@ -66,6 +67,7 @@ class ModelPlan:
     tokenizer: str | None = None
     too_long: int = 0
     unusable: int = 0
+    judge: str | None = None
     sent: dict[str, Any] | None = None
     dropped: dict[str, str] | None = None
 

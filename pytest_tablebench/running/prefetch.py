@@ -10,78 +10,39 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import ModelError, StoreError, TableBenchError
+from pytest_tablebench.errors import (
+    ENGINE,
+    STOPPED,
+    ModelError,
+    NotJudgedError,
+    TableBenchError,
+)
 from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
-from pytest_tablebench.models import MAX_REPLY, Reply, Request, ask, limited
-from pytest_tablebench.running.answer import Answer, StepFacts, answer_of, step_facts
+from pytest_tablebench.models import MAX_REPLY, Reply, Request
+from pytest_tablebench.running.answer import answer_of, step_facts
 from pytest_tablebench.running.giving_up import GivingUp
+from pytest_tablebench.running.judging import Judging, not_judged, request_of
+from pytest_tablebench.running.pending import PendingCase, Route
+from pytest_tablebench.running.replies import Replies
 from pytest_tablebench.serializers.content import Content, images_of
 from pytest_tablebench.strategies import Task
-from pytest_tablebench.util.names import printable
-from pytest_tablebench.util.notices import notice
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
     from pytest_tablebench.datasets import Example
     from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.models import Provider
     from pytest_tablebench.results import MediaFolder
     from pytest_tablebench.store import Store
-    from pytest_tablebench.strategies import Conversation, Strategy
+    from pytest_tablebench.strategies import Strategy
 
 __all__ = ["PendingCase", "PrefetchWindow", "Route"]
 
 PROGRAMS = "programs"
 """The lane of what runs in the sandbox."""
-
-
-@dataclass(frozen=True)
-class Route:
-    """How one model is asked.
-
-    Arguments:
-        model: its name.
-        params: parameters sent with every request.
-        api_base: the endpoint, part of what an answer depends on.
-        provider: answers in this process; None: the engine makes the calls.
-        stored: whether its answers are kept and looked up.
-    """
-
-    model: str
-    params: Mapping[str, Any]
-    api_base: str | None = None
-    provider: Provider | None = None
-    stored: bool = True
-
-
-@dataclass(eq=False)
-class PendingCase:
-    """The conversation about one case: under way until it has an answer or an error."""
-
-    case: Case
-    example: Example | None = None
-    prompt: Content | None = None
-    answer: Answer | None = None
-    error: Exception | None = None
-    conversation: Conversation | None = None
-    steps: list[StepFacts] = field(default_factory=list)
-    step: Step | None = None
-    """What it waits for."""
-    started: float = 0.0
-    dropped: bool = False
-    now: bool = False
-    """Begun for an item that runs, not ahead."""
-    key: str | None = None
-    """Of its last request."""
-
-    @property
-    def done(self) -> bool:
-        """Whether there is an answer or an error."""
-        return self.answer is not None or self.error is not None
 
 
 class PrefetchWindow:
@@ -92,6 +53,7 @@ class PrefetchWindow:
         strategy: how a task becomes an answer, where `strategies` does not say.
         strategies: the same for cases that name theirs.
         compat: the mode, for strategies.
+        judging: begins the conversation about a score, where a metric has one.
         route: how a model is asked, by its name; may wait for the engine the first time.
         store: answers kept; None without any.
         executor: does what the process itself does not; made when it is needed first.
@@ -111,6 +73,7 @@ class PrefetchWindow:
         strategy: Strategy,
         strategies: Mapping[str, Strategy] | None = None,
         compat: Compat = "fixed",
+        judging: Judging | None = None,
         route: Callable[[str], Route],
         store: Callable[[], Store | None],
         executor: Callable[[], Executor],
@@ -132,15 +95,19 @@ class PrefetchWindow:
         self._strategy = strategy
         self._strategies = strategies or {}
         self._route = route
-        self._open_store = store
         self._make_executor = executor
         self._compat = compat
+        self._judging = judging or Judging()
         self._giving_up = GivingUp(models, patience, self._is_engines)
-        self._retries = retries
+        self._replies = Replies(
+            store=store,
+            giving_up=self._giving_up,
+            retries=retries,
+            max_reply=max_reply,
+            keep=keep,
+            replay=replay,
+        )
         self._clock = clock
-        self._max_reply = max_reply
-        self._keep = keep
-        self._replay = replay
         self._plan: Sequence[Case | None] = ()
         self._ahead: dict[int, PendingCase] = {}
         self._first = self._next = 0
@@ -176,7 +143,8 @@ class PrefetchWindow:
             self._take_in(wait=True)
             if not pending.done and self._executor is not None and self.on_wait is not None:
                 self.on_wait(self._executor.waits)
-        if pending.error is not None and pending.key is not None:
+        failed = pending.error is not None or pending.unscored is not None
+        if failed and pending.key is not None:
             self._failed_keys.add(pending.key)
         return pending
 
@@ -202,7 +170,7 @@ class PrefetchWindow:
     def _goes_ahead(self, case: Case) -> bool:
         """Whether somebody else makes the call meanwhile: only then is there a use in it."""
         try:
-            return self._route(case.model).provider is None and not self._replay
+            return self._route(case.model).provider is None and not self._replies.replay
         except TableBenchError:
             return False  # the case itself will say what is wrong
 
@@ -216,11 +184,8 @@ class PrefetchWindow:
             task = self._task(pending.example, pending.prompt)
             pending.conversation = self._strategy_of(case).converse(task)
             self._do(pending, next(pending.conversation))
-        except TableBenchError as error:
+        except Exception as error:  # of a part of the user's own its item shows where
             self._fail(pending, error)
-        except Exception as error:
-            # A part of the user's own failed: its item shows where.
-            pending.error = error
         return pending
 
     def _strategy_of(self, case: Case) -> Strategy:
@@ -239,16 +204,7 @@ class PrefetchWindow:
 
     def _request(self, case: Case, step: Ask, number: int) -> Request:
         route = self._route(step.model or case.model)
-        return Request(
-            route.model,
-            step.messages,
-            route.params,
-            api_base=route.api_base,
-            strategy=self._strategy_of(case).name,
-            step=number,
-            repeat=case.repeat,
-            case_id=case.case_id,
-        )
+        return request_of(route, case, step, self._strategy_of(case).name, number)
 
     def _do(self, pending: PendingCase, step: Step) -> None:
         """Have one step of a conversation done: from the store, here or by the executor."""
@@ -256,25 +212,34 @@ class PrefetchWindow:
             pending.step = step
             work, found = self._look(pending, step)
             if found is None:
-                lane = PROGRAMS if isinstance(step, Execute) else step.model or pending.case.model
+                lane = PROGRAMS if isinstance(step, Execute) else self._asked(pending, step)
                 return self._submit(pending, work, lane)
             following = self._go_on(pending, found)
             if following is None:
                 return None
             step = following
 
+    def _asked(self, pending: PendingCase, step: Ask) -> str:
+        """Return the model that a step asks. Raises `NotJudgedError` where there is no judge."""
+        if step.model is not None:
+            return step.model
+        return self._judging.require_judge() if pending.judged else pending.case.model
+
     def _look(self, pending: PendingCase, step: Step) -> tuple[Work, Reply | None]:
         """Return the work that a step means, and what came of it where that is known here."""
         if isinstance(step, Execute):
             pending.key = step.key()
             return Work(pending.key, step, again=self._is_again(pending)), None
-        route = self._route(step.model or pending.case.model)
-        request = self._request(pending.case, step, len(pending.steps))
+        route = self._route(self._asked(pending, step))
+        if pending.judged:
+            request = self._judging.request(route, pending.case, step, len(pending.judging))
+        else:
+            request = self._request(pending.case, step, len(pending.steps))
         pending.key = request.key()
         self._keep_images(pending.case.model, request)
         media = None if self.media is None else self.media(pending.case.model).path
         work = Work(pending.key, request, again=self._is_again(pending), media=media)
-        return work, self._at_once(pending.key, request, route)
+        return work, self._replies.at_once(pending.key, request, route)
 
     def _is_again(self, pending: PendingCase) -> bool:
         return pending.now and pending.key in self._failed_keys
@@ -289,36 +254,6 @@ class PrefetchWindow:
                     self.media(model).put(image)
                 except OSError as error:
                     raise ModelError(f"a picture cannot be kept: {error}", reason="error") from None
-
-    def _at_once(self, key: str, request: Request, route: Route) -> Reply | None:
-        """Return the reply that can be had without the engine, None where only it can tell."""
-        store = self._open_store() if route.stored else None
-        if store is not None:
-            found = store.get(key)
-            if found is not None:
-                return limited(found, self._max_reply)
-            if self._replay:
-                raise ModelError(
-                    f"not in the answer store: {store.explain(request)}", reason="not_stored"
-                )
-        if route.provider is None:
-            return None
-        if store is not None and (found := store.look_again(key)) is not None:
-            # Another process of this run, or another run, was faster.
-            return limited(found, self._max_reply)
-        if (refusal := self._giving_up.refusal(route.model)) is not None:
-            raise refusal
-        reply = ask(route.provider, request, retries=self._retries, max_reply=self._max_reply)
-        if store is not None and self._keep:
-            try:
-                store.put(request, reply)
-            except StoreError as error:
-                # This one is paid for and counts; the next one would be paid for again.
-                if error.whole_run:
-                    self.stop(f"stopped, because answers cannot be kept: {error}")
-                else:
-                    notice(f"{printable(request.case_id)}: {error}")
-        return reply
 
     def _submit(self, pending: PendingCase, work: Work, lane: str) -> None:
         waiting = self._waiting.setdefault(work.key, [])
@@ -353,31 +288,79 @@ class PrefetchWindow:
             following = self._go_on(pending, outcome)
             if following is not None and not pending.dropped:
                 self._do(pending, following)
-        except TableBenchError as error:
-            self._fail(pending, error)
         except Exception as error:
-            pending.error = error
+            self._fail(pending, error)
 
     def _go_on(self, pending: PendingCase, found: Reply | Execution) -> Step | None:
         """Give a conversation what came of its step; return the next one, None when it is over."""
         if pending.conversation is None or pending.step is None or pending.key is None:
             raise RuntimeError("an outcome for a conversation that never began")
-        pending.steps.append(step_facts(pending.step, pending.key, found))
+        facts = step_facts(pending.step, pending.key, found)
+        if pending.judged and isinstance(pending.step, Ask):
+            pending.judging.append(replace(facts, model=self._asked(pending, pending.step)))
+        else:
+            (pending.judging if pending.judged else pending.steps).append(facts)
         try:
-            return pending.conversation.send(found)
+            following: Step = pending.conversation.send(found)
         except StopIteration as end:
-            if not found.from_store:
+            if not pending.judged and not found.from_store:
                 self._giving_up.answered(pending.case.model)
-            elapsed = self._clock() - pending.started
-            pending.answer = answer_of(str(end.value), pending.steps, elapsed)
-            pending.conversation = None
+            return self._ended(pending, end.value)
+        return following
+
+    def _ended(self, pending: PendingCase, value: Any) -> Step | None:
+        """Take what a conversation came to; return the first step of the one about the score."""
+        if pending.judged:
+            pending.score, pending.conversation = value, None
             return None
+        elapsed = self._clock() - pending.started
+        answer = answer_of(str(value), pending.steps, elapsed)
+        pending.conversation = None
+        if pending.example is not None:
+            try:
+                pending.conversation = self._judging.begin(
+                    pending.case, pending.example, answer.text
+                )
+            except Exception as error:  # a post-processor of somebody's own: the case says where
+                pending.unscored = error
+        pending.answer = answer
+        if pending.conversation is None:
+            return None
+        try:
+            following: Step = next(pending.conversation)
+        except StopIteration as end:
+            return self._ended(pending, end.value)
+        return following
 
     def _fail(self, pending: PendingCase, error: Exception) -> None:
+        if pending.judged:
+            self._not_judged(pending, error)
+            return
         pending.error = error
         pending.conversation = None
         if isinstance(error, ModelError):
             self._giving_up.failed(pending.case, error, self._clock() - pending.started)
+
+    def _not_judged(self, pending: PendingCase, error: Exception) -> None:
+        """Tell a metric that its judge has no answer: it may know a part of the score without."""
+        told = pending.unscored = not_judged(error)
+        if isinstance(error, ModelError) and error.reason in {STOPPED, ENGINE}:
+            self._giving_up.failed(pending.case, error, 0.0)
+        conversation = pending.conversation
+        if conversation is None or not isinstance(told, NotJudgedError):
+            pending.conversation = None
+            return
+        try:
+            following = conversation.throw(told)
+        except StopIteration as end:
+            pending.score, pending.conversation = end.value, None
+        except Exception as raised:
+            pending.unscored, pending.conversation = raised, None
+        else:
+            try:
+                self._do(pending, following)
+            except Exception as again:
+                self._fail(pending, again)
 
     def _is_engines(self, model: str) -> bool:
         """Whether the engine asks a model; where it is gone it cannot tell more about one."""

@@ -49,9 +49,14 @@ class ProviderPool:
             self._providers[model] = self.registry.provider(model, self.settings)
         return self._providers[model]
 
+    def asked(self) -> tuple[str, ...]:
+        """Return the models under test, and behind them the one that judges."""
+        judge = self.settings.judge
+        return tuple(dict.fromkeys([*self.settings.models, *([judge] if judge else [])]))
+
     def engine_models(self) -> dict[str, LiteLLMModel]:
         """Return the models whose calls the engine makes, by name, in order."""
-        found = {name: self.provider(name) for name in self.settings.models}
+        found = {name: self.provider(name) for name in self.asked()}
         return {name: m for name, m in found.items() if isinstance(m, LiteLLMModel)}
 
     def store(self) -> Store | None:

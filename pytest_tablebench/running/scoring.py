@@ -9,12 +9,12 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.datasets import Dataset, metric_of
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.metrics import Score, run_chain, score
+from pytest_tablebench.metrics import Judgement, Score, begin, run_chain, score
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.util.names import unknown_name
 
-__all__ = ["Judged", "judge_reply", "score_answer"]
+__all__ = ["Judged", "judge_reply", "judgement", "processed_texts", "score_answer"]
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,7 @@ def judge_reply(
 
     `context` is what metrics need beside the texts.
     """
-    chain = dataset.chain(compat)
-    prediction = run_chain(chain, reply, registry.postprocessors)
-    processed = [run_chain(chain, text, registry.postprocessors) for text in references]
+    prediction, processed = processed_texts(registry, dataset, reply, references, compat)
     metric, scored = metric_of(dataset), None
     if metric is not None:
         scored = score(
@@ -53,6 +51,36 @@ def judge_reply(
             **context,
         )
     return Judged(scored, prediction, tuple(processed))
+
+
+def processed_texts(
+    registry: Registry, dataset: Dataset, reply: str, references: Sequence[str], compat: Compat
+) -> tuple[Any, list[Any]]:
+    """Return a raw reply and its references as the dataset's metric is given them."""
+    chain = dataset.chain(compat)
+    prediction = run_chain(chain, reply, registry.postprocessors)
+    return prediction, [run_chain(chain, text, registry.postprocessors) for text in references]
+
+
+def judgement(
+    registry: Registry,
+    dataset: Dataset,
+    reply: str,
+    references: Sequence[str],
+    *,
+    compat: Compat,
+    **context: Any,
+) -> Judgement:
+    """Begin the conversation in which a dataset's metric scores a raw reply."""
+    prediction, processed = processed_texts(registry, dataset, reply, references, compat)
+    return begin(
+        str(metric_of(dataset)),
+        prediction,
+        processed,
+        compat=compat,
+        metrics=registry.metrics,
+        **context,
+    )
 
 
 def score_answer(

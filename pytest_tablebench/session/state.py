@@ -11,6 +11,7 @@ import gc
 import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -108,13 +109,22 @@ class Session:
     def wanted_lanes(self) -> list[LaneConfig]:
         """Return the models that the engine has to ask for the selected cases; may be none."""
         models = self.require_runner().models.engine_models()
-        if self.settings.replay or not any(model in self.planned for model in models):
+        wanted = {*self.planned, *([self.settings.judge] if self.judges else [])}
+        if self.settings.replay or not any(model in wanted for model in models):
             return []
         return [
             # Which provider a model belongs to decides whose limits it shares.
             LaneConfig(name, model.api_base, model.api_base or name.partition("/")[0])
             for name, model in models.items()
         ]
+
+    @property
+    def judges(self) -> bool:
+        """Whether a judge is asked about cases that were selected."""
+        if self.settings.judge is None:
+            return False
+        runner = self.require_runner()
+        return any(runner.judging.is_wanted(name) for name in self.selection.datasets())
 
     def wants_it_at_once(self, lanes: Iterable[LaneConfig]) -> bool:
         """Whether calls will surely come: who was asked before may have all answers stored."""
@@ -275,7 +285,9 @@ class Session:
         Raises `SettingsError`.
         """
         runner = self.require_runner()
-        if any(runner.models.is_stored(case.model) for case in self.selection.cases):
+        asked = {case.model for case in self.selection.cases}
+        asked |= {self.settings.judge} if self.settings.judge and self.judges else set()
+        if any(runner.models.is_stored(model) for model in asked):
             runner.models.store()
 
     def check_baseline(self) -> None:
@@ -330,7 +342,28 @@ class Session:
                     f"--bench-max-cost: the price of {printable(plan.model, 80)} is unknown, so a "
                     f"budget cannot be kept; leave the option out"
                 )
-        return plans
+        if paid and self.judges:
+            self._check_price_of_judge()
+        return [replace(plan, judge=self._judge_of(plan.model)) for plan in plans]
+
+    def _judge_of(self, model: str) -> str | None:
+        """Return who judges a model's answers, where anybody does."""
+        runner = self.require_runner()
+        datasets = {case.dataset for case in self.selection.cases if case.model == model}
+        judged = any(runner.judging.is_wanted(name) for name in datasets)
+        return self.settings.judge if judged else None
+
+    def _check_price_of_judge(self) -> None:
+        """Raise `SettingsError` where what the judge costs cannot be held against a budget."""
+        models, judge = self.require_runner().models, str(self.settings.judge)
+        if judge not in models.engine_models():
+            return
+        facts = models.facts_about(judge)
+        if facts is None or facts.input_cost_per_token is None:
+            raise SettingsError(
+                f"--bench-max-cost: the price of the judge {printable(judge, 80)} is unknown, so a "
+                f"budget cannot be kept; leave the option out"
+            )
 
     def planned_gates(self) -> dict[str, list[PlannedGate]]:
         """Return, by model, what each gate can see with the cases that were selected."""

@@ -112,6 +112,7 @@ def case_message(run: CaseRun, finding: Finding, error: BaseException | None) ->
     spent = None
     if answer is not None:
         spent = Spent(answer.prompt_tokens, answer.completion_tokens, answer.cost_usd)
+    judged = [step for step in run.judging if step.kind == "ask" and not step.from_store]
     return CaseMessage(
         case.case_id,
         case.model,
@@ -121,6 +122,9 @@ def case_message(run: CaseRun, finding: Finding, error: BaseException | None) ->
         calls=answer.calls if answer else 0,
         from_store=bool(answer and answer.from_store),
         spent=spent,
+        judged=tuple(
+            Spent(step.prompt_tokens, step.completion_tokens, step.cost_usd) for step in judged
+        ),
     )
 
 

@@ -45,6 +45,7 @@ messages = st.builds(
     | st.tuples(TEXT, TEXT, st.lists(st.dictionaries(TEXT, TEXT, max_size=2), max_size=2)),
     st.none() | st.dictionaries(TEXT, TEXT, max_size=2),
     st.lists(TEXT, max_size=2).map(tuple),
+    st.lists(st.builds(Spent, st.none() | COUNT, st.none() | COUNT, COST), max_size=2).map(tuple),
 )
 
 

@@ -51,7 +51,12 @@ class Engine:
 
 
 def window_with(
-    engine: Engine, size: int, *, models: str = "m", provider: Any = None
+    engine: Engine,
+    size: int,
+    *,
+    models: str = "m",
+    provider: Any = None,
+    store: Store | None = None,
 ) -> PrefetchWindow:
     def render(case: Case) -> tuple[Example, str]:
         return Example(case.example_id, {}, "", (), ""), case.example_id
@@ -61,7 +66,8 @@ def window_with(
         render=render,
         strategy=Direct(),
         route=lambda model: Route(model, {}, provider=provider),
-        store=lambda: None,
+        store=lambda: store,
+        keep=store is not None,
         executor=lambda: found,
         models=tuple(models),
         retries=0,
@@ -264,10 +270,8 @@ def test_a_provider_is_not_asked_for_what_another_run_has_paid_for_meanwhile(tmp
             asked.append(request.text)
             return Reply("paid here")
 
-    window = window_with(Engine(), size=1)
     store, other = Store.open(tmp_path), Store.open(tmp_path)
-    window._open_store, window._keep = (lambda: store), True
-    window._route = lambda model: Route(model, {}, provider=Counting())
+    window = window_with(Engine(), size=1, provider=Counting(), store=store)
     assert said(window, 0) == "paid here"
     other.put(window.first_request(CASES[1], EXAMPLE, "1"), Reply("paid there"))
     assert said(window, 1) == "paid there"

@@ -19,6 +19,7 @@ from pytest_tablebench.results._folder import RunFolder, read_records, read_run,
 from pytest_tablebench.results._record import ASSERTION, Record
 from pytest_tablebench.results._texts import TEXTS
 from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.rejudge._judge import StoredJudge
 from pytest_tablebench.running.rejudge._scorer import (
     SAME,
     Opener,
@@ -83,7 +84,11 @@ def rejudge(
     if compat is not None:
         limited = [replace(one, threshold=_threshold(one, asked, registry)) for one in records]
         opener = Opener(path, run, compat, _data_folder(data, run), registry)
-        judged = Scorer(opener, limited).judge()
+        judge = StoredJudge(run, registry)
+        try:
+            judged = Scorer(opener, limited, judge).judge()
+        finally:
+            judge.close()
         notes += opener.notes
     elif asked:
         judged = [under(record, asked.get(record.dataset)) for record in records]

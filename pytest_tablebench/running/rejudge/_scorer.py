@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
-from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.errors import DataError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results._record import ASSERTION, Outcome, Record
+from pytest_tablebench.running.rejudge._judge import StoredJudge
 from pytest_tablebench.running.scoring import judge_reply
 from pytest_tablebench.util.names import printable
 
@@ -101,11 +102,24 @@ class Opener:
                 )
 
 
+_NOT_JUDGED: dict[str, Any] = {
+    "score": None,
+    "passed": None,
+    "outcome": "no_answer",
+    "reason": "not_judged",
+    "parts": {},
+    "part": None,
+    "metric": None,
+}
+"""What becomes of a record whose judge has no answer in the store."""
+
+
 class Scorer:
     """Scores the answers of a run by other rules, each different reply to a question once."""
 
-    def __init__(self, opener: Opener, records: Sequence[Record]) -> None:
+    def __init__(self, opener: Opener, records: Sequence[Record], judge: StoredJudge) -> None:
         self._opener = opener
+        self._judges = judge
         self._records = records
         self._opened: dict[str, tuple[Dataset, Source]] = {}
         self._known: dict[tuple[str | None, ...], dict[str, Any]] = {}
@@ -122,9 +136,13 @@ class Scorer:
 
     def _judge(self, record: Record) -> Record:
         example = self._load(record.dataset, record.example_id)
-        key = record.raw, record.metric, record.part
+        # A judge is asked again at each repeat.
+        key = record.raw, record.metric, record.part, str(record.repeat)
         if key not in self._known:
-            self._known[key] = self._score(record, example)
+            try:
+                self._known[key] = self._score(record, example)
+            except NotJudgedError:
+                self._known[key] = dict(_NOT_JUDGED)
         return under(replace(record, **self._known[key]), record.threshold)
 
     def _load(self, dataset: str, example_id: str) -> Example:
@@ -163,6 +181,10 @@ class Scorer:
     def _scored(self, record: Record, example: Example, compat: Compat) -> tuple[Any, Score]:
         """Return what the metric reads of the reply, and what it makes of that."""
         dataset, registry = self._opened[record.dataset][0], self._opener.registry
+        if self._judges.scores(dataset) and record.metric in {None, dataset.metric}:
+            by_judge = self._judges.score(record, dataset, example, compat)
+            if by_judge.score is not None:
+                return by_judge.prediction, by_judge.score
         judged = judge_reply(
             registry,
             dataset,

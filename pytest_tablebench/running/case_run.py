@@ -1,0 +1,273 @@
+"""A case while it runs, from the question to the record: ask, read, score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.config.secrets import redact
+from pytest_tablebench.datasets import metric_of
+from pytest_tablebench.errors import (
+    DataError,
+    MetricError,
+    ModelError,
+    NotJudgedError,
+    SettingsError,
+    TableBenchError,
+    TableError,
+    described,
+)
+from pytest_tablebench.metrics import Score, score
+from pytest_tablebench.results import Outcome, Record
+from pytest_tablebench.results._record import ASSERTION
+from pytest_tablebench.running.answer import Answer, StepFacts, step_records
+from pytest_tablebench.running.pending import PendingCase
+from pytest_tablebench.running.scoring import Judged, judge_reply, processed_texts
+from pytest_tablebench.serializers.content import Content, digest_of
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets import Dataset, Example
+    from pytest_tablebench.datasets.case import Case
+    from pytest_tablebench.running.runner import Runner
+
+__all__ = ["CaseRun", "no_answer_reason", "no_answer_text"]
+
+SHOWN, SEARCHED = 800, 4000
+"""Characters of an error that are shown, and that are searched for secrets before."""
+
+
+@dataclass
+class CaseRun:
+    """A case while it runs: what the `case` fixture hands to a test.
+
+    `example` holds the question as the model is asked it: perturbed. `score`, `value` and
+    `prediction` are what the dataset's own metric makes of the answer, as soon as there is one;
+    no test changes them. `threshold` is for the assertions of this test, `limit` for the case.
+    """
+
+    case: Case
+    threshold: float
+    limit: float
+    runner: Runner = field(repr=False)
+    position: int | None = None
+    example: Example | None = field(default=None, repr=False)
+    prompt: Content | None = field(default=None, repr=False)
+    answer: Answer | None = None
+    error: Exception | None = None
+    prediction: Any = field(default=None, repr=False)
+    score: Score | None = None
+    value: float | None = None
+    flags: tuple[str, ...] = ()
+    judging: tuple[StepFacts, ...] = field(default=(), repr=False)
+    """What was done for the score, where a metric asks a judge."""
+    _judged: Judged | None = field(default=None, repr=False)
+
+    @property
+    def id(self) -> str:
+        """The case id: dataset/example/serializer/perturbation."""
+        return self.case.case_id
+
+    @property
+    def prompt_digest(self) -> str | None:
+        """The first 16 hexadecimal digits of the prompt's SHA-256; None without a prompt."""
+        return digest_of(self.prompt) if self.prompt is not None else None
+
+    @property
+    def dataset(self) -> Dataset:
+        """The dataset the case belongs to."""
+        return self.runner.registry.datasets[self.case.dataset]
+
+    def ask(self) -> Answer:
+        """Ask the model, and score what it says by the dataset's own metric.
+
+        Raises `ModelError`, `TableError` or `DataError`: there is no answer; and `MetricError`.
+        """
+        pending = self.runner.prefetch.complete(self.case, self.position)
+        self.example, self.prompt, self.answer = pending.example, pending.prompt, pending.answer
+        self.error = pending.error
+        if pending.error is not None:
+            raise pending.error
+        if pending.answer is None:
+            raise RuntimeError(f"{self.id}: the conversation ended without answer or error")
+        self.judging, self.flags = tuple(pending.judging), pending.answer.flags
+        self._take_score(pending.answer, pending)
+        return pending.answer
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is an answer, with a score where the dataset has a metric."""
+        return self.answer is not None and self.error is None
+
+    def _take_score(self, answer: Answer, pending: PendingCase) -> None:
+        """Score the answer for the record. Raises `MetricError` where the metric cannot.
+
+        Where its judge has no answer, the answer stays: only the score is missing.
+        """
+        try:
+            if pending.score is not None:
+                self._judged = self._by_judge(answer, pending.score)
+                if pending.unscored is not None:
+                    self.flags += ("not_judged",)
+            elif isinstance(pending.unscored, NotJudgedError):
+                self.error = pending.unscored
+                return
+            elif pending.unscored is not None:
+                raise pending.unscored
+            else:
+                self._judged = self._chain(answer)
+        except Exception as error:
+            name = printable(f"metric {metric_of(self.dataset)!r} of dataset {self.case.dataset}")
+            why = str(error) if isinstance(error, TableBenchError) else described(error)
+            self.error = MetricError(f"{name} cannot score the answer: {why}")
+            raise self.error from None
+        self.prediction, self.score = self._judged.prediction, self._judged.score
+        self.value = self.score.value if self.score is not None else None
+
+    def _by_judge(self, answer: Answer, scored: Score) -> Judged:
+        """Return the score that a conversation ended in, and what was judged in it."""
+        references = self.example.references if self.example is not None else ()
+        compat, registry = self.runner.settings.compat, self.runner.registry
+        prediction, processed = processed_texts(
+            registry, self.dataset, answer.text, references, compat
+        )
+        return Judged(scored, prediction, tuple(processed))
+
+    def _chain(self, answer: Answer) -> Judged:
+        if self.example is None:
+            raise SettingsError(f"{self.id}: judge an answer after asking for it")
+        return judge_reply(
+            self.runner.registry,
+            self.dataset,
+            answer.text,
+            self.example.references,
+            compat=self.runner.settings.compat,
+            **self.example.context,
+        )
+
+    def judge(self, answer: Answer, part: str | None = None) -> float:
+        """Return the score of an answer by the dataset's chain and metric; records nothing.
+
+        `part` names the number of the metric that counts, or another registered metric;
+        without it the metric's own main score counts. Returns a value in 0..1. Raises
+        `SettingsError` when neither the metric's parts nor the registry know the name, and
+        without a name where the dataset has no metric.
+        """
+        known = answer is self.answer and self._judged is not None
+        if isinstance(self.error, NotJudgedError):
+            if part is None or part not in self.runner.registry.metrics:
+                raise self.error
+            return self._other_metric(answer, part)
+        judged = self._judged if known else self._chain(answer)
+        if judged is None or self.example is None:
+            raise SettingsError(f"{self.id}: judge an answer after asking for it")
+        scored, metric = judged.score, metric_of(self.dataset)
+        if part is None and scored is None:
+            raise SettingsError(
+                f"dataset {self.case.dataset!r} declares no metric: name one, as in "
+                f"assert_score(case, answer, part='exact_match')"
+            )
+        if part is not None and (scored is None or part not in scored.parts):
+            metric = part
+            scored = score(
+                part,
+                judged.prediction,
+                judged.references,
+                compat=self.runner.settings.compat,
+                metrics=self.runner.registry.metrics,
+                **self.example.context,
+            )
+        if scored is None:
+            raise SettingsError(f"{self.id}: no metric scored the answer")
+        value = scored.parts.get(part, scored.value) if part else scored.value
+        if not 0 <= value <= 1:
+            raise SettingsError(f"{part!r} of {metric} is {value:g}, no score from 0 to 1")
+        return value
+
+    def _other_metric(self, answer: Answer, part: str) -> float:
+        """Score an answer by a metric that needs no judge, where the dataset's own does."""
+        example = self.example
+        if example is None:
+            raise SettingsError(f"{self.id}: judge an answer after asking for it")
+        compat, registry = self.runner.settings.compat, self.runner.registry
+        prediction, references = processed_texts(
+            registry, self.dataset, answer.text, example.references, compat
+        )
+        return score(
+            part,
+            prediction,
+            references,
+            compat=compat,
+            metrics=registry.metrics,
+            **example.context,
+        ).value
+
+    def record(self, checks: Mapping[str, bool | None], error: BaseException | None) -> Record:
+        """Return the case's record, with what is known of tests over it.
+
+        Without a metric an answer is right where none of the tests failed. `error` is what there
+        is no answer for.
+        """
+        case, answer, example = self.case, self.answer, self.example
+        answered, metric = self.answered, metric_of(self.dataset)
+        value = self.value if metric is not None else float(False not in checks.values())
+        right = value is not None and value >= (self.limit if metric is not None else 1.0)
+        outcome: Outcome = "no_answer" if not answered else "right" if right else "wrong"
+        return Record(
+            case_id=case.case_id,
+            model=case.model,
+            benchmark=self.dataset.benchmark,
+            dataset=case.dataset,
+            example_id=case.example_id,
+            serializer=case.serializer,
+            perturbation=case.perturbation,
+            repeat=case.repeat,
+            strategy=case.strategy,
+            modality=case.modality,
+            outcome=outcome,
+            score=value if answered else None,
+            threshold=self.limit if answered and metric is not None else None,
+            passed=right if answered else None,
+            metric=(metric or ASSERTION) if answered else None,
+            part=self.score.part if self.score and answered else None,
+            parts=dict(self.score.parts) if self.score and answered else {},
+            checks=dict(checks),
+            prediction=self.prediction if answered and metric is not None else None,
+            raw=answer.text if answer else None,
+            references=example.references if example else (),
+            reason=None if answered else no_answer_reason(error) if error else "not_asked",
+            flags=self.flags if answer else (),
+            prompt_digest=self.prompt_digest,
+            steps=step_records([*answer.steps, *self.judging]) if answer else (),
+            latency_s=answer.latency_s if answer else None,
+            prompt_tokens=answer.prompt_tokens if answer else None,
+            completion_tokens=answer.completion_tokens if answer else None,
+            cost_usd=answer.cost_usd if answer else None,
+            from_store=answer.from_store if answer else False,
+        )
+
+
+def no_answer_reason(error: BaseException) -> str:
+    """Return the short kind under which a case without an answer is counted."""
+    if isinstance(error, ModelError):
+        return error.reason
+    if isinstance(error, MetricError):
+        return "metric_error"
+    if isinstance(error, NotJudgedError):
+        return "not_judged"
+    if isinstance(error, TableError):
+        return "unusable_table"
+    if isinstance(error, DataError):
+        return "unusable_data"
+    return "test_error"
+
+
+def no_answer_text(error: Exception) -> str:
+    """Return one line on why there is no answer or no score, safe to print.
+
+    A provider that somebody wrote may name its address there, password included.
+    """
+    what = "no score" if isinstance(error, MetricError | NotJudgedError) else "no answer"
+    said = redact(str(error)[:SEARCHED])
+    return f"{what} ({no_answer_reason(error)}): {printable(said, SHOWN)}"

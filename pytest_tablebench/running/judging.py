@@ -1,0 +1,110 @@
+"""Scores that are conversations: a metric asks a judge, or has a program run."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.datasets import metric_of
+from pytest_tablebench.errors import ModelError, NotJudgedError, TableBenchError
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.models import Request
+from pytest_tablebench.running.pending import Route
+from pytest_tablebench.running.scoring import judgement
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.compat import Compat
+    from pytest_tablebench.datasets import Example
+    from pytest_tablebench.datasets.case import Case
+    from pytest_tablebench.metrics import Judgement
+    from pytest_tablebench.registry import Registry
+
+__all__ = ["Judging", "converses", "not_judged", "request_of"]
+
+
+def converses(metric: object) -> bool:
+    """Return whether a metric is a generator of steps, not a function that returns a score."""
+    if not callable(metric):
+        return False
+    found = inspect.unwrap(metric)
+    return any(map(inspect.isgeneratorfunction, (found, getattr(found, "__call__", None))))  # noqa: B004 - its code is looked at
+
+
+def request_of(route: Route, case: Case, step: Ask, strategy: str, number: int) -> Request:
+    """Return the request that a step of a case means.
+
+    Arguments:
+        route: how the model is asked.
+        case: that the conversation is about.
+        step: what is asked.
+        strategy: the name of the strategy, or of the metric.
+        number: of the step in its conversation, from 0.
+    """
+    return Request(
+        route.model,
+        step.messages,
+        route.params,
+        api_base=route.api_base,
+        strategy=strategy,
+        step=number,
+        repeat=case.repeat,
+        case_id=case.case_id,
+    )
+
+
+def not_judged(error: Exception) -> Exception:
+    """Return the error of a score whose judge has no answer; a fault of a metric stays itself."""
+    if isinstance(error, ModelError):
+        return NotJudgedError(f"the judge has no answer ({error.reason}): {error}")
+    return error
+
+
+class Judging:
+    """Begins the conversations about scores. Without a registry there are none.
+
+    Arguments:
+        registry: datasets, metrics and post-processors by name.
+        judge: the model that judges; None: nobody does.
+        compat: the mode of the metrics.
+    """
+
+    def __init__(
+        self, registry: Registry | None = None, judge: str | None = None, compat: Compat = "fixed"
+    ) -> None:
+        self._registry = registry
+        self._judge = judge
+        self._compat: Compat = compat
+
+    def begin(self, case: Case, example: Example, text: str) -> Judgement | None:
+        """Begin the one about an answer; None where a case's metric has none."""
+        if self._registry is None or not self.is_wanted(case.dataset):
+            return None
+        dataset = self._registry.datasets[case.dataset]
+        return judgement(
+            self._registry,
+            dataset,
+            text,
+            example.references,
+            compat=self._compat,
+            **example.context,
+        )
+
+    def is_wanted(self, dataset: str) -> bool:
+        """Return whether a dataset's metric is a conversation."""
+        if self._registry is None:
+            return False
+        name = metric_of(self._registry.datasets[dataset])
+        return name is not None and converses(self._registry.metrics.get(name))
+
+    def require_judge(self) -> str:
+        """Return the model that judges. Raises `NotJudgedError` where there is none."""
+        if self._judge is None:
+            raise NotJudgedError("nobody judges: name a model with --bench-judge")
+        return self._judge
+
+    def request(self, route: Route, case: Case, step: Ask, number: int) -> Request:
+        """Return a request to the judge."""
+        if self._registry is None:
+            raise TableBenchError("no metric is judged here")
+        metric = metric_of(self._registry.datasets[case.dataset])
+        return request_of(route, case, step, f"metric:{metric}", number)

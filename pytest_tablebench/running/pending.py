@@ -1,0 +1,79 @@
+"""A case whose answer is under way: its conversation, and the one about its score."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets import Example
+    from pytest_tablebench.datasets.case import Case
+    from pytest_tablebench.metrics import Score
+    from pytest_tablebench.metrics.steps import Step
+    from pytest_tablebench.models import Provider
+    from pytest_tablebench.running.answer import Answer, StepFacts
+    from pytest_tablebench.serializers.content import Content
+
+__all__ = ["PendingCase", "Route"]
+
+
+@dataclass(frozen=True)
+class Route:
+    """How one model is asked.
+
+    Arguments:
+        model: its name.
+        params: parameters sent with every request.
+        api_base: the endpoint, part of what an answer depends on.
+        provider: answers in this process; None: the engine makes the calls.
+        stored: whether its answers are kept and looked up.
+    """
+
+    model: str
+    params: Mapping[str, Any]
+    api_base: str | None = None
+    provider: Provider | None = None
+    stored: bool = True
+
+
+@dataclass(eq=False)
+class PendingCase:
+    """The conversation about one case: under way until it has an answer or an error.
+
+    Where a metric asks a judge, its conversation follows that of the strategy. What goes wrong in
+    it is `unscored`: the answer stays.
+    """
+
+    case: Case
+    example: Example | None = None
+    prompt: Content | None = None
+    answer: Answer | None = None
+    error: Exception | None = None
+    conversation: Generator[Step, Any, Any] | None = None
+    steps: list[StepFacts] = field(default_factory=list)
+    step: Step | None = None
+    """What it waits for."""
+    started: float = 0.0
+    dropped: bool = False
+    now: bool = False
+    """Begun for an item that runs, not ahead."""
+    key: str | None = None
+    """Of its last request."""
+    score: Score | None = None
+    """Of a metric that asks a judge."""
+    unscored: Exception | None = None
+    """Why such a metric has no score, or not the whole of one."""
+    judging: list[StepFacts] = field(default_factory=list)
+    """What was done for the score, in order."""
+
+    @property
+    def done(self) -> bool:
+        """Whether there is an answer, with its score, or an error."""
+        over = self.answer is not None and self.conversation is None
+        return over or self.error is not None
+
+    @property
+    def judged(self) -> bool:
+        """Whether its answer is there and the metric's conversation goes on."""
+        return self.answer is not None and self.conversation is not None

@@ -1,0 +1,108 @@
+"""Judges of a finished run: what they said comes from the store, and none is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets import metric_of
+from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.errors import NotJudgedError, SettingsError
+from pytest_tablebench.metrics.steps import Execute, Step
+from pytest_tablebench.running.judging import converses, request_of
+from pytest_tablebench.running.provider_pool import ProviderPool
+from pytest_tablebench.running.scoring import Judged, judgement, processed_texts
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.compat import Compat
+    from pytest_tablebench.datasets import Dataset, Example
+    from pytest_tablebench.models import Reply
+    from pytest_tablebench.registry import Registry
+    from pytest_tablebench.results._record import Record
+
+__all__ = ["StoredJudge"]
+
+
+class StoredJudge:
+    """Scores answers again by metrics that ask a judge.
+
+    Arguments:
+        run: the content of run.json: who judged, how it was asked, where answers are kept.
+        registry: datasets, metrics and providers by name.
+    """
+
+    def __init__(self, run: Mapping[str, Any], registry: Registry) -> None:
+        self._registry = registry
+        self._judge = run.get("judge")
+        self._models: ProviderPool | None = None
+        if isinstance(self._judge, str):
+            kept = run.get("store")
+            stored = isinstance(kept, str) and kept != "none" and Path(kept).is_dir()
+            settings = Settings(
+                models=(self._judge,),
+                params=_mapping(run.get("params")),
+                api_base=run.get("api_base"),
+                replay=True,
+                store=Path(str(kept)) if stored else None,
+                stored=stored,
+            )
+            self._models = ProviderPool(settings, registry)
+
+    def scores(self, dataset: Dataset) -> bool:
+        """Return whether a dataset's metric is a conversation."""
+        return converses(self._registry.metrics.get(str(metric_of(dataset))))
+
+    def score(self, record: Record, dataset: Dataset, example: Example, compat: Compat) -> Judged:
+        """Score an answer. Raises `NotJudgedError` where the store lacks what the metric asks."""
+        given = (self._registry, dataset, str(record.raw), example.references)
+        prediction, references = processed_texts(*given, compat)
+        conversation = judgement(*given, compat=compat, **example.context)
+        number = 0
+        try:
+            step = next(conversation)
+            while True:
+                try:
+                    reply = self._stored(record, dataset, step, number)
+                except NotJudgedError as error:
+                    step = conversation.throw(error)
+                else:
+                    step = conversation.send(reply)
+                number += 1
+        except StopIteration as end:
+            return Judged(end.value, prediction, tuple(references))
+
+    def _stored(self, record: Record, dataset: Dataset, step: Step, number: int) -> Reply:
+        if isinstance(step, Execute):
+            raise NotJudgedError("programs are not run again")
+        store = self._models.store() if self._models is not None else None
+        if self._models is None or store is None:
+            raise NotJudgedError("the run keeps no answer of a judge")
+        try:
+            route = self._models.route(step.model or str(self._judge))
+        except SettingsError as error:
+            raise NotJudgedError(str(error)) from None
+        case = Case(
+            record.dataset,
+            record.example_id,
+            record.serializer,
+            record.perturbation,
+            record.model,
+            record.case_id,
+            record.repeat,
+        )
+        request = request_of(route, case, step, f"metric:{metric_of(dataset)}", number)
+        found = store.get(request.key())
+        if found is None:
+            raise NotJudgedError(f"not in the answer store: {store.explain(request)}")
+        return found
+
+    def close(self) -> None:
+        """Close the store."""
+        if self._models is not None:
+            self._models.close()
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}

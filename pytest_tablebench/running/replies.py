@@ -1,0 +1,81 @@
+"""Replies that a process has at once: from the store, or from a provider that is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.errors import ModelError, StoreError
+from pytest_tablebench.models import Reply, Request, ask, limited
+from pytest_tablebench.running.giving_up import GivingUp
+from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.notices import notice
+
+if TYPE_CHECKING:
+    from pytest_tablebench.running.pending import Route
+    from pytest_tablebench.store import Store
+
+__all__ = ["Replies"]
+
+
+class Replies:
+    """What can be had without the executor.
+
+    Arguments:
+        store: answers kept; None without any.
+        giving_up: which models are asked no more.
+        retries: further attempts at calls made in this process.
+        max_reply: bytes of UTF-8 that an answer keeps.
+        keep: whether answers got in this process go into the store.
+        replay: whether what is not in the store has no answer.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Callable[[], Store | None],
+        giving_up: GivingUp,
+        retries: int,
+        max_reply: int,
+        keep: bool,
+        replay: bool,
+    ) -> None:
+        self.replay = replay
+        self._open_store = store
+        self._giving_up = giving_up
+        self._retries = retries
+        self._max_reply = max_reply
+        self._keep = keep
+
+    def at_once(self, key: str, request: Request, route: Route) -> Reply | None:
+        """Return a reply, None where only the executor can give it. Raises `ModelError`."""
+        store = self._open_store() if route.stored else None
+        if store is not None:
+            found = store.get(key)
+            if found is not None:
+                return limited(found, self._max_reply)
+            if self.replay:
+                raise ModelError(
+                    f"not in the answer store: {store.explain(request)}", reason="not_stored"
+                )
+        if route.provider is None:
+            return None
+        if store is not None and (found := store.look_again(key)) is not None:
+            # Another process of this run, or another run, was faster.
+            return limited(found, self._max_reply)
+        if (refusal := self._giving_up.refusal(route.model)) is not None:
+            raise refusal
+        reply = ask(route.provider, request, retries=self._retries, max_reply=self._max_reply)
+        if store is not None and self._keep:
+            self._put(store, request, reply)
+        return reply
+
+    def _put(self, store: Store, request: Request, reply: Reply) -> None:
+        try:
+            store.put(request, reply)
+        except StoreError as error:
+            # This one is paid for and counts; the next one would be paid for again.
+            if error.whole_run:
+                self._giving_up.stopped = f"stopped, because answers cannot be kept: {error}"
+            else:
+                notice(f"{printable(request.case_id)}: {error}")

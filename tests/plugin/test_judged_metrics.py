@@ -1,0 +1,174 @@
+"""A metric with a judge in whole runs: counted, kept, replayed, and never a wrong answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_tablebench.datasets import TableQuestions, table_question
+from pytest_tablebench.metrics import METRICS, POSTPROCESSORS, Score
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.models import Message
+from pytest_tablebench.registry import Registry
+from pytest_tablebench.running.rejudge import rejudge
+from pytest_tablebench.tables.table import Table
+from tests.support.toy_bench import read_lines
+
+CONFTEST = """
+import json
+from pathlib import Path
+
+from pytest_tablebench import Table
+from pytest_tablebench.datasets import TableQuestions, table_question
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.metrics import Score
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.models import Message, Reply
+
+HERE = Path(__file__).parent
+
+
+def log(*what):
+    with (HERE / "calls.log").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(what) + "\\n")
+
+
+def tone(prediction, references, **_):
+    reply = yield Ask((Message("user", f"Is {prediction} like {references[0]}?"),))
+    value = float(reply.text)
+    return Score(value, {"tone": value}, "tone")
+
+
+def pytest_tablebench_register_metric(register):
+    register("tone", tone)
+
+
+TABLE = Table(["Name", "Age"], [["Ada", "36"], ["Bo", "41"]])
+
+
+def pytest_tablebench_register_dataset(register):
+    questions = [
+        table_question("ada", TABLE, "How old is Ada?", ["36"]),
+        table_question("bo", TABLE, "How old is Bo?", ["41"]),
+    ]
+    register(TableQuestions("ages", questions, metric="tone", threshold=0.5))
+
+
+class Echo:
+    def __init__(self, model):
+        self.model = model
+
+    def complete(self, request):
+        log("ask", self.model, request.text)
+        if self.model == "judge/refuses":
+            raise ModelError("too long", reason="context_window")
+        if self.model.startswith("judge/"):
+            text = "0.75" if "like 36" in request.text else "0.25"
+            return Reply(text, prompt_tokens=5, completion_tokens=1, cost_usd=0.5)
+        return Reply("36", prompt_tokens=10, completion_tokens=1, cost_usd=0.25)
+
+
+def pytest_tablebench_register_provider(register):
+    for prefix in ("echo", "judge"):
+        register(prefix, lambda model, settings: Echo(model))
+"""
+
+SUITE = """
+import pytest
+from pytest_tablebench import assert_score
+
+
+@pytest.mark.tablebench("ages")
+def test_tone(case, answer):
+    assert_score(case, answer)
+
+
+@pytest.mark.tablebench("ages")
+def test_exact(case, answer):
+    assert_score(case, answer, part="exact_match")
+"""
+
+
+@pytest.fixture
+def ages(bench):
+    """A folder with two questions whose metric asks a judge."""
+    bench.pytester.makeconftest(CONFTEST)
+    bench.suite(SUITE)
+    return bench
+
+
+def test_what_a_judge_says_is_the_score(ages):
+    result = ages.run("--model=echo/any", "--bench-judge=judge/any", "-k=test_tone")
+    result.assert_outcomes(passed=1, failed=1, deselected=2)
+    ada, bo = ages.records()
+    assert (ada["outcome"], ada["score"], ada["parts"]) == ("right", 0.75, {"tone": 0.75})
+    assert (bo["outcome"], bo["score"], bo["metric"]) == ("wrong", 0.25, "tone")
+    assert [(step["model"], step["cost_usd"]) for step in ada["steps"]] == [
+        (None, 0.25),
+        ("judge/any", 0.5),
+    ]
+    facts = ages.facts()
+    assert facts["judge"] == "judge/any"
+    assert (facts["calls_paid"], facts["cost_usd"], facts["prompt_tokens"]) == (4, 1.5, 30)
+
+
+@pytest.mark.parametrize("options", [[], ["--bench-judge=judge/refuses"]])
+def test_a_case_that_is_not_judged_is_no_wrong_answer(ages, options):
+    result = ages.run("--model=echo/any", *options)
+    # test_exact needs no judge: right for the first question, wrong for the second.
+    result.assert_outcomes(passed=1, failed=3)
+    for record in ages.records():
+        assert (record["outcome"], record["reason"]) == ("no_answer", "not_judged")
+        assert (record["raw"], record["score"], record["passed"]) == ("36", None, None)
+    assert [record["checks"] for record in ages.records()] == [
+        {"test_exact": True, "test_tone": None},
+        {"test_exact": False, "test_tone": None},
+    ]
+    found = ages.summary()["benchmarks"]["own"]["datasets"]["ages"]
+    assert (found["reasons"], found["performance"]) == ({"not_judged": 2}, None)
+    assert any("no score (not_judged)" in line for line in result.outlines)
+    asked = {model for model, _ in ages.calls("ask")}
+    assert asked == {"echo/any", *("judge/refuses" for _ in options)}
+
+
+def registry() -> Registry:
+    def tone(prediction, references, **_):
+        reply = yield Ask((Message("user", f"Is {prediction} like {references[0]}?"),))
+        # Another rule over the same answer of the judge.
+        return Score(1 - float(reply.text), {"tone": 1 - float(reply.text)}, "tone")
+
+    table = Table(["Name", "Age"], [["Ada", "36"], ["Bo", "41"]])
+    questions = [
+        table_question("ada", table, "How old is Ada?", ["36"]),
+        table_question("bo", table, "How old is Bo?", ["41"]),
+    ]
+    dataset = TableQuestions("ages", questions, metric="tone", threshold=0.5)
+    return Registry(
+        datasets={"ages": dataset},
+        metrics={**METRICS, "tone": tone},
+        postprocessors=dict(POSTPROCESSORS),
+        providers={"judge": lambda model, settings: pytest.fail("a judge is made and asked")},
+    )
+
+
+def test_a_second_run_and_judging_again_ask_no_judge(ages):
+    kept = ("--bench-store=answers", "--bench-judge=judge/any")
+    ages.run("--model=echo/any", *kept)
+    assert len(ages.calls("ask")) == 4
+    ages.run("--model=echo/any", *kept, results="again")
+    assert len(ages.calls("ask")) == 4
+    assert [record["score"] for record in ages.records("again")] == [0.75, 0.25]
+    found = registry()
+    found.providers["judge"] = lambda model, settings: object()  # type: ignore[assignment,return-value]
+    again = rejudge(ages.path / "run", compat="fixed", registry=found)
+    assert [record.score for record in again.records] == [0.25, 0.75]
+    assert [record.outcome for record in again.records] == ["wrong", "right"]
+    assert len(read_lines(ages.path / "calls.log")) == 4
+
+
+def test_judging_again_without_the_store_counts_as_not_judged(ages):
+    ages.run("--model=echo/any", "--bench-judge=judge/any")
+    found = registry()
+    found.providers["judge"] = lambda model, settings: object()  # type: ignore[assignment,return-value]
+    again = rejudge(ages.path / "run", compat="fixed", registry=found)
+    assert [record.reason for record in again.records] == ["not_judged", "not_judged"]
+    assert [record.raw for record in again.records] == ["36", "36"]
