@@ -19,6 +19,8 @@ def _plain_pytest(request, monkeypatch):
     monkeypatch.setenv("PYTEST_ADDOPTS", PLAIN)
 
 
-# A busy machine is no failure: no test is timed.
-settings.register_profile("untimed", deadline=None)
+# A busy machine is no failure: no test is timed. Fewer draws than hypothesis makes by itself,
+# unless TABLEBENCH_FULL asks for everything.
+DRAWS = 100 if os.environ.get("TABLEBENCH_FULL") else 50
+settings.register_profile("untimed", deadline=None, max_examples=DRAWS)
 settings.load_profile("untimed")

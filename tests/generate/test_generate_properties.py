@@ -1,5 +1,7 @@
 """Properties that hold on any table: checked answers, and answers no reordering changes."""
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,6 +14,8 @@ from pytest_tablebench.generate import (
     verify,
 )
 from pytest_tablebench.tables.table import Table
+
+FULL = bool(os.environ.get("TABLEBENCH_FULL"))
 
 WORDS = [
     "north",
@@ -95,7 +99,7 @@ def reordered(table: Table, draw) -> Table:
 
 
 relaxed = settings(
-    max_examples=120,
+    max_examples=120 if FULL else 50,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -139,7 +143,7 @@ def test_the_tables_drawn_here_do_give_questions():
     counts = []
 
     # What is drawn differs with the modules that are loaded: about a third gives questions.
-    @settings(max_examples=200, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=200 if FULL else 100, deadline=None, database=None, derandomize=True)
     @given(table=tables())
     def collect(table):
         counts.append(len(generate_questions(table, per_table=8)))
