@@ -51,6 +51,15 @@ def replay_postprocessor(record: Record) -> list[str]:
     return differences(postprocess(record["name"], record["input"]), record["expected"])
 
 
+@replays("wikitq_judged")
+def replay_wikitq_judged(record: Record) -> Iterator[str]:
+    """What `fixed` must say of a reply; None where that is left open."""
+    if record["expected_fixed"] is None:
+        return
+    found = score_answer("wikitq", record["reply"], record["references"])
+    yield from differences(found.value == 1.0, record["expected_fixed"], "right")
+
+
 @replays(*(f"metric.{name}" for name in MAIN))
 def replay_metric(record: Record) -> Iterator[str]:
     metric, chain = record["metric"], record["postprocessors"]
