@@ -1,34 +1,34 @@
-"""Every option of the plugin, with the ini key of the same name."""
+"""Every option of the plugin, declared once: all that anything else needs to know of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+
+from pytest_tablebench.config.option import Option, ignore, note, refuse
+from pytest_tablebench.config.reading import (
+    address,
+    choice,
+    compat,
+    existing_folder,
+    folder,
+    folders,
+    known_names,
+    limit,
+    names,
+    number,
+    one_name,
+    params,
+    store,
+    switch,
+    switch_off,
+    texts,
+    thresholds,
+)
 
 __all__ = ["DEFAULT_MODEL", "OPTIONS", "Option"]
 
 DEFAULT_MODEL = "tablebench/lexical"
-
-
-@dataclass(frozen=True)
-class Option:
-    """A command line option and the ini key of the same name (dashes become underscores)."""
-
-    flag: str
-    metavar: str
-    help: str
-    repeat: bool = False
-    switch: bool = False
-    bare: str | None = None
-    """What the option means without a value; None where it needs one."""
-    path: bool = False
-    """Whether it names a folder: on the command line from where pytest starts, in an ini file
-    from where that lies."""
-
-    @property
-    def key(self) -> str:
-        """The ini key, and the attribute the command line parser stores under."""
-        return self.flag.lstrip("-").replace("-", "_")
-
+MODALITIES = ("text", "image", "image_text")
 
 OPTIONS = (
     Option(
@@ -36,111 +36,322 @@ OPTIONS = (
         "NAME",
         "model to measure; tablebench/... are built in, every other name goes to litellm "
         f"unchanged (gpt-4o, ollama/llama3.2, ...). Repeatable. Default: {DEFAULT_MODEL}",
+        setting="models",
+        read=texts,
+        recorded="model",
+        differs=note("that is what is compared"),
         repeat=True,
     ),
-    Option("--bench-dataset", "A,B", "datasets to run. Default: all that are there", repeat=True),
-    Option("--bench-serializer", "A,B", "table formats. Default: ToRR's seven", repeat=True),
-    Option("--bench-perturbation", "A,B", "perturbations. Default: ToRR's five", repeat=True),
+    Option(
+        "--bench-dataset",
+        "A,B",
+        "datasets to run. Default: all that are there",
+        setting="datasets",
+        read=names,
+        recorded="datasets",
+        differs=ignore("only common ones count"),
+        repeat=True,
+    ),
+    Option(
+        "--bench-serializer",
+        "A,B",
+        "table formats. Default: ToRR's seven",
+        setting="serializers",
+        read=names,
+        recorded="grid.serializers",
+        differs=refuse("only common ones count, robustness above all depends on them"),
+        repeat=True,
+    ),
+    Option(
+        "--bench-perturbation",
+        "A,B",
+        "perturbations. Default: ToRR's five",
+        setting="perturbations",
+        read=names,
+        recorded="grid.perturbations",
+        differs=refuse("only common ones count, robustness above all depends on them"),
+        repeat=True,
+    ),
+    Option(
+        "--bench-compat",
+        "MODE",
+        "fixed (corrected metrics and prompts) or reference (the published code's). Default: fixed",
+        setting="compat",
+        read=compat,
+        recorded="compat",
+        differs=refuse(
+            "other metrics and prompts",
+            values="compat modes",
+            effect="their scores come from different metrics and prompts",
+        ),
+        shown=True,
+    ),
     Option(
         "--bench-strategy",
         "A,B",
         "how a model is asked: direct, or a registered strategy. Default: the dataset's, direct",
+        setting="strategies",
+        read=names,
+        recorded="strategy",
+        differs=refuse(
+            "the model was asked in another way",
+            values="strategies",
+            effect="the models were asked in different ways",
+        ),
         repeat=True,
+        shown=True,
     ),
     Option(
         "--bench-modality",
         "A,B",
         "how tables are shown: text, image or image_text; the last two take a serializer that "
         "gives pictures. Default: what each serializer gives, text",
+        setting="modalities",
+        read=known_names("modality", MODALITIES),
+        recorded="modality",
+        differs=refuse(
+            "the tables were shown in another way",
+            values="modalities",
+            effect="the models were shown tables in different ways",
+        ),
         repeat=True,
+        shown=True,
     ),
     Option(
         "--bench-judge",
         "NAME",
         "model that judges, where a metric asks one; it has the parameters and the address of the "
         "model under test. Default: none, judged scores are absent and counted",
+        setting="judge",
+        read=one_name("the name of a model"),
+        recorded="judge",
+        differs=refuse("another model judged the answers", unset="none"),
     ),
     Option(
         "--bench-limit",
         "N",
         "examples per dataset, the first ones, or all. Default: the dataset's, ToRR's 100",
+        setting="limit",
+        read=limit,
+        recorded="limit",
+        differs=note(
+            "other numbers of examples; only common ones count",
+            unset="the dataset's own",
+            values="example limits",
+            effect="they may have asked different examples",
+        ),
+        shown=True,
     ),
     Option(
         "--bench-sample",
         "N",
         "draw N examples per dataset in place of the first, spread over its kinds of questions and "
         "its tables; --bench-seed draws others",
+        setting="sample",
+        read=number(int, 1, "a whole number from 1"),
+        recorded="sample",
+        differs=note(
+            "other examples were drawn; only common ones count",
+            unset="none",
+            values="sizes of the sample",
+            effect="they have asked different examples",
+        ),
+        shown=True,
     ),
-    Option("--bench-shots", "K", "demonstrations in a prompt. Default: the dataset's"),
+    Option(
+        "--bench-shots",
+        "K",
+        "demonstrations in a prompt. Default: the dataset's",
+        setting="shots",
+        read=number(int, 0, "a whole number from 0"),
+        recorded="shots",
+        differs=refuse(
+            "other numbers of demonstrations",
+            unset="the dataset's own",
+            values="demonstrations in a prompt",
+            effect="more of them usually help",
+        ),
+        shown=True,
+    ),
     Option(
         "--bench-demos",
         "MODE",
         "perturbed (drawn anew for each perturbation, as in the published code) or fixed (the "
         "same demonstrations in all configurations of an example). Default: perturbed",
+        setting="demos",
+        read=choice("perturbed", "fixed"),
+        recorded="demos",
+        differs=refuse(
+            "demonstrations were drawn in another way",
+            values="ways to draw demonstrations",
+            effect="robustness holds another effect in one of them",
+        ),
+        shown=True,
     ),
     Option(
         "--bench-configs-per-example",
         "K",
         "draw K of the formats x perturbations for each example. Default: all",
+        setting="configs_per_example",
+        read=number(int, 1, "a whole number from 1"),
+        recorded="configs_per_example",
+        differs=refuse(
+            "other configurations were asked",
+            unset="all",
+            values="numbers of configurations per example",
+            effect="robustness is a range",
+        ),
     ),
-    Option("--bench-seed", "N", "seed of demonstrations and perturbations. Default: 0"),
     Option(
-        "--bench-compat",
-        "MODE",
-        "fixed (corrected metrics and prompts) or reference (the published code's). Default: fixed",
+        "--bench-seed",
+        "N",
+        "seed of demonstrations and perturbations. Default: 0",
+        setting="seed",
+        read=number(int, -math.inf, "a whole number"),
+        recorded="seed",
+        differs=refuse(
+            "demonstrations and perturbations were drawn differently",
+            values="seeds",
+            effect="demonstrations and perturbations were drawn differently",
+        ),
+        shown=True,
     ),
-    Option("--bench-api-base", "URL", "address of the model's server. Default: litellm's"),
+    Option(
+        "--bench-api-base",
+        "URL",
+        "address of the model's server. Default: litellm's",
+        setting="api_base",
+        read=address,
+        recorded="api_base",
+        differs=note("another server answered", unset="the provider's own"),
+        shown=True,
+    ),
     Option(
         "--bench-param",
         "K=V",
         "parameter of every model call, as JSON or text. Repeatable",
+        setting="params",
+        read=params,
+        recorded="params",
+        differs=refuse(
+            "lengths and randomness of replies may differ",
+            values="call parameters",
+            effect="lengths and randomness of replies may differ",
+        ),
         repeat=True,
+        shown=True,
     ),
     Option(
         "--bench-connections",
         "N",
         "model calls in flight in the whole run, however many workers. Default: 32",
+        setting="connections",
+        read=number(int, 1, "a whole number from 1"),
+        recorded="connections",
+        differs=ignore("speed alone"),
     ),
-    Option("--bench-timeout", "S", "seconds a model call may take. Default: 120"),
+    Option(
+        "--bench-timeout",
+        "S",
+        "seconds a model call may take. Default: 120",
+        setting="timeout",
+        read=number(float, 0.001, "seconds above 0"),
+        recorded="timeout_s",
+        differs=ignore("cases without an answer are counted"),
+    ),
     Option(
         "--bench-max-reply",
         "BYTES",
         "what an answer keeps of a longer reply, up to 2000000; its record has the flag `cut`. "
         "Default: 1000000",
+        setting="max_reply",
+        read=number(int, 1000, "bytes from 1000 to 2000000", high=2_000_000),
+        recorded="max_reply",
+        differs=ignore("replies that were cut are flagged"),
     ),
-    Option("--bench-retries", "N", "further attempts after a passing failure. Default: 5"),
+    Option(
+        "--bench-retries",
+        "N",
+        "further attempts after a passing failure. Default: 5",
+        setting="retries",
+        read=number(int, 0, "a whole number from 0"),
+        recorded="retries",
+        differs=ignore("cases without an answer are counted"),
+    ),
     Option(
         "--bench-patience",
         "S",
         "seconds for which a provider may answer nothing at all, too many requests say, until it "
         "is asked no more. Default: 180",
+        setting="patience",
+        read=number(float, 0.001, "seconds above 0"),
+        recorded="patience_s",
+        differs=ignore("cases without an answer are counted"),
     ),
-    Option("--bench-repeats", "N", "times each case is asked, for pass@k and spread. Default: 1"),
+    Option(
+        "--bench-repeats",
+        "N",
+        "times each case is asked, for pass@k and spread. Default: 1",
+        setting="repeats",
+        read=number(int, 1, "a whole number from 1"),
+        recorded="repeats",
+        differs=refuse(
+            "the cases were asked another number of times",
+            unset="1",
+            values="repeats of a case",
+            effect="means over several answers vary less",
+        ),
+    ),
     Option(
         "--bench-store",
         "DIR",
         "where answers are kept, so that none is paid twice; `none` keeps them for this run only. "
         "Default: the user's cache folder",
+        setting="store",
+        read=store,
+        recorded="store",
+        differs=ignore("stored answers are the same"),
         path=True,
     ),
     Option(
         "--bench-store-readonly",
         "DIR",
         "answers kept elsewhere, looked up after those of --bench-store. Repeatable",
+        setting="readonly_stores",
+        read=folders,
+        recorded=None,
+        differs=ignore("stored answers are the same"),
         repeat=True,
         path=True,
     ),
-    Option("--bench-replay", "", "answer from the stores only, ask no model", switch=True),
+    Option(
+        "--bench-replay",
+        "",
+        "answer from the stores only, ask no model",
+        setting="replay",
+        read=switch,
+        recorded="replay",
+        differs=ignore("stored answers are the same"),
+        switch=True,
+    ),
     Option(
         "--bench-plan",
         "",
         "say what a run would ask and cost and what its gates could see, and make no call",
+        setting="plan",
+        read=switch,
+        recorded=None,
+        differs=ignore("no run comes of it"),
         switch=True,
     ),
     Option(
         "--bench-max-cost",
         "USD",
         "stop asking when so much is spent; what is left has no answer (budget)",
+        setting="max_cost",
+        read=number(float, 0.0, "US dollars from 0"),
+        recorded="max_cost_usd",
+        differs=ignore("cases without an answer are counted"),
     ),
     Option(
         "--bench-gate",
@@ -149,19 +360,40 @@ OPTIONS = (
         "'finqa[html].pass_rate >= baseline - 0.05'; the exit code tells: 0 all gates hold, 10 one "
         "fails, 11 one is undecided. Repeatable. Against a baseline without a margin, equal models "
         "are undecided 95 times in 100",
+        setting="gates",
+        read=texts,
+        recorded="gates",
+        differs=ignore("gates change no answer"),
         repeat=True,
     ),
     Option(
         "--bench-gate-point",
         "",
         "judge gates on the estimates alone, not on their intervals",
+        setting="gate_point",
+        read=switch,
+        recorded=None,
+        differs=ignore("gates change no answer"),
         switch=True,
     ),
-    Option("--bench-baseline", "RUN", "run folder that this run is compared with", path=True),
+    Option(
+        "--bench-baseline",
+        "RUN",
+        "run folder that this run is compared with",
+        setting="baseline",
+        read=folder,
+        recorded="baseline",
+        differs=ignore("a comparison changes no answer"),
+        path=True,
+    ),
     Option(
         "--bench-allow-unlike",
         "",
         "compare with a baseline that differs in more than the model",
+        setting="allow_unlike",
+        read=switch,
+        recorded=None,
+        differs=ignore("a comparison changes no answer"),
         switch=True,
     ),
     Option(
@@ -170,33 +402,71 @@ OPTIONS = (
         "stop asking when every gate is decided: passes (looks after 1, 2, 4, 8 and 16 "
         "configurations of every example), anytime (example by example) or point (case by case, "
         "for --bench-gate-point). Default, without a rule: what fits the gates",
+        setting="stop_rule",
+        read=choice("auto", "passes", "anytime", "point"),
+        recorded="stop_rule",
+        differs=ignore("cases that were not asked are counted"),
         bare="auto",
     ),
-    Option("--bench-no-page", "", "do not write report.html into the run folder", switch=True),
+    Option(
+        "--bench-no-page",
+        "",
+        "do not write report.html into the run folder",
+        setting="page",
+        read=switch_off,
+        recorded=None,
+        differs=ignore("reports change no answer"),
+        switch=True,
+    ),
     Option(
         "--bench-allure",
         "MODE",
         "write Allure results into --alluredir or the run folder: all, wrong (what is not right) "
         "or summary. Default, without a mode: by the number of cases",
+        setting="allure",
+        read=choice("auto", "all", "wrong", "summary"),
+        recorded=None,
+        differs=ignore("reports change no answer"),
         bare="auto",
     ),
     Option(
         "--bench-snapshot",
         "",
         "compare each answer with the one in snapshots/; with --snapshot-update record it there",
+        setting="snapshot",
+        read=switch,
+        recorded=None,
+        differs=ignore("a comparison changes no answer"),
         switch=True,
     ),
-    Option("--bench-data", "DIR", "dataset folder. Default: the user's cache folder", path=True),
+    Option(
+        "--bench-data",
+        "DIR",
+        "dataset folder. Default: the user's cache folder",
+        setting="data",
+        read=existing_folder,
+        recorded="data",
+        differs=ignore("digests of its files are compared"),
+        path=True,
+    ),
     Option(
         "--bench-results",
         "DIR",
         "run folder. Default: tablebench-results/<time>-<model>",
+        setting="results",
+        read=folder,
+        recorded=None,
+        differs=ignore("where a run lies changes no answer"),
         path=True,
     ),
     Option(
         "--bench-threshold",
         "DATASET=X",
         "score from which an answer of a dataset counts as right. Repeatable",
+        setting="thresholds",
+        read=thresholds,
+        recorded="thresholds",
+        differs=refuse("other scores count as right"),
         repeat=True,
     ),
 )

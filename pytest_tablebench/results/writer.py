@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import Settings, without_credentials
 from pytest_tablebench.results import Cell, RunFolder, check_writable, claim_folder, summarize
@@ -310,47 +311,23 @@ class RunWriter:
                 folder.rmdir()
 
     def _run_data(self, kept: _Kept, *, status: str, exit_code: int | None) -> dict[str, Any]:
-        settings = self.settings
         return {
             "status": status,
             "exit_code": exit_code,
+            **_asked(self.settings),
             "model": kept.model,
-            "params": without_secrets(settings.request_params),
             "params_sent": without_secrets(self.plans.get(kept.model, {}).get("sent")),
             "params_dropped": self.plans.get(kept.model, {}).get("dropped"),
-            "api_base": without_credentials(settings.api_base) if settings.api_base else None,
-            "timeout_s": settings.timeout,
-            "max_reply": settings.max_reply,
-            "retries": settings.retries,
-            "patience_s": settings.patience,
-            "connections": settings.connections,
-            "repeats": settings.repeats,
-            "thresholds": dict(settings.thresholds),
-            "gates": list(settings.gates),
-            "baseline": str(settings.baseline) if settings.baseline else None,
-            "stop_rule": settings.stop_rule,
             "strategy": self._axis("strategies", "direct"),
             "modality": self._axis("modalities", "text"),
-            "judge": settings.judge,
-            "compat": settings.compat,
-            "seed": settings.seed,
-            "demos": settings.demos,
-            "configs_per_example": settings.configs_per_example,
-            "shots": settings.shots,
-            "limit": settings.limit,
-            "sample": settings.sample,
             "grid": self.facts.get("grid"),
             "datasets": self.facts.get("datasets", {}),
             "missing": self.facts.get("missing", {}),
             "selected_by": self.selected_by,
-            "data": str(settings.data) if settings.data else None,
             "cases_planned": self.facts.get("cases", {}).get(kept.model),
             "cases_recorded": len(kept.cells),
             "start": self.started.isoformat(timespec="seconds"),
             "end": None if status == "running" else datetime.now(UTC).isoformat(timespec="seconds"),
-            "store": str(settings.store_folder() or "none"),
-            "replay": settings.replay,
-            "max_cost_usd": settings.max_cost,
             **kept.spent(),
             "store_hits": kept.hits,
             "versions": _versions(),
@@ -364,6 +341,32 @@ class RunWriter:
     def _axis(self, name: str, usual: str) -> str:
         """Return the names on an axis of the grid, one behind the other."""
         return ",".join((self.facts.get("grid") or {}).get(name) or [usual])
+
+
+def _asked(settings: Settings) -> dict[str, Any]:
+    """Return what `run.json` says of the options, by the names that they have there.
+
+    The axes of the grid are told with it: what was asked for is not yet what is there.
+    """
+    found = {
+        option.recorded: _plain(getattr(settings, option.setting))
+        for option in OPTIONS
+        if option.recorded is not None and "." not in option.recorded
+    }
+    return found | {
+        "params": without_secrets(settings.request_params),
+        "api_base": without_credentials(settings.api_base) if settings.api_base else None,
+        "store": str(settings.store_folder() or "none"),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return the value of a setting as JSON can hold it."""
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _plus(total: Any, part: Any) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import without_credentials
 from pytest_tablebench.util.names import printable
 
@@ -20,12 +21,14 @@ FACT_FILES = ("environment.properties", "executor.json", "categories.json", "all
 
 _FAILED, _BROKEN = ["failed"], ["broken"]
 
-_KEYS = (
-    "model", "api_base", "strategy", "modality", "compat", "seed", "demos", "shots", "limit",
-    "sample",
-    "status", "start", "end", "cases_planned", "cases_recorded", "calls_paid", "store_hits",
-    "cost_usd",
-)  # fmt: skip
+_SHOWN = [option.recorded for option in OPTIONS if option.shown and option.recorded]
+_KEYS = dict.fromkeys(
+    (
+        *("model", "api_base", *(name for name in _SHOWN if name != "params")),
+        *("status", "start", "end", "cases_planned", "cases_recorded", "calls_paid", "store_hits"),
+        "cost_usd",
+    )
+)
 
 
 def categories(reasons: Iterable[str]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.reports.html import _facts
 from pytest_tablebench.reports.html._pack import (
     BETTER,
@@ -182,24 +183,9 @@ def _whole(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else "?"
 
 
-_SETTINGS = (
-    "compat",
-    "strategy",
-    "modality",
-    "shots",
-    "seed",
-    "limit",
-    "sample",
-    "params",
-    "api_base",
-    "start",
-    "end",
-    "status",
-)
-
-
 def _settings(run: Mapping[str, Any]) -> list[tuple[str, str]]:
-    found = [(name, run.get(name)) for name in _SETTINGS]
+    options = [option.recorded for option in OPTIONS if option.shown and option.recorded]
+    found = [(name, run.get(name)) for name in (*options, "start", "end", "status")]
     versions = run.get("versions")
     if isinstance(versions, Mapping):
         found.append(("version", versions.get("pytest-tablebench")))

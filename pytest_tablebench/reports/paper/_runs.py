@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.results import read_records, read_run
 from pytest_tablebench.results._folder import RUN, recorded_text
 from pytest_tablebench.results._record import cell_values
@@ -122,26 +123,6 @@ def run_remarks(run: RunData) -> list[str]:
     return remarks
 
 
-_SETTINGS: tuple[tuple[str, str, str], ...] = (
-    # key of run.json, its name, what a difference means
-    ("compat", "compat modes", "their scores come from different metrics and prompts"),
-    ("strategy", "strategies", "the models were asked in different ways"),
-    ("modality", "modalities", "the models were shown tables in different ways"),
-    ("shots", "demonstrations in a prompt", "more of them usually help"),
-    ("demos", "ways to draw demonstrations", "robustness holds another effect in one of them"),
-    ("configs_per_example", "numbers of configurations per example", "robustness is a range"),
-    ("repeats", "repeats of a case", "means over several answers vary less"),
-    ("seed", "seeds", "demonstrations and perturbations were drawn differently"),
-    ("limit", "example limits", "they may have asked different examples"),
-    ("sample", "sizes of the sample", "they have asked different examples"),
-    ("params", "call parameters", "lengths and randomness of replies may differ"),
-)
-_UNTOLD = {
-    "shots": "the dataset's own",
-    "limit": "the dataset's own",
-    "repeats": "1",
-    "sample": "none",
-}
 _VERSIONS = ("pytest-tablebench", "spacy")
 
 
@@ -150,9 +131,10 @@ def differences(runs: Sequence[RunData]) -> list[str]:
     if len(runs) < 2:
         return []
     found: list[str | None] = []
-    for key, name, meaning in _SETTINGS:
-        default = _UNTOLD.get(key, "unknown")
-        found.append(_differ(f"{name} differ", runs, _setting(key, default), meaning))
+    for option in OPTIONS:
+        if option.recorded is not None and option.differs.values:
+            what, read = option.differs, _setting(option.recorded, option.differs.unset)
+            found.append(_differ(f"{what.values} differ", runs, read, what.effect))
     found += [
         _differ(
             f"versions of {package} differ",

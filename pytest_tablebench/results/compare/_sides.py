@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.config.option import Differs
+from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._folder import read_records, read_run
 from pytest_tablebench.results._record import Record, case_key
@@ -115,23 +117,6 @@ def _answered(record: Record, path: Path) -> Answered:
 # What was not done alike
 
 
-_SETTINGS: tuple[tuple[str, str, str, bool], ...] = (
-    # key of run.json, what None stands for, what a difference means, whether it makes them unlike
-    ("compat", "unknown", "other metrics and prompts", True),
-    ("strategy", "unknown", "the model was asked in another way", True),
-    ("modality", "unknown", "the tables were shown in another way", True),
-    ("shots", "the dataset's own", "other numbers of demonstrations", True),
-    ("demos", "unknown", "demonstrations were drawn in another way", True),
-    ("configs_per_example", "all", "other configurations were asked", True),
-    ("seed", "unknown", "demonstrations and perturbations were drawn differently", True),
-    ("repeats", "1", "the cases were asked another number of times", True),
-    ("judge", "none", "another model judged the answers", True),
-    ("limit", "the dataset's own", "other numbers of examples; only common ones count", False),
-    ("sample", "none", "other examples were drawn; only common ones count", False),
-    ("shard", "none", "other parts of the cases; only common ones count", False),
-    ("model", "unknown", "that is what is compared", False),
-    ("api_base", "the provider's own", "another server answered", False),
-)
 _PACKAGES = ("pytest-tablebench", "spacy")
 
 
@@ -143,14 +128,10 @@ def setting_differences(
     What one of them does not say (a run cut off before it knew, an older version) is no
     difference.
     """
-    found = [
-        SettingDifference(key, _shown(before[key], none), _shown(after[key], none), meaning, unlike)
-        for key, none, meaning, unlike in _SETTINGS
-        if key in before and key in after and before[key] != after[key]
-    ]
-    found += _entries(before, after, "params", "lengths and randomness of replies may differ")
-    found += _entries(before, after, "thresholds", "other scores count as right")
-    found += _grid(before, after)
+    found: list[SettingDifference] = []
+    for option in OPTIONS:
+        if option.recorded is not None and option.differs.verdict != "ignore":
+            found += _option(option.recorded, option.differs, before, after)
     found += _data(before, after)
     for package in _PACKAGES:
         old, new = (_mapping(run, "versions").get(package) for run in (before, after))
@@ -159,6 +140,33 @@ def setting_differences(
             meaning = "scores may differ for that reason alone"
             found.append(SettingDifference(name, str(old), str(new), meaning, unlike=False))
     return tuple(sorted(found, key=lambda one: not one.unlike))
+
+
+def _option(
+    place: str, differs: Differs, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[SettingDifference]:
+    """Yield how two runs differ in an option: entry by entry where it has several."""
+    *inside, key = place.split(".")
+    for name in inside:
+        before, after = _mapping(before, name), _mapping(after, name)
+    if key not in before or key not in after:
+        return
+    old, new, unset = before[key], after[key], differs.unset
+    pairs = {place: (old, new)}
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        unset = "not given"
+        pairs = {f"{place}.{name}": (old.get(name), new.get(name)) for name in sorted({*old, *new})}
+    elif isinstance(old, list) and isinstance(new, list):
+        pairs = {place: (", ".join(sorted(map(str, old))), ", ".join(sorted(map(str, new))))}
+    for name, (first, second) in pairs.items():
+        if first != second:
+            yield SettingDifference(
+                name,
+                _shown(first, unset),
+                _shown(second, unset),
+                differs.meaning,
+                unlike=differs.verdict == "refuse",
+            )
 
 
 def _shown(value: object, none: str = "none") -> str:
@@ -170,36 +178,6 @@ def _shown(value: object, none: str = "none") -> str:
 def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = data.get(key)
     return found if isinstance(found, Mapping) else {}
-
-
-def _entries(
-    before: Mapping[str, Any], after: Mapping[str, Any], key: str, meaning: str
-) -> Iterator[SettingDifference]:
-    if not (isinstance(before.get(key), Mapping) and isinstance(after.get(key), Mapping)):
-        return
-    old, new = before[key], after[key]
-    for name in sorted({*old, *new}):
-        if name not in old or name not in new or old[name] != new[name]:
-            yield SettingDifference(
-                f"{key}.{name}",
-                _shown(old.get(name), "not given"),
-                _shown(new.get(name), "not given"),
-                meaning,
-                unlike=True,
-            )
-
-
-def _grid(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[SettingDifference]:
-    old, new = _mapping(before, "grid"), _mapping(after, "grid")
-    for axis in ("serializers", "perturbations"):
-        names = old.get(axis), new.get(axis)
-        if all(isinstance(part, list) for part in names):
-            first, second = (sorted(map(str, part or ())) for part in names)
-            if first != second:
-                meaning = "only common ones count, robustness above all depends on them"
-                yield SettingDifference(
-                    f"grid.{axis}", ", ".join(first), ", ".join(second), meaning, unlike=True
-                )
 
 
 def _data(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[SettingDifference]:

@@ -1,0 +1,80 @@
+"""What an option is: a flag, its meaning, and what a difference in it does to a comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pytest_tablebench.config.reading import Reader
+
+__all__ = ["Differs", "Option", "ignore", "note", "refuse"]
+
+
+@dataclass(frozen=True)
+class Differs:
+    """What it means that two runs were given different values.
+
+    Arguments:
+        verdict: whether a comparison refuses such runs, notes it, or ignores it.
+        meaning: what it says then; of what is ignored, why.
+        unset: what no value stands for.
+        values: what a report over several runs calls the values; empty where it does not tell.
+        effect: what such a report says of them.
+    """
+
+    verdict: Literal["refuse", "note", "ignore"]
+    meaning: str
+    unset: str = "unknown"
+    values: str = ""
+    effect: str = ""
+
+
+def refuse(meaning: str, *, unset: str = "unknown", values: str = "", effect: str = "") -> Differs:
+    """Return that such runs measure different things."""
+    return Differs("refuse", meaning, unset, values, effect)
+
+
+def note(meaning: str, *, unset: str = "unknown", values: str = "", effect: str = "") -> Differs:
+    """Return that such runs can be compared, and that readers must know."""
+    return Differs("note", meaning, unset, values, effect)
+
+
+def ignore(why: str) -> Differs:
+    """Return that no reader needs to know."""
+    return Differs("ignore", why)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """A command line option and the ini key of the same name (dashes become underscores).
+
+    Arguments:
+        flag, metavar, help: as the command line shows them.
+        setting: the field of `Settings` that holds its value.
+        read: makes that of what was given, and checks it.
+        recorded: where `run.json` has it, with a dot for what lies inside; None where it does not.
+        differs: what other values mean to whoever compares runs.
+        repeat: whether it can be given several times. switch: whether it takes no value.
+        bare: what it means without a value; None where it needs one.
+        path: whether it names a folder: on the command line from where pytest starts, in an ini
+            file from where that lies.
+        shown: whether reports of a run name it.
+    """
+
+    flag: str = field(kw_only=False)
+    metavar: str = field(kw_only=False)
+    help: str = field(kw_only=False)
+    setting: str
+    read: Reader
+    recorded: str | None
+    differs: Differs
+    repeat: bool = False
+    switch: bool = False
+    bare: str | None = None
+    path: bool = False
+    shown: bool = False
+
+    @property
+    def key(self) -> str:
+        """The ini key, and the attribute the command line parser stores under."""
+        return self.flag.lstrip("-").replace("-", "_")

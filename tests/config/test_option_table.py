@@ -1,0 +1,176 @@
+"""The table of options: whoever reads it finds in it all that is to be known of each."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.config.option import Option
+from pytest_tablebench.config.options import OPTIONS
+from pytest_tablebench.config.settings import Settings, read_settings
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results.compare import check_alike, setting_differences
+from pytest_tablebench.results.writer import RunWriter
+
+ROOT = Path(__file__).parents[2]
+RECORDED = [option for option in OPTIONS if option.recorded is not None]
+WORDS = {"refuse": "refused", "note": "noted", "ignore": "ignored"}
+
+
+def by_flag(option: Option) -> str:
+    return option.flag
+
+
+def run_json(**settings: Any) -> dict[str, Any]:
+    """What `run.json` says of a run that was asked for with these settings."""
+    writer = RunWriter(Settings(**settings), {"m": Path("run")})
+    grid = {"serializers": ["html"], "perturbations": ["none"]}
+    writer.learn({"grid": grid, "datasets": {"toy": {"files": {"a": "0"}, "problems": []}}})
+    return writer.run_data("m")
+
+
+def with_another(run: dict[str, Any], place: str) -> dict[str, Any]:
+    """The same run with another value in one place."""
+    key, _, rest = place.partition(".")
+    if rest:
+        return {**run, key: with_another(run[key], rest)}
+    value = run[key]
+    if isinstance(value, dict):
+        return {**run, key: {**value, "other": {"files": {}}}}
+    return {**run, key: ["other"] if isinstance(value, list) else "other"}
+
+
+def test_no_name_is_used_twice():
+    assert len({option.key for option in OPTIONS}) == len(OPTIONS)
+    assert len({option.setting for option in OPTIONS}) == len(OPTIONS)
+    assert len({option.recorded for option in RECORDED}) == len(RECORDED)
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=by_flag)
+def test_every_option_has_its_names(option):
+    assert option.flag.startswith("--bench-")
+    # The rule: dashes become underscores, none at the front.
+    assert option.key == option.flag.removeprefix("--").replace("-", "_")
+    assert option.setting in {field.name for field in fields(Settings)}
+    assert option.help
+    assert bool(option.metavar) != option.switch
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=by_flag)
+def test_every_option_is_documented_with_what_it_means_to_a_comparison(option):
+    recorded = f"`{option.recorded}`" if option.recorded else "-"
+    said = f"{WORDS[option.differs.verdict]}: {option.differs.meaning}"
+    row = f"| `{option.flag}` | `{option.key}` | {recorded} | {said} |"
+    assert row in (ROOT / "docs/options.md").read_text("utf-8").splitlines()
+    assert option.differs.meaning
+    assert bool(option.differs.values) == bool(option.differs.effect)
+
+
+def test_the_page_of_options_names_no_other():
+    rows = (ROOT / "docs/options.md").read_text("utf-8").splitlines()
+    assert sum(row.startswith("| `--bench-") for row in rows) == len(OPTIONS)
+
+
+@pytest.mark.parametrize("option", RECORDED, ids=by_flag)
+def test_runs_that_differ_in_one_option_are_treated_as_it_says(option):
+    before = run_json()
+    after = with_another(before, option.recorded)
+    found = setting_differences(before, after)
+    if option.differs.verdict == "ignore":
+        assert found == ()
+        check_alike(before, after, hint="")
+        return
+    [one] = found
+    assert one.name.startswith(option.recorded)
+    assert one.meaning == option.differs.meaning
+    if option.differs.verdict == "note":
+        check_alike(before, after, hint="")
+        return
+    with pytest.raises(SettingsError, match=f"the runs are unlike: {option.recorded}"):
+        check_alike(before, after, hint="")
+
+
+def test_what_a_comparison_refuses():
+    # Of the design: what changes prompts, replies or scores; not who answers, nor how many cases.
+    refused = {option.key for option in OPTIONS if option.differs.verdict == "refuse"}
+    assert refused == {
+        *("bench_serializer", "bench_perturbation", "bench_strategy", "bench_modality"),
+        *("bench_shots", "bench_demos", "bench_configs_per_example", "bench_seed"),
+        *("bench_compat", "bench_param", "bench_repeats", "bench_threshold", "bench_judge"),
+    }
+    noted = {option.key for option in OPTIONS if option.differs.verdict == "note"}
+    assert noted == {"bench_model", "bench_limit", "bench_sample", "bench_api_base"}
+
+
+def test_a_run_says_what_was_asked_for_under_the_names_of_the_table(tmp_path):
+    asked = run_json(
+        limit=3,
+        shots=2,
+        timeout=7.5,
+        max_cost=0.5,
+        thresholds={"toy": 0.25},
+        gates=("toy.performance >= 0.1",),
+        baseline=tmp_path,
+        store=tmp_path / "store",
+        api_base="http://me:hunter2@host/v1",
+    )
+    expected = {
+        "model": "m",
+        "limit": 3,
+        "shots": 2,
+        "timeout_s": 7.5,
+        "max_cost_usd": 0.5,
+        "thresholds": {"toy": 0.25},
+        "gates": ["toy.performance >= 0.1"],
+        "baseline": str(tmp_path),
+        "store": str(tmp_path / "store"),
+        "params": {"temperature": 0, "max_tokens": 512},
+        "strategy": "direct",
+    }
+    assert {name: asked[name] for name in expected} == expected
+    assert "hunter2" not in str(asked)
+    assert datetime.fromisoformat(asked["start"])
+    for option in RECORDED:
+        assert option.recorded.partition(".")[0] in asked
+
+
+VALUES = {
+    "bench_model": (["a", "b", "a"], ("a", "b")),
+    "bench_dataset": ("x, y", ("x", "y")),
+    "bench_limit": (" all", "all"),
+    "bench_sample": ("5", 5),
+    "bench_seed": ("-3", -3),
+    "bench_timeout": ("2.5", 2.5),
+    "bench_replay": ("yes", True),
+    "bench_no_page": ("on", False),
+    "bench_param": (["top_p=0.5", "stop=x"], {"top_p": 0.5, "stop": "x"}),
+    "bench_threshold": (["toy=0.5"], {"toy": 0.5}),
+    "bench_store_readonly": (["a", "/b"], (Path("/base/a"), Path("/b"))),
+    "bench_store": ("none", None),
+}
+
+
+@pytest.mark.parametrize("key", VALUES)
+def test_a_value_is_read_into_its_setting(key):
+    given, expected = VALUES[key]
+    found = read_settings({key: given}.get, Path("/base"))
+    [setting] = [option.setting for option in OPTIONS if option.key == key]
+    assert getattr(found, setting) == expected
+    assert found.explicit
+    assert found.stored is (key != "bench_store")
+
+
+def test_a_rule_without_a_name_fits_what_gates_judge():
+    given = {"bench_stop_when_decided": "auto"}
+    assert read_settings(given.get, Path()).stop_rule == "passes"
+    assert read_settings((given | {"bench_gate_point": True}).get, Path()).stop_rule == "point"
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "", "x", "1e400"])
+def test_what_is_no_number_is_refused(text):
+    with pytest.raises(SettingsError, match="--bench-timeout takes seconds above 0, not"):
+        read_settings({"bench_timeout": text or " "}.get, Path())
