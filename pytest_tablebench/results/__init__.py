@@ -1,4 +1,4 @@
-"""Results: records, the run folder, aggregates."""
+"""Results: records, the run folder, the score table and its figures."""
 
 from pytest_tablebench.results._aggregate import spread, summarize, telling_checks
 from pytest_tablebench.results._folder import (
@@ -10,9 +10,10 @@ from pytest_tablebench.results._folder import (
 )
 from pytest_tablebench.results._intervals import interval
 from pytest_tablebench.results._media import MediaFolder
-from pytest_tablebench.results._record import SCHEMA, Cell, Outcome, Record, Scored
-from pytest_tablebench.results._repeats import fold_repeats, pass_at_k, pass_hat_k
+from pytest_tablebench.results._record import SCHEMA, Cell, Outcome, Record
 from pytest_tablebench.results.analyses import analyse
+from pytest_tablebench.results.figures import pass_at_k, pass_hat_k
+from pytest_tablebench.results.score_table import ScoreTable, ScoreTableBuilder
 
 __all__ = [
     "SCHEMA",
@@ -21,11 +22,11 @@ __all__ = [
     "Outcome",
     "Record",
     "RunFolder",
-    "Scored",
+    "ScoreTable",
+    "ScoreTableBuilder",
     "analyse",
     "check_writable",
     "claim_folder",
-    "fold_repeats",
     "interval",
     "pass_at_k",
     "pass_hat_k",

@@ -1,35 +1,24 @@
-"""Performance, robustness and pass rates (spec: torr_analyses.md sections 0 to 3)."""
+"""The content of `summary.json`, and what stands out in it (spec: torr_analyses.md 0 to 3)."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from math import fsum
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.results._intervals import interval
-from pytest_tablebench.results._record import Scored
-from pytest_tablebench.results._repeats import FoldedCell, fold_repeats, repeat_figures
 from pytest_tablebench.results._sampling import sampling_cost
+from pytest_tablebench.results._sheets import Sheet, benchmarks_of, sheets
+from pytest_tablebench.results.figures import mean, repeat_figures
+from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable
 
-__all__ = ["EQUAL", "Spread", "spread", "summarize", "telling_checks"]
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_table import Integers
 
-EQUAL = 1e-9
-"""Means closer than this are equal: the order of float sums decides no rank."""
-
-
-@dataclass
-class _Values:
-    """Example-level values of one scope: what means and intervals are taken over."""
-
-    performance: list[float]
-    robustness: list[float]
-    pass_rate: list[float]
+__all__ = ["Spread", "spread", "summarize", "telling_checks"]
 
 
-def summarize(records: Iterable[Scored]) -> dict[str, Any]:
-    """Return the content of `summary.json` for the records of one model.
+def summarize(records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
+    """Return the content of `summary.json` for the records of one model, or their table.
 
     Means are taken over examples after the mean over an example's answered configurations,
     so the order of records does not matter to the last digit. Cases without an answer are
@@ -42,181 +31,151 @@ def summarize(records: Iterable[Scored]) -> dict[str, Any]:
     repeats say of their own stands under `repeats`, see `repeat_figures`; without repeats there
     is no such entry.
     """
-    by_benchmark: dict[str, dict[str, list[FoldedCell]]] = {}
-    for cell in fold_repeats(records):
-        by_benchmark.setdefault(cell.benchmark, {}).setdefault(cell.dataset, []).append(cell)
-    benchmarks = {}
-    for name in sorted(by_benchmark):
-        datasets = {key: by_benchmark[name][key] for key in sorted(by_benchmark[name])}
-        benchmarks[name] = _benchmark(datasets)
-    return {"benchmarks": benchmarks}
-
-
-def _benchmark(datasets: Mapping[str, list[FoldedCell]]) -> dict[str, Any]:
-    values = {name: _example_values(cells) for name, cells in datasets.items()}
-    everything = [cell for cells in datasets.values() for cell in cells]
+    table = records if isinstance(records, ScoreTable) else ScoreTable.from_records(records)
+    if not len(table):
+        return {"benchmarks": {}}
+    parts = {name: _Part(table.cells, name, sheet) for name, sheet in sheets(table.cells).items()}
     return {
-        **_measures(list(values.values()), everything),
-        **_repeats(datasets),
-        "datasets": {name: _dataset(cells, values[name]) for name, cells in datasets.items()},
+        "benchmarks": {
+            name: _benchmark(table.cells, {dataset: parts[dataset] for dataset in datasets})
+            for name, datasets in benchmarks_of(table).items()
+        }
     }
 
 
-def _dataset(cells: list[FoldedCell], values: _Values) -> dict[str, Any]:
+class _Part:
+    """One dataset: its sheet, and the places of its cells."""
+
+    def __init__(self, cells: Cells, name: str, sheet: Sheet) -> None:
+        self.sheet = sheet
+        self.code = cells.table.names["dataset"].index(name)
+        self.own: Integers = (cells.codes("dataset") == self.code).nonzero()[0]
+
+
+def _benchmark(cells: Cells, parts: Mapping[str, _Part]) -> dict[str, Any]:
     return {
-        **_measures([values], cells),
-        **_repeats({cells[0].dataset: cells}),
-        **_checks(cells),
-        "reasons": _reasons(cells),
-        "sampled": _sampled(cells),
-        "serializers": _scopes(cells, "serializer"),
-        "perturbations": _scopes(cells, "perturbation"),
-        **_ways(cells),
+        **_measures([part.sheet for part in parts.values()]),
+        **_repeats(cells, list(parts.values())),
+        "datasets": {name: _dataset(cells, part) for name, part in parts.items()},
     }
 
 
-def _ways(cells: list[FoldedCell]) -> dict[str, Any]:
-    """Return the figures of each strategy and each modality, where there are several."""
-    found: dict[str, Any] = {}
-    for axis, plural in (("strategy", "strategies"), ("modality", "modalities")):
-        if len({getattr(cell, axis) for cell in cells}) > 1:
-            found[plural] = _scopes(cells, axis)
+def _dataset(cells: Cells, part: _Part) -> dict[str, Any]:
+    sheet = part.sheet
+    return {
+        **_measures([sheet]),
+        **_repeats(cells, [part]),
+        **_checks(cells, part),
+        "reasons": _reasons(cells.table, part.code),
+        "sampled": _sampled(sheet),
+        **_axes(sheet),
+    }
+
+
+def _axes(sheet: Sheet) -> dict[str, Any]:
+    """Return the measures by axis and name; strategies and modalities where there are several."""
+    found = {}
+    for axis, plural in enumerate(("serializers", "perturbations", "strategies", "modalities")):
+        names = sheet.names(axis)
+        if axis < 2 or len(names) > 1:
+            found[plural] = {name: _measures([sheet.part(axis, name)]) for name in names}
     return found
 
 
-def _configuration(cell: FoldedCell) -> tuple[str, ...]:
-    return cell.serializer, cell.perturbation, cell.strategy, cell.modality
-
-
-def _repeats(datasets: Mapping[str, list[FoldedCell]]) -> dict[str, Any]:
-    figures = repeat_figures(datasets)
+def _repeats(cells: Cells, parts: Sequence[_Part]) -> dict[str, Any]:
+    figures = repeat_figures(cells, [part.own for part in parts])
     return {} if figures is None else {"repeats": figures}
 
 
-def _checks(cells: list[FoldedCell]) -> dict[str, Any]:
+def _checks(cells: Cells, part: _Part) -> dict[str, Any]:
     """Return what each test over the cases says, under `checks`; nothing where there is none.
 
     `pass_rate` is the mean over examples of the mean over their configurations, as that of the
     cases is; `n_cases` counts the configurations the test could tell of, `failed` those of them
     that did not pass, `untold` those where it failed before it could tell.
     """
+    import numpy as np
+
     found: dict[str, Any] = {}
-    for name in sorted({name for cell in cells for name in cell.checks}):
-        own = [(cell.example_id, cell.checks[name]) for cell in cells if name in cell.checks]
-        examples: dict[str, list[float]] = {}
-        for example_id, share in own:
-            if share is not None:
-                examples.setdefault(example_id, []).append(float(share))
-        values = [fsum(examples[key]) / len(examples[key]) for key in sorted(examples)]
-        known = [share for shares in examples.values() for share in shares]
+    datasets, examples = cells.codes("dataset"), cells.codes("example")
+    for name, marks in cells.checks.items():
+        own = datasets[marks.rows] == part.code
+        if not own.any():
+            continue
+        shares = marks.values[own]
+        known = np.isfinite(shares)
+        by_example: dict[int, list[float]] = {}
+        told = examples[marks.rows[own][known]].tolist(), shares[known].tolist()
+        for example, share in zip(*told, strict=True):
+            by_example.setdefault(example, []).append(share)
+        values = [mean(by_example[example]) or 0.0 for example in sorted(by_example)]
         bounds = interval([values]) if values else None
         found[name] = {
-            "pass_rate": _mean(values),
-            "n_examples": len(examples),
-            "n_cases": len(known),
-            "failed": sum(share < 1 for share in known),
-            "untold": len(own) - len(known),
+            "pass_rate": mean(values),
+            "n_examples": len(values),
+            "n_cases": int(known.sum()),
+            "failed": int((shares < 1).sum()),
+            "untold": int((~known).sum()),
             "ci95": list(bounds) if bounds else None,
         }
     return {"checks": found} if found else {}
 
 
-def _sampled(cells: list[FoldedCell]) -> dict[str, Any] | None:
+def _sampled(sheet: Sheet) -> dict[str, Any] | None:
     """Return what drawing configurations for each example costs; None where the grid is whole."""
-    asked: dict[str, set[tuple[str, ...]]] = {}
-    scores: dict[str, list[float]] = {}
-    for cell in cells:
-        asked.setdefault(cell.example_id, set()).add(_configuration(cell))
-        if cell.score is not None:
-            scores.setdefault(cell.example_id, []).append(cell.score)
-    sizes = {len(configurations) for configurations in asked.values()}
-    alike = len({frozenset(configurations) for configurations in asked.values()}) == 1
-    if len(sizes) > 1 or alike:
+    import numpy as np
+
+    asked = sheet.asked
+    sizes = asked.sum(axis=1)
+    if sizes.min() < sizes.max() or bool((asked == asked[0]).all()):
         return None  # everything, a fixed part of the grid, or a run cut off
-    grid = sum(_grid_size(cells).values()) // len(asked)
-    cost = sampling_cost([scores[name] for name in sorted(scores)], grid)
+    of = sheet.size // len(sheet.examples)
+    answered = (row[np.isfinite(row)].tolist() for row in sheet.scores)
+    cost = sampling_cost([scores for scores in answered if scores], of)
     return {
-        "drawn": min(sizes),
-        "of": grid,
+        "drawn": int(sizes[0]),
+        "of": of,
         "width_ratio": cost.width if cost else None,
         "assumed": cost.assumed if cost else False,
     }
 
 
-def _scopes(cells: list[FoldedCell], axis: str) -> dict[str, Any]:
-    groups: dict[str, list[FoldedCell]] = {}
-    for cell in cells:
-        groups.setdefault(getattr(cell, axis), []).append(cell)
-    return {
-        name: _measures([_example_values(groups[name])], groups[name]) for name in sorted(groups)
-    }
-
-
-def _measures(datasets: list[_Values], cells: list[FoldedCell]) -> dict[str, Any]:
+def _measures(datasets: Sequence[Sheet]) -> dict[str, Any]:
     """Return the measures of a scope: plain means over its datasets."""
-    examples = Counter((cell.dataset, cell.example_id) for cell in cells)
-    asked = sum(cell.asked for cell in cells)
-    unanswered = sum(len(cell.reasons) for cell in cells)
-    present = sum(cell.score is not None for cell in cells)
-    flags = ["one configuration"] if max(examples.values()) == 1 else []
-    flags += ["incomplete"] if present < sum(_grid_size(cells).values()) else []
+    import numpy as np
+
+    counts = [tuple(int(part.sum()) for part in sheet.counts()) for sheet in datasets]
+    asked, unanswered = (sum(column) for column in zip(*counts, strict=True))
+    answered = sum(int(np.isfinite(sheet.scores).sum()) for sheet in datasets)
+    most = max(int(sheet.asked.sum(axis=1).max()) for sheet in datasets)
+    flags = ["one configuration"] if most == 1 else []
+    flags += ["incomplete"] if answered < sum(sheet.size for sheet in datasets) else []
+    values = [sheet.example_values() for sheet in datasets]
     measures: dict[str, Any] = {}
     bounds: dict[str, Any] = {}
     for name in ("performance", "robustness", "pass_rate"):
-        values = [getattr(dataset, name) for dataset in datasets]
-        measures[name] = _mean([_mean(part) for part in values])
-        found = interval(values) if measures[name] is not None else None
+        parts = [found[name].tolist() for found in values]
+        measures[name] = mean(map(mean, parts))
+        found = interval(parts) if measures[name] is not None else None
         bounds[name] = list(found) if found else None
     return {
         **measures,
         "no_answer": unanswered / asked if asked else None,
-        "n_examples": len(examples),
+        "n_examples": sum(len(sheet.examples) for sheet in datasets),
         "n_cases": asked,
         "ci95": bounds,
         "flags": flags,
     }
 
 
-def _grid_size(cells: list[FoldedCell]) -> dict[str, int]:
-    """Return how many cases each dataset's full grid would have."""
-    sizes = {}
-    for dataset in {cell.dataset for cell in cells}:
-        own = [cell for cell in cells if cell.dataset == dataset]
-        examples = {cell.example_id for cell in own}
-        serializers = {cell.serializer for cell in own}
-        perturbations = {cell.perturbation for cell in own}
-        ways = {(cell.strategy, cell.modality) for cell in own}
-        sizes[dataset] = len(examples) * len(serializers) * len(perturbations) * len(ways)
-    return sizes
+def _reasons(table: ScoreTable, dataset: int) -> dict[str, int]:
+    """Return how many cases of a dataset have no answer, by reason, the most frequent first."""
+    import numpy as np
 
-
-def _example_values(cells: list[FoldedCell]) -> _Values:
-    """Return one value per answered example, in the order of example ids."""
-    examples: dict[str, list[FoldedCell]] = {}
-    for cell in cells:
-        if cell.score is not None:
-            examples.setdefault(cell.example_id, []).append(cell)
-    values = _Values([], [], [])
-    for example_id in sorted(examples):
-        answered = examples[example_id]
-        scores = [cell.score for cell in answered if cell.score is not None]
-        values.performance.append(fsum(scores) / len(scores))
-        values.robustness.append(1 - (max(scores) - min(scores)))
-        passes = [cell.passed for cell in answered if cell.passed is not None]
-        values.pass_rate.append(fsum(passes) / len(passes))
-    return values
-
-
-def _mean(values: list[float] | list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    if not known or len(known) < len(values):
-        return None
-    return fsum(known) / len(known)
-
-
-def _reasons(cells: list[FoldedCell]) -> dict[str, int]:
-    counts = Counter(reason for cell in cells for reason in cell.reasons)
-    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
+    counts = np.bincount(table.codes["reason"][table.codes["dataset"] == dataset])
+    found = {name: int(n) for name, n in zip(table.names["reason"], counts, strict=False) if n}
+    found.pop("", None)
+    return dict(sorted(found.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
 class Spread(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from pytest_tablebench.errors import SettingsError
 
-__all__ = ["ASSERTION", "SCHEMA", "Cell", "Outcome", "Record", "Scored", "case_key", "check_schema"]
+__all__ = ["ASSERTION", "SCHEMA", "Cell", "Outcome", "Record", "case_key", "check_schema"]
 
 SCHEMA = 2
 """Version of every file in a run folder; raised when a reader would misread the old form.
@@ -106,33 +106,6 @@ def case_key(record: Record) -> str:
     # The parts are slugs and have no slash in them; only the dataset's name may.
     parts = str(record.case_id).split("/")[: str(record.dataset).count("/") + 4]
     return "/".join([*parts, f"r{record.repeat}"] if record.repeat > 1 else parts)
-
-
-class Scored(Protocol):
-    """What of a record the aggregates look at; `Record` and `Cell` both have it."""
-
-    @property
-    def benchmark(self) -> str: ...
-    @property
-    def dataset(self) -> str: ...
-    @property
-    def example_id(self) -> str: ...
-    @property
-    def serializer(self) -> str: ...
-    @property
-    def perturbation(self) -> str: ...
-    @property
-    def strategy(self) -> str: ...
-    @property
-    def modality(self) -> str: ...
-    @property
-    def score(self) -> float | None: ...
-    @property
-    def passed(self) -> bool | None: ...
-    @property
-    def reason(self) -> str | None: ...
-    @property
-    def checks(self) -> Mapping[str, bool | None]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_tablebench import DataError, analyse
 from pytest_tablebench.reports.paper._runs import Row, RunData, differences
 from pytest_tablebench.reports.terminal import summary_lines
-from pytest_tablebench.results import Cell, fold_repeats, summarize
+from pytest_tablebench.results import Cell, ScoreTable, summarize
 from pytest_tablebench.results.analyses._grid import read_scores
 from tests.support.repeats import RUN, dataset_scope, repeats, runs
 
@@ -35,9 +35,10 @@ def test_the_grid_holds_means_of_answered_repeats():
 
 def test_analyses_of_repeats_are_those_of_their_means():
     often = analyse(records_of(RUN))
+    cells = ScoreTable.from_records(RUN).cells
     means = [
-        Cell("b", "d", cell.example_id, cell.serializer, "none", cell.score, True, None)
-        for cell in fold_repeats(RUN)
+        Cell("b", "d", RUN[row].example_id, RUN[row].serializer, "none", score, True, None)
+        for row, score in zip(cells.first, cells.score.tolist(), strict=True)
     ]
     assert often == analyse(records_of(means))
     assert often["robustness"]["by_model"]["m"]["value"] == pytest.approx(5 / 12)

@@ -64,9 +64,9 @@ def test_no_records():
     [
         ({}, "record 2: 'model'"),
         (record(0.5) | {"score": "0.5"}, "record 2: "),
-        (record(1.5), "record 2: score is 1.5"),
-        (record(-0.1), "record 2: score is -0.1"),
-        (record(math.nan), "record 2: score is nan"),
+        (record(1.5), "record 2: d/e/csv/none has the score 1.5"),
+        (record(-0.1), "record 2: d/e/csv/none has the score -0.1"),
+        (record(math.nan), "record 2: d/e/csv/none has the score nan"),
         (record(0.5, model=["m"]), "record 2: "),
         (object(), "record 2: "),
     ],

@@ -12,9 +12,10 @@ import os
 import numpy as np
 import pytest
 
+from pytest_tablebench.results._sheets import Sheet
 from pytest_tablebench.results.gates import make_rule, paired_difference, parse_gate
 from pytest_tablebench.results.gates._judge import correct, judge_sides, scopes
-from pytest_tablebench.results.gates._sides import Side, Sides
+from pytest_tablebench.results.gates._sides import Sides
 from tests.support.gate_worlds import CONFIGURATIONS, World, as_records, cases_of, six_worlds
 
 pytestmark = pytest.mark.slow
@@ -39,7 +40,7 @@ def at_least(limit, count):
 def side(scores):
     examples = tuple(f"e{row:04}" for row in range(len(scores)))
     cells = tuple(CONFIGURATIONS[: scores.shape[1]])
-    return Side(examples, cells, scores, scores, np.ones(scores.shape, dtype=bool))
+    return Sheet(examples, cells, scores, scores, np.ones(scores.shape, dtype=bool))
 
 
 def judged(gates, new, old, *, holm=True):

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 from itertools import combinations, pairwise
+from math import isnan
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench import DataError
-from pytest_tablebench.results import Cell, Record, fold_repeats, pass_at_k, pass_hat_k, summarize
+from pytest_tablebench.results import (
+    Cell,
+    Record,
+    ScoreTable,
+    pass_at_k,
+    pass_hat_k,
+    summarize,
+)
 from tests.support.repeats import RUN, dataset_scope, repeats, runs
 
 # The estimators
@@ -68,21 +76,25 @@ def test_counts_that_cannot_be_are_refused(estimate, n, c, k):
 
 
 def test_a_cell_has_the_mean_score_and_the_share_passed_of_its_answers():
-    folded = {(cell.example_id, cell.serializer): cell for cell in fold_repeats(RUN)}
-    assert len(folded) == 4
-    found = {place: (cell.score, cell.passed, cell.asked) for place, cell in folded.items()}
-    assert found == {
-        ("e1", "html"): (0.5, 1 / 3, 3),
-        ("e1", "csv"): (1.0, 1.0, 3),
-        ("e2", "html"): (1.0, 1.0, 3),
-        ("e2", "csv"): (1 / 3, 1 / 3, 3),
+    cells = ScoreTable.from_records(RUN).cells
+    columns = cells.score, cells.passed, cells.asked, cells.answered
+    found = {
+        cells.table.case(row, "example", "serializer"): values
+        for row, *values in zip(cells.first, *(column.tolist() for column in columns), strict=True)
     }
-    assert folded["e2", "html"].reasons == ("timeout",)
+    assert found == {
+        "e1/html": [0.5, 1 / 3, 3, 3],
+        "e1/csv": [1.0, 1.0, 3, 3],
+        "e2/html": [1.0, 1.0, 3, 2],
+        "e2/csv": [1 / 3, 1 / 3, 3, 3],
+    }
 
 
 def test_a_cell_without_any_answer_has_no_score():
-    [cell] = fold_repeats(repeats("e1", "html", None, None))
-    assert (cell.score, cell.passed, cell.asked, cell.scores) == (None, None, 2, ())
+    cells = ScoreTable.from_records(repeats("e1", "html", None, None)).cells
+    assert (cells.asked.tolist(), cells.answered.tolist()) == ([2], [0])
+    assert isnan(cells.score[0])
+    assert isnan(cells.passed[0])
 
 
 def test_records_and_cells_fold_alike():
@@ -95,7 +107,7 @@ def test_records_and_cells_fold_alike():
         )
         for n, cell in enumerate(RUN)
     ]
-    assert fold_repeats(records) == fold_repeats(RUN)
+    assert summarize(records) == summarize(RUN)
     lines = [Record.from_line(record.to_line()) for record in records]
     assert [line.repeat for line in lines] == [1, 2, 3] * 4
 

@@ -20,7 +20,7 @@ from pytest_tablebench.reports.paper import (
 from pytest_tablebench.reports.paper._plots import PLOTS, write_plots
 from pytest_tablebench.reports.paper._text import PaperTable, Printed, Value
 from pytest_tablebench.results import analyse, summarize
-from pytest_tablebench.results._aggregate import EQUAL
+from pytest_tablebench.results.score_table import EQUAL
 from pytest_tablebench.util.names import printable
 
 __all__ = ["write_leaderboard"]

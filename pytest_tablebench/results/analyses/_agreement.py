@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.analyses._draws import Draws, Raters, disjoint_sets
 from pytest_tablebench.results.analyses._figures import Figure, figure, plain_mean
-from pytest_tablebench.results.analyses._grid import TOLERANCE, Grid, Scores, mean
+from pytest_tablebench.results.analyses._grid import Grid, Scores
+from pytest_tablebench.results.figures import means
+from pytest_tablebench.results.score_table import EQUAL
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.analyses._grid import Floats, Integers
+    from pytest_tablebench.results.score_table import Floats, Integers
 
 __all__ = [
     "configurations_vs_examples",
@@ -80,7 +82,7 @@ def _separability(models: Sequence[str], values: Floats) -> Figure:
             return {"value": None, "reason": f"a resample has no scores of {model}"}
     ends = np.quantile(values, [0.025, 0.975], axis=1).T.tolist()
     apart = [
-        max(one[0], other[0]) - min(one[1], other[1]) > TOLERANCE
+        max(one[0], other[0]) - min(one[1], other[1]) > EQUAL
         for one, other in combinations(ends, 2)
     ]
     return {"value": sum(apart) / len(apart), "intervals": dict(zip(models, ends, strict=True))}
@@ -131,7 +133,7 @@ def _steps(values: Floats) -> Integers:
     import numpy as np
 
     order = values.argsort(axis=-1, kind="stable")
-    rising = np.diff(np.take_along_axis(values, order, axis=-1), axis=-1) > TOLERANCE
+    rising = np.diff(np.take_along_axis(values, order, axis=-1), axis=-1) > EQUAL
     steps = np.zeros(values.shape, dtype=np.intp)
     np.put_along_axis(steps, order[..., 1:], rising.cumsum(axis=-1), axis=-1)
     return steps
@@ -186,7 +188,7 @@ def kendall_w(scores: Scores) -> dict[str, Any]:
     """
     import numpy as np
 
-    tables = {grid.dataset: mean(grid.cells, axis=1) for grid in scores.grids}
+    tables = {grid.dataset: means(grid.cells, axis=1) for grid in scores.grids}
     common: list[str] = sorted(
         reduce(set.intersection, (set(grid.configurations) for grid in scores.grids))
         if scores.grids

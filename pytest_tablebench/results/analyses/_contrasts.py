@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.analyses._figures import Figure, each, plain_mean
-from pytest_tablebench.results.analyses._grid import TOLERANCE, Grid, Scores, mean
+from pytest_tablebench.results.analyses._grid import Grid, Scores
+from pytest_tablebench.results.figures import means
+from pytest_tablebench.results.score_table import EQUAL
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pytest_tablebench.results.analyses._grid import Floats
+    from pytest_tablebench.results.score_table import Floats
 
 __all__ = ["perturbation_impact", "win_rates"]
 
@@ -94,11 +96,11 @@ def _wins(grid: Grid, axis: str, *, share: bool, inside: bool) -> _Wins:
     values = np.moveaxis(grid.scores, 2, 3) if axis == "serializers" else grid.scores
     if not inside:
         values = values.mean(axis=2, keepdims=True)
-    wins = (values[..., :, None] - values[..., None, :] > TOLERANCE).sum(axis=-1)
+    wins = (values[..., :, None] - values[..., None, :] > EQUAL).sum(axis=-1)
     total = wins.sum(axis=-1, keepdims=True)
     empty = 1 / wins.shape[-1] if share else np.nan
     shares = np.divide(wins, total, out=np.full(wins.shape, empty), where=total > 0)
-    return _Wins(mean(shares, axis=2), grid.complete)
+    return _Wins(means(shares, axis=2), grid.complete)
 
 
 def perturbation_impact(scores: Scores) -> dict[str, Any]:
@@ -157,7 +159,7 @@ def _impacts(names: Sequence[str], changes: Floats) -> dict[str, Figure]:
     import numpy as np
 
     counts = np.isfinite(changes).sum(axis=1)
-    return each(names, mean(changes, axis=1), "no pair with its baseline", n=counts)
+    return each(names, means(changes), "no pair with its baseline", n=counts)
 
 
 def _over_datasets(datasets: Mapping[str, Mapping[str, Figure]]) -> dict[str, Figure]:

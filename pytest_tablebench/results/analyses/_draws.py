@@ -19,7 +19,7 @@ from pytest_tablebench.util.seeds import seeded_random
 if TYPE_CHECKING:
     import numpy as np
 
-    from pytest_tablebench.results.analyses._grid import Floats, Integers
+    from pytest_tablebench.results.score_table import Floats, Integers
 
 __all__ = ["PARAMS", "REPEATS", "RESAMPLES", "Draws", "Point", "Raters", "disjoint_sets"]
 

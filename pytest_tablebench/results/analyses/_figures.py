@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pytest_tablebench.results.figures import mean
+
 __all__ = ["Figure", "each", "figure", "plain_mean"]
 
 Figure = dict[str, Any]
@@ -31,13 +33,8 @@ def plain_mean(figures: Mapping[str, Figure]) -> Figure:
     if not values:
         return {"value": None, "reason": "no figure to average"}
     if isinstance(values[0], Mapping):
-        return {"value": {name: _mean(value[name] for value in values) for name in values[0]}}
-    return {"value": _mean(values)}
-
-
-def _mean(values: Iterable[float]) -> float:
-    known = list(values)
-    return math.fsum(known) / len(known)
+        return {"value": {name: mean(value[name] for value in values) for name in values[0]}}
+    return {"value": mean(values)}
 
 
 def each(

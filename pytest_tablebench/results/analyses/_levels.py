@@ -9,16 +9,13 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.analyses._figures import Figure, each, figure, plain_mean
-from pytest_tablebench.results.analyses._grid import (
-    TOLERANCE,
-    Grid,
-    Scores,
-    examples_mean,
-    mean,
-)
+from pytest_tablebench.results.analyses._grid import Grid, Scores, examples_mean
+from pytest_tablebench.results.figures import means
+from pytest_tablebench.results.figures import robustness as one_minus_range
+from pytest_tablebench.results.score_table import EQUAL
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.analyses._grid import Floats
+    from pytest_tablebench.results.score_table import Floats
 
 __all__ = [
     "difficulty",
@@ -89,14 +86,10 @@ def robustness(scores: Scores) -> dict[str, Any]:
 
 
 def _robustness(models: Sequence[str], grid: Grid) -> dict[str, Figure]:
-    import numpy as np
-
-    low, high = _extremes(grid)
-    values = 1 - (high - low)
-    of_complete = mean(np.where(grid.complete, values, np.nan), axis=1)
+    of_complete = means(one_minus_range(grid.cells, whole=True))
     figures = each(
         models,
-        mean(values, axis=1),
+        means(one_minus_range(grid.cells)),
         "no scores",
         n_examples=(grid.answered > 0).sum(axis=1),
         n_incomplete=(~grid.complete).sum(axis=1),
@@ -113,7 +106,7 @@ def min_max(scores: Scores) -> dict[str, Any]:
     """Return the means of each example's best and worst score (section 11)."""
     columns = {}
     for grid in scores.grids:
-        low, high = (mean(values, axis=1) for values in _extremes(grid))
+        low, high = (means(values) for values in _extremes(grid))
         columns[grid.dataset] = {
             model: {"max": figure(best, "no scores"), "min": figure(worst, "no scores")}
             for model, best, worst in zip(scores.models, high, low, strict=True)
@@ -167,7 +160,7 @@ def difficulty(scores: Scores) -> dict[str, Any]:
     """Return each example's mean over models and configurations, and histograms (section 10)."""
     examples, histogram, score_histogram = {}, {}, {}
     for grid in scores.grids:
-        values = mean(grid.cells, axis=(0, 2))
+        values = means(grid.cells, axis=(0, 2))
         counts = grid.answered.sum(axis=0)
         examples[grid.dataset] = each(grid.examples, values, "no scores", n=counts)
         histogram[grid.dataset] = _histogram(values)
@@ -184,7 +177,7 @@ def _histogram(values: Floats) -> list[int]:
     import numpy as np
 
     known = values[np.isfinite(values)]
-    bins = np.clip(np.floor(BINS * known + TOLERANCE).astype(np.intp), 0, BINS - 1)
+    bins = np.clip(np.floor(BINS * known + EQUAL).astype(np.intp), 0, BINS - 1)
     counts: list[int] = np.bincount(bins, minlength=BINS).tolist()
     return counts
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from pytest_tablebench.results._repeats import mean_of_sorted
 from pytest_tablebench.results.compare._sides import Answered
 from pytest_tablebench.results.compare._types import Measure, MeasureDifference
+from pytest_tablebench.results.figures import mean_of_equals
 from pytest_tablebench.results.gates import mcnemar, paired_difference, sign_flip
 from pytest_tablebench.util.names import out_of, printable
 
@@ -70,7 +70,7 @@ def _one(repeats: Sequence[Answered]) -> Answered:
     right = sum(bool(case.passed) for case in repeats)
     return replace(
         repeats[0],
-        score=mean_of_sorted(scores) if scores else None,
+        score=mean_of_equals(scores) if scores else None,
         passed=right / len(scores) if scores else None,
         text=None if None in texts else b"".join(text for text in texts if text is not None),
     )

@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.results.figures import example_values
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one
 from pytest_tablebench.results.gates._result import GateResult, State, holm, kept_from
 from pytest_tablebench.results.gates._sample import Sample, Scopes, collect
+from pytest_tablebench.results.gates._sides import about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._wealth import Wealth, betting_interval
 from pytest_tablebench.util.names import out_of
@@ -90,10 +92,17 @@ class AnytimeRule(StoppingRule):
         """Return one example's value, by the very rules of the gate; None where left out."""
         side = self.board.sides[dataset]
         old = self._old.datasets.get(dataset) if self._old else None
-        columns = (side.about(gate) & self.board.planned[dataset][row]).nonzero()[0]
-        scores = side.values(gate)[row, columns]
-        before = old.values(gate)[row, columns] if old else None
-        return _example_value(gate, scores, before)
+        columns = (about(side, gate) & self.board.planned[dataset][row]).nonzero()[0]
+        if not len(columns):
+            return None
+        scores = values_of(side, gate)[row, columns]
+        before = None
+        if gate.baseline:
+            if old is None:
+                return None
+            before = values_of(old, gate)[row, columns]
+        value = float(example_values(gate.measure, scores, before))
+        return None if math.isnan(value) else value
 
     def _decide(self) -> None:
         """Let wealth decide: "holds" for each gate alone, "fails" with Holm over all."""
@@ -169,26 +178,6 @@ class AnytimeRule(StoppingRule):
     def final(self, place: int, known: Scopes) -> GateResult:
         """Return the ordinary interval's judgement at the end."""
         return self.look([place], known, [self._tail()])[0].result
-
-
-def _example_value(gate: Gate, scores: Floats, before: Floats | None) -> float | None:
-    import numpy as np
-
-    both = ~np.isnan(scores)
-    if gate.baseline:
-        if before is None:
-            return None
-        both &= ~np.isnan(before)
-    if not both.any() or (gate.measure == "robustness" and not both.all()):
-        return None
-    if gate.measure == "robustness":
-        value = 1 - float(np.ptp(scores))
-        return (
-            value - (1 - float(np.ptp(before))) if gate.baseline and before is not None else value
-        )
-    if gate.baseline and before is not None:
-        return float((scores[both] - before[both]).mean())
-    return float(scores[both].mean())
 
 
 def _round(gate: Gate, stream: _Stream) -> None:

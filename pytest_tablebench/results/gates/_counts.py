@@ -12,10 +12,11 @@ from pytest_tablebench.results._intervals import (
     clopper_pearson,
     level_bounds,
 )
+from pytest_tablebench.results._sheets import Sheet
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._result import GateResult, decide
 from pytest_tablebench.results.gates._sample import Scopes
-from pytest_tablebench.results.gates._sides import Side
+from pytest_tablebench.results.gates._sides import about
 from pytest_tablebench.results.gates._words import number
 from pytest_tablebench.util.names import out_of
 
@@ -129,13 +130,13 @@ def _cut_off(run: Mapping[str, Any] | None) -> bool:
     return run is not None and run.get("status") == "running"
 
 
-def _counts(gate: Gate, side: Side) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _counts(gate: Gate, sheet: Sheet) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return, by example, how many cases were asked and how many of them have no answer.
 
     Every repeat is a case.
     """
-    columns = side.about(gate)
-    asked, lost = side.counts()
+    columns = about(sheet, gate)
+    asked, lost = sheet.counts()
     return asked[:, columns].sum(axis=1), lost[:, columns].sum(axis=1)
 
 

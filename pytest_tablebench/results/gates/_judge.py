@@ -21,6 +21,7 @@ from pytest_tablebench.results.gates._result import GateResult, State, decide, h
 from pytest_tablebench.results.gates._sample import Clusters, Sample, Scopes, collect
 from pytest_tablebench.results.gates._sides import Key, Sides, read_side
 from pytest_tablebench.results.gates._words import margin_note, number, reason
+from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import are, counted, out_of, unknown_name
 
 __all__ = ["Judged", "correct", "judge_gates", "judge_one", "judge_sides", "point_result", "scopes"]
@@ -29,9 +30,9 @@ Correction = Literal["holm", "none"]
 
 
 def judge_gates(
-    records: Iterable[Any],
+    records: ScoreTable | Iterable[Any],
     gates: Sequence[str | Gate],
-    baseline: Iterable[Any] | None = None,
+    baseline: ScoreTable | Iterable[Any] | None = None,
     *,
     level: float = 0.95,
     benchmarks: Mapping[str, Sequence[str]] | None = None,
@@ -45,7 +46,7 @@ def judge_gates(
 ) -> list[GateResult]:
     """Return the judgement of each gate, in order.
 
-    `records` and `baseline` are those of one model each: `Record` or `Cell` objects, or
+    `records` and `baseline` are those of one model each: a table, `Record` or `Cell` objects, or
     mappings with `dataset`, `example_id`, `serializer`, `perturbation`, `score` and `passed`;
     of cells asked several times (`repeat`) the mean counts, of no-answer gates every repeat.
     `benchmarks` names the datasets of each benchmark, by default what the records say.

@@ -9,7 +9,7 @@ from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one, point_result
 from pytest_tablebench.results.gates._result import GateResult, State, kept_from
 from pytest_tablebench.results.gates._sample import Scopes
-from pytest_tablebench.results.gates._sides import Key
+from pytest_tablebench.results.gates._sides import Key, about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._wealth import decided_among
 from pytest_tablebench.util.names import out_of
@@ -152,15 +152,15 @@ class PointRule(StoppingRule):
         if name not in self.board.sides or mask is None:
             return None, np.zeros(0)
         side = self.board.sides[name]
-        columns = side.about(gate)
+        columns = about(side, gate)
         member = self.board.planned[name] & columns
-        value = side.values(gate)
+        value = values_of(side, gate)
         member &= ~(mask & side.asked & np.isnan(value))
         if gate.baseline:
             old = self._old.datasets.get(name) if self._old else None
             if old is None:
                 return None, value
-            before = old.values(gate)
+            before = values_of(old, gate)
             member &= ~np.isnan(before)
             value = value - before
         return member, np.nan_to_num(value)

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_tablebench.results._intervals import moments
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
 from pytest_tablebench.results.gates._sample import Scopes, collect
-from pytest_tablebench.results.gates._sides import read_side
+from pytest_tablebench.results.gates._sides import about, read_side
 from pytest_tablebench.util.names import counted
 
 __all__ = ["PlannedGate", "assumed_sd", "plan_gates", "power", "smallest_drop"]
@@ -185,7 +185,7 @@ def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[int], list[int
         if name not in scopes.new.datasets:
             continue
         side = scopes.new.datasets[name]
-        columns = side.about(gate)
+        columns = about(side, gate)
         asked = side.asked[:, columns].sum(axis=1)
         if asked.any():
             names.append(name)

@@ -8,8 +8,10 @@ from functools import partial
 from math import fsum
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.results._sheets import Sheet, align
+from pytest_tablebench.results.figures import example_values, mean, robustness
 from pytest_tablebench.results.gates._grammar import Gate
-from pytest_tablebench.results.gates._sides import Side, Sides, align
+from pytest_tablebench.results.gates._sides import Sides, about, values_of
 from pytest_tablebench.util.names import known_names, printable
 
 if TYPE_CHECKING:
@@ -32,8 +34,8 @@ INCOMPLETE = 0.20
 class Pair:
     """One dataset in both runs, over the same examples and configurations."""
 
-    new: Side
-    old: Side | None
+    new: Sheet
+    old: Sheet | None
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,7 @@ class Sample:
     @property
     def estimate(self) -> float | None:
         """The mean over datasets of the means over examples; None where one has none."""
-        if not self.values or any(len(row) == 0 for row in self.values):
-            return None
-        return fsum(fsum(row) / len(row) for row in self.values) / len(self.values)
+        return mean(mean(row.tolist()) for row in self.values)
 
     @property
     def n(self) -> int:
@@ -212,29 +212,27 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
     import numpy as np
 
     new, old = pair.new, pair.old
-    columns = new.about(gate)
+    columns = about(new, gate)
     asked = new.asked[:, columns]
     if not asked.any():
         return None
     asked_old = old.asked[:, columns] if old else np.zeros_like(asked)
-    scores = new.values(gate)[:, columns]
-    before = old.values(gate)[:, columns] if old else None
+    scores = values_of(new, gate)[:, columns]
+    before = values_of(old, gate)[:, columns] if old else None
     known: Flags = ~np.isnan(scores)
     both: Flags = known if before is None else known & ~np.isnan(before)
-    lowest = highest = None
-    if gate.measure == "robustness":
-        grid: Flags = np.any(asked | asked_old, axis=0)
-        values, used = _robustness(scores, before, both, grid)
-        lowest, highest = _extremes(scores, known, np.any(asked, axis=1), grid)
-        cells = int(grid.sum())
-    else:
-        values, used = _means(scores, before, both)
-        cells = both.shape[1]
+    ranged = gate.measure == "robustness"
+    grid: Flags = np.any(asked | asked_old, axis=0) if ranged else np.full(asked.shape[1], True)
+    values = example_values(
+        gate.measure, scores[:, grid], None if before is None else before[:, grid]
+    )
+    used: Flags = np.isfinite(values)
+    lowest, highest = _extremes(scores[asked.any(axis=1)][:, grid]) if ranged else (None, None)
     some, some_old = asked.any(axis=1), asked_old.any(axis=1)
     times, lost = (int(part[:, columns].sum()) for part in new.counts())
     times_old, lost_old = (int(part[:, columns].sum()) for part in old.counts()) if old else (0, 0)
     return _Part(
-        values=values,
+        values=values[used],
         used=used,
         identical=bool(old) and _identical(new, old, columns, both & used[:, None]),
         # What only one run asked is no missing answer of either.
@@ -246,7 +244,7 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
         unanswered=lost,
         asked_old=times_old,
         unanswered_old=lost_old,
-        cells=cells,
+        cells=int(grid.sum()),
         # Most examples were not asked everything that some were.
         sampled=2 * int(asked[some][:, asked.any(axis=0)].all(axis=1).sum()) < int(some.sum()),
         same_grid=before is None or bool((asked.any(axis=0) == asked_old.any(axis=0)).all()),
@@ -255,47 +253,18 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
     )
 
 
-def _means(scores: Floats, before: Floats | None, both: Flags) -> tuple[Floats, Flags]:
-    """Return the mean over each example's answered cells, and which examples have one."""
+def _extremes(scores: Floats) -> tuple[Floats, Floats]:
+    """Return each example's robustness at worst and at best over its missing cells.
+
+    At worst one of those is right and another wrong, or what was answered is.
+    """
     import numpy as np
 
-    used: Flags = np.any(both, axis=1)
-    values = scores if before is None else scores - before
-    sums = np.where(both, values, 0.0).sum(axis=1)
-    return sums[used] / both.sum(axis=1)[used], used
+    observed = np.nan_to_num(robustness(scores), nan=1.0)
+    return np.where(np.isnan(scores).any(axis=1), 0.0, observed), observed
 
 
-def _robustness(
-    scores: Floats, before: Floats | None, both: Flags, grid: Flags
-) -> tuple[Floats, Flags]:
-    """Return 1 - range of each example whose grid is answered whole, on both sides (section 5)."""
-    import numpy as np
-
-    used: Flags = np.all(both[:, grid], axis=1)
-    values = -_range(scores[used][:, grid])
-    return (1 + values if before is None else values + _range(before[used][:, grid])), used
-
-
-def _range(values: Floats) -> Floats:
-    spread: Floats = values.max(axis=1, initial=0) - values.min(axis=1, initial=1)
-    return spread
-
-
-def _extremes(scores: Floats, known: Flags, asked: Flags, grid: Flags) -> tuple[Floats, Floats]:
-    """Return each asked example's robustness at worst and at best over its missing cells."""
-    import numpy as np
-
-    missing = ~known[:, grid].all(axis=1)
-    high = np.where(known, scores, -np.inf)[:, grid].max(axis=1)
-    low = np.where(known, scores, np.inf)[:, grid].min(axis=1)
-    observed = np.where(np.isinf(high), 1.0, 1 - (high - low))
-    worst = 1 - (
-        np.where(missing, np.maximum(high, 1), high) - np.where(missing, np.minimum(low, 0), low)
-    )
-    return worst[asked], observed[asked]
-
-
-def _identical(new: Side, old: Side | None, columns: Flags, paired: Flags) -> bool:
+def _identical(new: Sheet, old: Sheet | None, columns: Flags, paired: Flags) -> bool:
     if old is None or new.answers is None or old.answers is None or not paired.any():
         return False
     first, second = new.answers[:, columns][paired], old.answers[:, columns][paired]

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results._sheets import Configuration, Sheet, align
 from pytest_tablebench.results.gates._counts import judge_cost
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
 from pytest_tablebench.results.gates._judge import Judged, correct, judge_one
 from pytest_tablebench.results.gates._result import GateResult, State
 from pytest_tablebench.results.gates._sample import Clusters, Scopes
-from pytest_tablebench.results.gates._sides import (
-    Configuration,
-    Side,
-    Sides,
-    align,
-    getter,
-    read_side,
-)
+from pytest_tablebench.results.gates._sides import Key, Sides, key_of, read_side
+from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digest
 from pytest_tablebench.util.names import counted, out_of, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
 
@@ -48,15 +43,8 @@ def order(cases: Iterable[CaseLike], rule: RuleName, seed: int = 0) -> list[Case
     next, datasets in turn; `point`: single cases.
     """
     found = list(cases)
-    rank = ranks(((_key(case)) for case in found), rule, seed)
-    return sorted(found, key=lambda case: rank[_key(case)])
-
-
-Key = tuple[str, str, str, str]
-
-
-def _key(case: Any) -> Key:
-    return case.dataset, case.example_id, case.serializer, case.perturbation
+    rank = ranks(((key_of(case)) for case in found), rule, seed)
+    return sorted(found, key=lambda case: rank[key_of(case)])
 
 
 def _ways(cases: Iterable[Any]) -> frozenset[str]:
@@ -102,7 +90,7 @@ def _shuffled(name: str, values: Sequence[Any], seed: int) -> list[Any]:
 class Board:
     """The planned cases as arrays, filled in as records arrive."""
 
-    sides: dict[str, Side]
+    sides: dict[str, Sheet]
     planned: dict[str, Flags]
     places: dict[Key, tuple[str, int, int]]
 
@@ -134,7 +122,7 @@ class Board:
                 row, column = rows[key[1]], columns[key[2:]]
                 planned[name][row, column] = True
                 places[key] = (name, row, column)
-            sides[name] = Side(
+            sides[name] = Sheet(
                 examples,
                 cells,
                 np.full(shape, np.nan),
@@ -148,19 +136,18 @@ class Board:
 
     def fill(self, record: Any, answer: Hashable | None) -> tuple[str, int, int] | None:
         """Enter a record; None for one that is not planned or is there already."""
-        get = getter(record)
-        key: Key = get("dataset"), get("example_id"), get("serializer"), get("perturbation")
-        place = self.places.get(key)
+        place = self.places.get(key_of(record))
         if place is None or self.sides[place[0]].asked[place[1:]]:
             return None
         side = self.sides[place[0]]
         side.asked[place[1:]] = True
-        if get("score") is not None:
-            side.scores[place[1:]] = get("score")
-            side.passed[place[1:]] = bool(get("passed"))
+        score = field_of(record, "score")
+        if score is not None:
+            side.scores[place[1:]] = score
+            side.passed[place[1:]] = bool(field_of(record, "passed"))
             if side.answers is not None:
                 side.answers[place[1:]] = answer
-        for name, passed in (get("checks") or {}).items():
+        for name, passed in (field_of(record, "checks") or {}).items():
             if name in side.checks and passed is not None:
                 side.checks[name][place[1:]] = passed
         return place
@@ -208,20 +195,17 @@ class StoppingRule(ABC):
         gates: Sequence[str | Gate],
         planned: Iterable[Any],
         *,
-        baseline: Iterable[Any] | None = None,
+        baseline: ScoreTable | Iterable[Any] | None = None,
         seed: int = 0,
         level: float = 0.95,
         benchmarks: Mapping[str, Sequence[str]] | None = None,
         clusters: Clusters | None = None,
         missing: Collection[str] = (),
-        answers: Callable[[Any], Hashable | None] | None = None,
-        baseline_answers: Mapping[Key, Hashable] | None = None,
     ) -> None:
         """Prepare for the planned cases of one model.
 
         `benchmarks` names the datasets of each benchmark, by default what the cases say where
-        they have a `benchmark`. `missing` are the datasets whose files are not there. `answers`
-        gives a record's answer text or a mark of it (by default its `raw`). Raises
+        they have a `benchmark`. `missing` are the datasets whose files are not there. Raises
         `SettingsError` for a gate that needs a baseline. A gate that no planned case belongs to
         stays undecided, and so does one whose scope is less than in the baseline.
         """
@@ -229,16 +213,15 @@ class StoppingRule(ABC):
         self.alpha = 1 - level
         cases = list(planned)
         checks = [(gate.scope, gate.check) for gate in self.gates if gate.check]
-        self.board = Board.of((_key(case) for case in cases), checks, _ways(cases))
+        self.board = Board.of((key_of(case) for case in cases), checks, _ways(cases))
         self.ranks = ranks(self.board.places, self.name, seed)
         self.asked = 0
-        self._answer = answers or _raw
         self._clusters = clusters
         self._benchmarks = _benchmarks(cases) if benchmarks is None else benchmarks
         self._missing = missing
         self._old: Sides | None = None
         if baseline is not None:
-            old = read_side(baseline, baseline_answers)
+            old = read_side(baseline)
             common = {
                 name: align(old.datasets[name], side.examples, side.configurations)
                 for name, side in self.board.sides.items()
@@ -276,7 +259,7 @@ class StoppingRule(ABC):
     def feed(self, record: Any) -> None:
         """Take a record of the run; others' and repeated ones are ignored."""
         # Only beside a baseline's do answers count; they are kept to the end.
-        place = self.board.fill(record, self._answer(record) if self._old else None)
+        place = self.board.fill(record, raw_digest(record) if self._old else None)
         if place is not None:
             self.asked += 1
             self._advance(*place)
@@ -372,8 +355,3 @@ def _benchmarks(cases: Iterable[Any]) -> dict[str, list[str]]:
         if name:
             found.setdefault(name, set()).add(case.dataset)
     return {name: sorted(found[name]) for name in sorted(found)}
-
-
-def _raw(record: Any) -> Hashable | None:
-    found: Hashable | None = getter(record)("raw")
-    return found

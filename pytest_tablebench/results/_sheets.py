@@ -1,0 +1,207 @@
+"""One model's scores of each dataset, laid out by example and configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.results.figures import means, robustness
+from pytest_tablebench.results.score_table import CASE, Cells, ScoreTable
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pytest_tablebench.results.score_table import Floats, Integers
+
+    Flags = NDArray[np.bool_]
+
+__all__ = ["Configuration", "Sheet", "align", "benchmarks_of", "check_once", "sheets"]
+
+Configuration = tuple[str, ...]
+"""Serializer and perturbation; strategy and modality behind them where the dataset has several."""
+
+_AXES = CASE[3:]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The cells of one model and dataset, as arrays of the shape (examples, configurations).
+
+    Names stand by code point. `scores` is the mean of a cell's answered repeats, NaN without
+    one, `passed` the share of them that passed beside it, `asked` tells what has a record at
+    all. `times` and `lost` tell how often a cell was asked, and how often without an answer;
+    both are None where each was asked once. `checks` holds, by test, the share of repeats that
+    passed it, NaN where nobody knows, `answers` what is kept of the answers, None where unknown.
+    """
+
+    examples: tuple[str, ...]
+    configurations: tuple[Configuration, ...]
+    scores: Floats
+    passed: Floats
+    asked: Flags
+    answers: NDArray[np.object_] | None = None
+    times: Integers | None = None
+    lost: Integers | None = None
+    checks: Mapping[str, Floats] = field(default_factory=dict)
+    ways: frozenset[str] = frozenset()
+    """Strategy and modality of all cells, where there is one of each."""
+
+    def counts(self) -> tuple[Integers, Integers]:
+        """Return how many cases each cell stands for, and how many of them have no answer."""
+        import numpy as np
+
+        if self.times is not None and self.lost is not None:
+            return self.times, self.lost
+        return self.asked.astype(np.int64), (self.asked & np.isnan(self.scores)).astype(np.int64)
+
+    def names(self, axis: int) -> list[str]:
+        """Return the names of an axis: 0 serializers, 1 perturbations, 2 strategies, 3 modalities.
+
+        Of the last two there are none where all cells have the same.
+        """
+        return sorted({cell[axis] for cell in self.configurations if len(cell) > axis})
+
+    def part(self, axis: int, name: str) -> Sheet:
+        """Return what was asked with one name of an axis."""
+        import numpy as np
+
+        columns = [place for place, cell in enumerate(self.configurations) if cell[axis] == name]
+        rows = np.flatnonzero(self.asked[:, columns].any(axis=1))
+        return align(
+            self,
+            [self.examples[row] for row in rows],
+            [self.configurations[column] for column in columns],
+        )
+
+    @property
+    def size(self) -> int:
+        """How many cells the whole grid of these examples would have."""
+        ways = {cell[2:] for cell in self.configurations}
+        return len(self.examples) * len(self.names(0)) * len(self.names(1)) * len(ways)
+
+    def example_values(self) -> dict[str, Floats]:
+        """Return performance, robustness and pass rate of each example that has an answer.
+
+        The range is taken over what was answered.
+        """
+        import numpy as np
+
+        used = np.isfinite(self.scores).any(axis=1)
+        scores, passed = self.scores[used], self.passed[used]
+        return {
+            "performance": means(scores),
+            "robustness": robustness(scores),
+            "pass_rate": means(passed),
+        }
+
+
+def sheets(cells: Cells) -> dict[str, Sheet]:
+    """Return the sheet of each dataset, by name; the cells are of one model."""
+    import numpy as np
+
+    table = cells.table
+    dataset, example = cells.codes("dataset"), cells.codes("example")
+    sizes = [max(1, len(table.names[axis])) for axis in _AXES]
+    configuration = np.ravel_multi_index([cells.codes(axis) for axis in _AXES], sizes)
+    lost = cells.asked - cells.answered
+    place = np.full(len(cells), -1)
+    found = {}
+    for code, name in enumerate(table.names["dataset"]):
+        own = np.flatnonzero(dataset == code)
+        rows, row = np.unique(example[own], return_inverse=True)
+        columns, column = np.unique(configuration[own], return_inverse=True)
+        shape = (len(rows), len(columns))
+        place[own] = row * shape[1] + column
+
+        def laid(values: Any, empty: Any, own: Any = own, shape: Any = shape) -> Any:
+            result = np.full(shape, empty, dtype=values.dtype)
+            result.reshape(-1)[place[own]] = values[own]
+            return result
+
+        checks = {}
+        for check, marks in cells.checks.items():
+            here = dataset[marks.rows] == code
+            if here.any():
+                checks[check] = np.full(shape, np.nan)
+                checks[check].reshape(-1)[place[marks.rows[here]]] = marks.values[here]
+        configurations = [
+            tuple(table.names[axis][at] for axis, at in zip(_AXES, places, strict=True))
+            for places in zip(*np.unravel_index(columns, sizes), strict=True)
+        ]
+        ways = {cell[2:] for cell in configurations}
+        found[name] = Sheet(
+            tuple(table.names["example"][at] for at in rows),
+            tuple(cell if len(ways) > 1 else cell[:2] for cell in configurations),
+            laid(cells.score, np.nan),
+            laid(cells.passed, np.nan),
+            laid(cells.asked, 0) > 0,
+            None if cells.answers is None else laid(cells.answers, None),
+            laid(cells.asked, 0),
+            laid(lost, 0),
+            checks,
+            frozenset(*ways) if len(ways) == 1 else frozenset(),
+        )
+    return found
+
+
+def benchmarks_of(table: ScoreTable) -> dict[str, list[str]]:
+    """Return the datasets of each benchmark, in the order of names."""
+    import numpy as np
+
+    names, codes = table.names, table.codes
+    pairs = np.unique(np.stack([codes["dataset"], codes["benchmark"]]), axis=1)
+    _, firsts = np.unique(pairs[0], return_index=True)  # a dataset belongs to one
+    found: dict[str, list[str]] = {}
+    for dataset, benchmark in sorted(pairs[:, firsts].T.tolist(), key=lambda pair: pair[::-1]):
+        found.setdefault(names["benchmark"][benchmark], []).append(names["dataset"][dataset])
+    return {name: sorted(found[name]) for name in sorted(found)}
+
+
+def check_once(table: ScoreTable) -> None:
+    """Raise `DataError` for a case that occurs more than once with the same repeat."""
+    doubled = table.doubled()
+    if doubled is not None:
+        row, times = doubled
+        repeat = int(table.repeat[row])
+        name = table.case(row, *CASE[1:5]) + (f"/r{repeat}" if repeat > 1 else "")
+        raise DataError(
+            f"case {printable(name, 200)} occurs {times} times; judge the records of one model at "
+            f"a time"
+        )
+
+
+def align(sheet: Sheet, examples: Sequence[str], configurations: Sequence[Configuration]) -> Sheet:
+    """Return the sheet with exactly these rows and columns; what it lacks is unasked."""
+    import numpy as np
+
+    if (sheet.examples, sheet.configurations) == (tuple(examples), tuple(configurations)):
+        return sheet
+    rows = {name: place for place, name in enumerate(sheet.examples)}
+    columns = {name: place for place, name in enumerate(sheet.configurations)}
+    known = [(place, rows[name]) for place, name in enumerate(examples) if name in rows]
+    kept = [(place, columns[name]) for place, name in enumerate(configurations) if name in columns]
+    to = np.ix_([place for place, _ in known], [place for place, _ in kept])
+    of = np.ix_([place for _, place in known], [place for _, place in kept])
+
+    def moved(values: Any, empty: Any) -> Any:
+        result = np.full((len(examples), len(configurations)), empty, dtype=values.dtype)
+        if known and kept:
+            result[to] = values[of]
+        return result
+
+    return Sheet(
+        tuple(examples),
+        tuple(configurations),
+        moved(sheet.scores, np.nan),
+        moved(sheet.passed, np.nan),
+        moved(sheet.asked, False),
+        None if sheet.answers is None else moved(sheet.answers, None),
+        None if sheet.times is None else moved(sheet.times, 0),
+        None if sheet.lost is None else moved(sheet.lost, 0),
+        {name: moved(values, np.nan) for name, values in sheet.checks.items()},
+        sheet.ways,
+    )

@@ -1,0 +1,176 @@
+"""Figures over scores, each computed here alone, whoever shows it.
+
+Sources: torr_analyses.md sections 1 and 2, statistics.md sections 1, 3 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from math import comb, fsum, sqrt
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import DataError
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_table import Cells, Floats, Integers
+
+__all__ = [
+    "example_values",
+    "mean",
+    "mean_of_equals",
+    "means",
+    "pass_at_k",
+    "pass_hat_k",
+    "repeat_figures",
+    "robustness",
+]
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean; None where there is no value, or one of them is None."""
+    known = list(values)
+    if not known or None in known:
+        return None
+    return fsum(value for value in known if value is not None) / len(known)
+
+
+def means(values: Floats, axis: int | tuple[int, ...] = -1) -> Floats:
+    """Return the mean over what is not NaN along some axes; NaN where nothing is.
+
+    Sums are rounded once, so that the order of values leaves no trace in the last digit.
+    """
+    import numpy as np
+
+    axes = (axis,) if isinstance(axis, int) else axis
+    rows = np.moveaxis(values, axes, range(-len(axes), 0))
+    shape = rows.shape[: -len(axes)]
+    rows = rows.reshape(int(np.prod(shape)), int(np.prod(rows.shape[-len(axes) :])))
+    known = np.isfinite(rows)
+    counts = known.sum(axis=1)
+    sums = np.array([fsum(row) for row in np.where(known, rows, 0.0).tolist()])
+    found: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+    return found.reshape(shape)
+
+
+def mean_of_equals(values: Sequence[float]) -> float:
+    """Return the mean of ascending values; that of equal ones is each of them, however rounded."""
+    return min(max(fsum(values) / len(values), values[0]), values[-1])
+
+
+def robustness(values: Floats, *, whole: bool = False) -> Floats:
+    """Return 1 minus the range of what is not NaN along the last axis; NaN where nothing is.
+
+    With `whole` it is NaN already where one value is.
+    """
+    import numpy as np
+
+    # fmin and fmax pass over NaN without a warning where there is nothing else.
+    high, low = (np.maximum, np.minimum) if whole else (np.fmax, np.fmin)
+    found: Floats = 1 - (high.reduce(values, axis=-1) - low.reduce(values, axis=-1))
+    return found
+
+
+def example_values(measure: str, scores: Floats, before: Floats | None = None) -> Floats:
+    """Return what intervals are taken over: a value for each example, NaN for one left out.
+
+    Robustness needs an answer to every cell, other measures to one; `before` holds the same
+    cells of a baseline, and only what both have counts (statistics.md sections 1, 3 and 5).
+    """
+    if measure != "robustness":
+        return means(scores if before is None else scores - before)
+    found = robustness(scores, whole=True)
+    return found if before is None else found - robustness(before, whole=True)
+
+
+@lru_cache(maxsize=1 << 14)
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """Return the chance that at least one of k repeats drawn from n, c of them right, is right.
+
+    The unbiased estimator 1 - C(n - c, k) / C(n, k) (Chen et al. 2021, Evaluating Large Language
+    Models Trained on Code, section 2.1). Raises `DataError` unless 0 <= c <= n and 1 <= k <= n.
+    """
+    _check(n, c, k)
+    return (comb(n, k) - comb(n - c, k)) / comb(n, k)
+
+
+@lru_cache(maxsize=1 << 14)
+def pass_hat_k(n: int, c: int, k: int) -> float:
+    """Return the chance that all of k repeats drawn from n, c of them right, are right.
+
+    pass^k = C(c, k) / C(n, k) (Yao et al. 2024, tau-bench). Raises `DataError` unless
+    0 <= c <= n and 1 <= k <= n.
+    """
+    _check(n, c, k)
+    return comb(c, k) / comb(n, k)
+
+
+def _check(n: int, c: int, k: int) -> None:
+    if not (0 <= c <= n and 1 <= k <= n):
+        raise DataError(
+            f"{c} right of {n} repeats, {k} drawn: of n repeats, 0 to n can be right and 1 to n "
+            f"be drawn"
+        )
+
+
+def repeat_figures(cells: Cells, datasets: Sequence[Integers]) -> dict[str, Any] | None:
+    """Return what `summary.json` says of the repeats of a scope; None where nothing was repeated.
+
+    `datasets` holds the places of each dataset's cells.
+
+    * `n`: repeats of a cell, at most;
+    * `pass_at_k`, `pass_hat_k`: by k from "1" to n, the mean over an example's cells, then over
+      examples, then over datasets;
+    * `left_out`: by k, how many cells have fewer than k answered repeats, and are not in them;
+    * `spread`: means over cells of two answered repeats or more, then over datasets: `sd` of the
+      scores (with n - 1), `range` of the scores, and `disagree`, the share of cells of which
+      some repeats are right and some wrong.
+
+    A mean over datasets is None where one of them has none, as with all other measures.
+    """
+    n = max((int(cells.asked[own].max()) for own in datasets), default=0)
+    if n < 2:
+        return None
+    answered = [count for own in datasets for count in cells.answered[own].tolist()]
+    spreads = [_spread(cells, own) for own in datasets]
+    return {
+        "n": n,
+        **{
+            name: {
+                str(k): mean(_pass_rate(cells, own, k, estimate) for own in datasets)
+                for k in range(1, n + 1)
+            }
+            for name, estimate in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k))
+        },
+        "left_out": {str(k): sum(count < k for count in answered) for k in range(1, n + 1)},
+        "spread": {
+            name: mean(found[name] for found in spreads) for name in ("sd", "range", "disagree")
+        },
+    }
+
+
+def _pass_rate(
+    cells: Cells, own: Integers, k: int, estimate: Callable[[int, int, int], float]
+) -> float | None:
+    """Return pass@k or pass^k of one dataset's cells."""
+    enough = own[cells.answered[own] >= k]
+    columns = (cells.codes("example"), cells.answered, cells.right)
+    examples: dict[int, list[float]] = {}
+    for example, n, right in zip(*(column[enough].tolist() for column in columns), strict=True):
+        examples.setdefault(example, []).append(estimate(n, right, k))
+    return mean(map(mean, examples.values()))
+
+
+def _spread(cells: Cells, own: Integers) -> dict[str, float | None]:
+    repeated = own[cells.answered[own] > 1]
+    scores = [cells.scores(cell) for cell in repeated.tolist()]
+    deviations = [
+        sqrt(fsum((score - middle) ** 2 for score in found) / (len(found) - 1))
+        for found, middle in zip(scores, cells.score[repeated].tolist(), strict=True)
+    ]
+    right, answered = cells.right[repeated], cells.answered[repeated]
+    return {
+        "sd": mean(deviations),
+        "range": mean(found[-1] - found[0] for found in scores),
+        "disagree": mean(((right > 0) & (right < answered)).astype(float).tolist()),
+    }

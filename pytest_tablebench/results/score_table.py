@@ -1,0 +1,373 @@
+"""The score table: the records of a run as columns, which all figures are taken from.
+
+numpy is loaded where the table is made, not where it is filled: a run fills it as records come.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from math import nan
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.results.figures import mean_of_equals
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+__all__ = ["EQUAL", "Cells", "Marks", "ScoreTable", "ScoreTableBuilder", "field_of", "raw_digest"]
+
+EQUAL = 1e-9
+"""Scores and means closer than this are equal: the order of float sums decides nothing."""
+
+CASE = ("model", "dataset", "example", "serializer", "perturbation", "strategy", "modality")
+"""What makes a configuration of an example one cell; only its repeats share all of it."""
+
+AXES = (*CASE, "benchmark", "reason")
+
+_REQUIRED = ("model", "dataset", "example_id", "serializer", "perturbation", "score")
+_OPTIONAL = (
+    "passed", "threshold", "checks", "parts", "strategy", "modality", "benchmark", "reason",
+)  # fmt: skip
+
+Answer = Callable[[Any], Hashable | None]
+"""What tells a record's answer from others: its text or a mark of it, None without one."""
+
+
+def field_of(record: Any, name: str) -> Any:
+    """Return a field of an object or a mapping, None where there is none."""
+    return record.get(name) if isinstance(record, Mapping) else getattr(record, name, None)
+
+
+def raw_digest(record: Any) -> bytes | None:
+    """Return a digest of a record's raw reply, 16 bytes; None without one."""
+    raw = field_of(record, "raw")
+    if not isinstance(raw, str):
+        return None
+    return blake2b(raw.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Named numbers that only some records have: `rows` has them, NaN where nobody could tell."""
+
+    rows: Integers
+    values: Floats
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Records as columns; a row is a record, in the order in which they came.
+
+    `names` holds the names of each of `AXES` by code point, `codes` each row's place there; the
+    reason of an answered case and what a record does not say are the empty name. `score` is NaN
+    without an answer, `passed` 0 or 1 beside it, `threshold` NaN where unknown. `checks` and
+    `parts` are by name. `answers` is there where the table was asked to keep them.
+    """
+
+    names: Mapping[str, tuple[str, ...]]
+    codes: Mapping[str, Integers]
+    score: Floats
+    passed: Floats
+    threshold: Floats
+    repeat: Integers
+    checks: Mapping[str, Marks]
+    parts: Mapping[str, Marks]
+    answers: NDArray[np.object_] | None = None
+
+    @classmethod
+    def from_records(
+        cls, records: Iterable[Any], *, models: bool = False, answers: Answer | None = None
+    ) -> ScoreTable:
+        """Read records in one pass, see `ScoreTableBuilder`."""
+        builder = ScoreTableBuilder(models=models, answers=answers)
+        builder.extend(records)
+        return builder.table()
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The rows with the repeats of each cell folded into one."""
+        return Cells.of(self)
+
+    def key(self, axes: Sequence[str] = CASE) -> Integers:
+        """Return a number for each row, in the order of these axes' names."""
+        import numpy as np
+
+        sizes = [max(1, len(self.names[axis])) for axis in axes]
+        return np.ravel_multi_index([self.codes[axis] for axis in axes], sizes).astype(np.int64)
+
+    def doubled(self, axes: Sequence[str] = CASE) -> tuple[int, int] | None:
+        """Return a row whose case occurs more than once with the same repeat, and how often.
+
+        `axes` are what makes a case.
+        """
+        import numpy as np
+
+        key = self.key(axes)
+        order = np.lexsort((self.repeat, key))
+        same = (np.diff(key[order]) == 0) & (np.diff(self.repeat[order]) == 0)
+        if not same.any():
+            return None
+        row = int(order[int(same.argmax())])
+        return row, int(((key == key[row]) & (self.repeat == self.repeat[row])).sum())
+
+    def case(self, row: int, *axes: str) -> str:
+        """Return the names of a row's axes for a message."""
+        return "/".join(self.names[axis][self.codes[axis][row]] for axis in axes)
+
+
+class ScoreTableBuilder:
+    """Takes records as they come, and keeps some 60 bytes of each.
+
+    A record is an object or a mapping with `dataset`, `example_id`, `serializer`, `perturbation`
+    and `score`, with `models` also `model`; otherwise all are of one model, whatever they say.
+    What else a table holds is read where it is there; `repeat` is 1 where it is not. `answers`
+    gives what is kept of an answer.
+    """
+
+    def __init__(self, *, models: bool = False, answers: Answer | None = None) -> None:
+        self._required = _REQUIRED if models else _REQUIRED[1:]
+        self._models = () if models else ("",)
+        self._known: dict[str, dict[str, int]] = {axis: {} for axis in AXES}
+        self._codes = {axis: array("i") for axis in AXES}
+        self._score, self._passed, self._threshold = array("d"), array("d"), array("d")
+        self._repeat = array("i")
+        self._marks: dict[str, dict[str, dict[int, float]]] = {"checks": {}, "parts": {}}
+        self._answer = answers
+        self._answers: list[Hashable | None] = []
+        self._readers: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._repeat)
+
+    def append(self, record: Any) -> None:
+        """Take a record. Raises `DataError`, with its number, for one that cannot be used."""
+        self.extend((record,))
+
+    def extend(self, records: Iterable[Any]) -> None:
+        """Take records, as `append` does; what their source raises is its own."""
+        # Written out and bound to names: the paper's grids are half a million records.
+        readers, checks, parts = self._readers, self._marks["checks"], self._marks["parts"]
+        models, datasets, examples, *known = (self._known[axis] for axis in AXES)
+        serializers, perturbations, strategies, modalities, benchmarks, reasons = known
+        model_is, dataset_is, example_is, *others = (self._codes[axis].append for axis in AXES)
+        serializer_is, perturbation_is, strategy_is, modality_is, benchmark_is, reason_is = others
+        score_is, passed_is, threshold_is = (
+            column.append for column in (self._score, self._passed, self._threshold)
+        )
+        repeat_is = self._repeat.append
+        for record in records:
+            try:
+                reader = readers.get(type(record))
+                if reader is None:
+                    reader = readers[type(record)] = self._reader(record)
+                (
+                    model, dataset, example, serializer, perturbation, score, repeat,
+                    passed, threshold, checked, numbers, strategy, modality, benchmark, reason,
+                ) = reader(record)  # fmt: skip
+                if score is None:
+                    score = passed = nan
+                    reason = reason or "unknown"
+                elif -EQUAL <= score <= 1 + EQUAL:
+                    passed, reason = bool(passed), ""
+                else:
+                    case = f"{dataset}/{example}/{serializer}/{perturbation}"
+                    raise ValueError(f"{case} has the score {score!r}, not from 0 to 1")
+                repeat_is(repeat)
+                score_is(score)
+                passed_is(passed)
+                threshold_is(nan if threshold is None else threshold)
+                model_is(models.setdefault(model, len(models)))
+                dataset_is(datasets.setdefault(dataset, len(datasets)))
+                example_is(examples.setdefault(example, len(examples)))
+                serializer_is(serializers.setdefault(serializer, len(serializers)))
+                perturbation_is(perturbations.setdefault(perturbation, len(perturbations)))
+                strategy_is(strategies.setdefault(strategy or "", len(strategies)))
+                modality_is(modalities.setdefault(modality or "", len(modalities)))
+                benchmark_is(benchmarks.setdefault(benchmark or "", len(benchmarks)))
+                reason_is(reasons.setdefault(reason, len(reasons)))
+                if checked:
+                    self._mark(checks, checked)
+                if numbers:
+                    self._mark(parts, numbers)
+            except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+                number = len(self._codes["reason"]) + 1
+                raise DataError(
+                    f"record {number}: {printable(str(error), 200)}; a record has "
+                    f"{', '.join(self._required)}, the names as text and the score as a number "
+                    f"from 0 to 1, or null; where it has a repeat, that is a whole number"
+                ) from None
+            if self._answer is not None:
+                self._answers.append(None if reason else self._answer(record))
+
+    def _mark(self, marks: dict[str, dict[int, float]], found: Mapping[str, Any]) -> None:
+        row = len(self) - 1
+        for name, value in found.items():
+            told = isinstance(value, int | float)
+            marks.setdefault(name, {})[row] = float(value) if told else nan
+
+    def _reader(self, record: Any) -> Callable[[Any], tuple[Any, ...]]:
+        """Return what reads the fields of records of this one's type."""
+        if isinstance(record, Mapping):
+            of_mapping = itemgetter(*self._required)
+            return lambda one: (
+                *self._models,
+                *of_mapping(one),
+                one.get("repeat", 1),
+                *map(one.get, _OPTIONAL),
+            )
+        of_object = attrgetter(*self._required)
+        there = [name for name in _OPTIONAL if hasattr(record, name)]
+        return lambda one: (
+            *self._models,
+            *of_object(one),
+            getattr(one, "repeat", 1),
+            *(getattr(one, name) if name in there else None for name in _OPTIONAL),
+        )
+
+    def table(self) -> ScoreTable:
+        """Return what came so far, names sorted. Raises `DataError` for a name that is no text."""
+        import numpy as np
+
+        names, codes = {}, {}
+        for axis, known in self._known.items():
+            for name in known:
+                if not isinstance(name, str):
+                    raise DataError(f"{name!r} stands where a record has a name; names are text")
+            names[axis] = tuple(sorted(known))
+            ranks = np.empty(len(known), dtype=np.int64)
+            ranks[[known[name] for name in names[axis]]] = np.arange(len(known))
+            codes[axis] = ranks[np.array(self._codes[axis], dtype=np.intc)]
+        answers = None
+        if any(answer is not None for answer in self._answers):
+            answers = np.empty(len(self), dtype=object)
+            answers[:] = self._answers
+        checks, parts = (
+            {
+                name: Marks(np.array(list(own), dtype=np.int64), np.array(list(own.values())))
+                for name, own in sorted(marks.items())
+            }
+            for marks in self._marks.values()
+        )
+        return ScoreTable(
+            names,
+            codes,
+            score=np.array(self._score),
+            passed=np.array(self._passed),
+            threshold=np.array(self._threshold),
+            repeat=np.array(self._repeat, dtype=np.int64),
+            checks=checks,
+            parts=parts,
+            answers=answers,
+        )
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Configurations of examples, each with all its repeats, in the order of their names.
+
+    `first` is a row of each cell. `asked` counts its repeats, `answered` and `right` those with
+    an answer and those that passed. `score` is the mean of the answered repeats and `passed` the
+    share of them that passed, NaN where there is none. `rows` are all rows, cell by cell, in a
+    cell by score, without an answer last; those of a cell begin at `start`.
+    """
+
+    table: ScoreTable
+    first: Integers
+    asked: Integers
+    answered: Integers
+    right: Integers
+    score: Floats
+    passed: Floats
+    rows: Integers
+    start: Integers
+
+    @classmethod
+    def of(cls, table: ScoreTable) -> Cells:
+        """Fold the repeats of a table; the order of its rows leaves no trace."""
+        import numpy as np
+
+        key = table.key()
+        rows = np.lexsort((table.repeat, table.score, key))
+        start = np.flatnonzero(np.diff(key[rows], prepend=-1))
+        asked = np.diff(start, append=len(rows))
+        first, known = rows[start], np.isfinite(table.score[rows])
+        score, passed = table.score[first], table.passed[first]
+        answered = known[start].astype(np.int64)
+        right = np.nan_to_num(passed).astype(np.int64)
+        for cell in np.flatnonzero(asked > 1):  # nearly always none
+            own = rows[start[cell] : start[cell] + asked[cell]]
+            scores = table.score[own][known[start[cell] : start[cell] + asked[cell]]].tolist()
+            answered[cell] = len(scores)
+            if scores:
+                score[cell] = mean_of_equals(scores)
+                right[cell] = int(np.nansum(table.passed[own]))
+                passed[cell] = right[cell] / len(scores)
+        return cls(table, first, asked, answered, right, score, passed, rows, start)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def codes(self, axis: str) -> Integers:
+        """Return each cell's place among the names of an axis."""
+        return self.table.codes[axis][self.first]
+
+    @cached_property
+    def of_row(self) -> Integers:
+        """The cell of each row."""
+        import numpy as np
+
+        cells = np.empty(len(self.rows), dtype=np.int64)
+        cells[self.rows] = np.repeat(np.arange(len(self)), self.asked)
+        return cells
+
+    def scores(self, cell: int) -> list[float]:
+        """Return the scores of a cell's answered repeats, ascending."""
+        begin = int(self.start[cell])
+        found: list[float] = self.table.score[
+            self.rows[begin : begin + int(self.answered[cell])]
+        ].tolist()
+        return found
+
+    @cached_property
+    def checks(self) -> dict[str, Marks]:
+        """Of each test, by name: the cells it is about, and the share of repeats that passed it."""
+        import numpy as np
+
+        found = {}
+        for name, marks in self.table.checks.items():
+            cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
+            known = np.isfinite(marks.values)
+            counts = np.bincount(places, weights=known, minlength=len(cells))
+            sums = np.bincount(places, weights=np.where(known, marks.values, 0.0))
+            share = np.divide(sums, counts, out=np.full(len(cells), nan), where=counts > 0)
+            found[name] = Marks(cells, share)
+        return found
+
+    @cached_property
+    def answers(self) -> NDArray[np.object_] | None:
+        """What is kept of each cell's answer, of several repeats in their order; None unknown."""
+        import numpy as np
+
+        answers, table = self.table.answers, self.table
+        if answers is None:
+            return None
+        found = answers[self.first]
+        for cell in np.flatnonzero(self.asked > 1):
+            own = self.rows[self.start[cell] : self.start[cell] + self.asked[cell]]
+            several = tuple(answers[own[np.argsort(table.repeat[own], kind="stable")]])
+            found[cell] = None if None in several else several
+        return found

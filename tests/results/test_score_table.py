@@ -1,0 +1,263 @@
+"""The score table, against values worked out by hand and against plain Python."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from math import fsum, isnan, nan
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench import DataError
+from pytest_tablebench.results import Cell, ScoreTable, ScoreTableBuilder
+from pytest_tablebench.results._sheets import benchmarks_of, sheets
+from pytest_tablebench.results.figures import example_values, mean, means, robustness
+from pytest_tablebench.results.score_table import raw_digest
+
+
+def cell(
+    example: str, serializer: str, score: float | None, repeat: int = 1, dataset: str = "d"
+) -> Cell:
+    passed = None if score is None else score >= 0.5
+    reason = "timeout" if score is None else None
+    return Cell("b", dataset, example, serializer, "none", score, passed, reason, repeat)
+
+
+RUN = [
+    cell("e2", "html", 0.25),
+    cell("e1", "html", 1.0),
+    cell("e1", "csv", None),
+    cell("e2", "csv", 0.75),
+    cell("e1", "html", 0.5, repeat=2),
+    cell("e1", "csv", None, repeat=2),
+    cell("e9", "csv", 0.5, dataset="other"),
+]
+"""
+    d     csv           html
+    e1    none, none    (1 + .5) / 2 = .75, both pass
+    e2    .75           .25, does not pass
+"""
+
+# Columns
+
+
+def test_a_row_is_a_record_and_names_are_codes():
+    table = ScoreTable.from_records(RUN)
+    assert len(table) == 7
+    assert table.names["example"] == ("e1", "e2", "e9")
+    assert table.names["reason"] == ("", "timeout")
+    assert table.codes["example"].tolist() == [1, 0, 0, 1, 0, 0, 2]
+    assert table.codes["reason"].tolist() == [0, 0, 1, 0, 0, 1, 0]
+    assert table.repeat.tolist() == [1, 1, 1, 1, 2, 2, 1]
+    assert [None if isnan(x) else x for x in table.score] == [0.25, 1, None, 0.75, 0.5, None, 0.5]
+    assert [None if isnan(x) else x for x in table.passed] == [0, 1, None, 1, 1, None, 1]
+    assert benchmarks_of(table) == {"b": ["d", "other"]}
+
+
+def test_what_only_some_records_have_is_kept_by_name():
+    plain: dict[str, Any] = dict.fromkeys(("dataset", "example_id", "serializer"), "x")
+    plain |= {"perturbation": "none", "score": 0.5, "passed": True, "threshold": 0.4}
+    table = ScoreTable.from_records(
+        [plain, plain | {"checks": {"t": None, "u": True}, "parts": {"f1": 0.75}, "repeat": 2}]
+    )
+    assert table.threshold.tolist() == [0.4, 0.4]
+    assert {name: marks.rows.tolist() for name, marks in table.checks.items()} == {
+        "t": [1],
+        "u": [1],
+    }
+    assert isnan(table.checks["t"].values[0])
+    assert table.checks["u"].values.tolist() == [1.0]
+    assert table.parts["f1"].values.tolist() == [0.75]
+
+
+def test_it_can_be_filled_as_records_come():
+    builder = ScoreTableBuilder()
+    for number, record in enumerate(RUN, start=1):
+        builder.append(record)
+        assert len(builder.table()) == len(builder) == number
+    whole = ScoreTable.from_records(RUN)
+    assert repr(builder.table()) == repr(whole)
+
+
+@pytest.mark.parametrize("score", [1.5, -0.1, nan, "0.5", [1.0]])
+def test_a_score_that_is_none_is_refused(score):
+    builder = ScoreTableBuilder()
+    builder.append(RUN[0])
+    with pytest.raises(DataError, match="record 2: "):
+        builder.append(cell("e", "html", 0.5).__class__(*("x",) * 5, score, True, None))
+
+
+def test_filling_it_loads_no_numpy():
+    code = (
+        "import sys; from pytest_tablebench.results import Cell, ScoreTableBuilder; "
+        "ScoreTableBuilder().append(Cell('b', 'd', 'e', 's', 'p', 1.0, True, None)); "
+        "sys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# Cells and sheets
+
+
+def test_repeats_of_a_cell_are_one():
+    cells = ScoreTable.from_records(RUN).cells
+    names = [cells.table.case(row, "dataset", "example", "serializer") for row in cells.first]
+    assert names == ["d/e1/csv", "d/e1/html", "d/e2/csv", "d/e2/html", "other/e9/csv"]
+    assert cells.asked.tolist() == [2, 2, 1, 1, 1]
+    assert cells.answered.tolist() == [0, 2, 1, 1, 1]
+    assert cells.right.tolist() == [0, 2, 1, 0, 1]
+    assert [None if isnan(x) else x for x in cells.score] == [None, 0.75, 0.75, 0.25, 0.5]
+    assert cells.scores(1) == [0.5, 1.0]
+    assert cells.of_row.tolist() == [3, 1, 0, 2, 1, 0, 4]
+
+
+def test_a_sheet_has_examples_by_configurations():
+    found = sheets(ScoreTable.from_records(RUN).cells)
+    assert list(found) == ["d", "other"]
+    sheet = found["d"]
+    assert sheet.examples == ("e1", "e2")
+    assert sheet.configurations == (("csv", "none"), ("html", "none"))
+    assert np.array_equal(sheet.scores, [[nan, 0.75], [0.75, 0.25]], equal_nan=True)
+    assert np.array_equal(sheet.passed, [[nan, 1.0], [1.0, 0.0]], equal_nan=True)
+    times, lost = sheet.counts()
+    assert (times.tolist(), lost.tolist()) == ([[2, 2], [1, 1]], [[2, 0], [0, 0]])
+    assert sheet.size == 4
+    # e1: .75 and no range; e2: (.75 + .25) / 2, range .5, one of two passes.
+    assert {name: values.tolist() for name, values in sheet.example_values().items()} == {
+        "performance": [0.75, 0.5],
+        "robustness": [1.0, 0.5],
+        "pass_rate": [1.0, 0.5],
+    }
+
+
+def test_strategies_are_configurations_where_there_are_several():
+    one = cell("e1", "csv", 0.0)
+    table = ScoreTable.from_records([one, replace(one, strategy="tcot", score=1.0, passed=True)])
+    assert table.doubled() is None
+    assert table.doubled(("dataset", "example", "serializer")) == (0, 2)
+    sheet = sheets(table.cells)["d"]
+    assert sheet.configurations == (
+        ("csv", "none", "direct", "text"),
+        ("csv", "none", "tcot", "text"),
+    )
+    assert (sheet.size, sheet.ways) == (2, frozenset())
+    assert sheet.part(2, "tcot").scores.tolist() == [[1.0]]
+    alone = sheets(ScoreTable.from_records([one]).cells)["d"]
+    assert (alone.configurations, alone.ways) == ((("csv", "none"),), {"direct", "text"})
+
+
+def test_a_part_leaves_out_examples_that_were_not_asked_there():
+    records = [*RUN, cell("e3", "json", 1.0)]
+    part = sheets(ScoreTable.from_records(records).cells)["d"].part(0, "json")
+    assert (part.examples, part.configurations) == (("e3",), (("json", "none"),))
+    assert part.scores.tolist() == [[1.0]]
+
+
+def test_a_case_that_occurs_twice_is_told():
+    table = ScoreTable.from_records([*RUN, RUN[4], RUN[4]])
+    row, times = table.doubled() or (0, 0)
+    assert (table.case(row, "example", "serializer"), times) == ("e1/html", 3)
+    assert ScoreTable.from_records(RUN).doubled() is None
+
+
+def test_answers_are_kept_where_they_are_wanted():
+    record = {"dataset": "d", "example_id": "e", "serializer": "s", "perturbation": "p"}
+    records = [
+        record | {"score": 1.0, "raw": "two", "repeat": 2},
+        record | {"score": 1.0, "raw": "one"},
+        record | {"score": None, "raw": None, "serializer": "t"},
+    ]
+    assert ScoreTable.from_records(records).answers is None
+    cells = ScoreTable.from_records(records, answers=raw_digest).cells
+    assert cells.answers is not None
+    one, two = (raw_digest({"raw": text}) for text in ("one", "two"))
+    assert cells.answers.tolist() == [(one, two), None]
+    assert one != two
+
+
+# Figures
+
+
+def test_means_leave_out_what_is_missing():
+    values = np.array([[1.0, nan, 0.5], [nan, nan, nan]])
+    assert means(values)[0] == 0.75
+    assert isnan(means(values)[1])
+    assert means(values, axis=(0, 1)) == 0.75
+    assert means(values.T, axis=0)[0] == 0.75
+    assert means(np.zeros((3, 0))).tolist() == pytest.approx([nan] * 3, nan_ok=True)
+
+
+def test_a_mean_of_an_unknown_is_unknown():
+    assert mean([]) is None
+    assert mean([0.5, None]) is None
+    assert mean([0.1] * 3) == fsum([0.1] * 3) / 3
+
+
+def test_robustness_is_one_minus_the_range():
+    values = np.array([[1.0, 0.25, nan], [0.5, 0.5, 0.5]])
+    assert robustness(values).tolist() == [0.25, 1.0]
+    assert robustness(values, whole=True).tolist() == pytest.approx([nan, 1.0], nan_ok=True)
+
+
+def test_only_cells_that_both_runs_answered_are_paired():
+    new, old = np.array([[1.0, 0.5, nan]]), np.array([[0.5, nan, 1.0]])
+    assert example_values("performance", new, old).tolist() == [0.5]
+    assert isnan(example_values("robustness", new, old)[0])
+    # Ranges .5 and .25: robustness .5 and .75.
+    assert example_values("robustness", new[:, :2], np.array([[0.5, 0.75]])).tolist() == [-0.25]
+
+
+SCORES = st.none() | st.floats(0, 1)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["d", "other"]),
+            st.sampled_from(["e1", "e2", "e3"]),
+            st.sampled_from(["csv", "html"]),
+            SCORES,
+        ),
+        min_size=1,
+        max_size=20,
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_figures_are_those_of_a_plain_definition(rows, random):
+    repeats: dict[tuple[str, str, str], int] = {}
+    records = []
+    for dataset, example, serializer, score in rows:
+        place = dataset, example, serializer
+        repeats[place] = repeats.get(place, 0) + 1
+        records.append(cell(example, serializer, score, repeats[place], dataset))
+    expected: dict[str, list[list[float]]] = {}
+    for dataset in sorted({record.dataset for record in records}):
+        expected[dataset] = [[], [], []]
+        for example in sorted({one.example_id for one in records}):
+            own = [one for one in records if (one.dataset, one.example_id) == (dataset, example)]
+            scores, passes = [], []
+            for serializer in ("csv", "html"):
+                known = sorted(
+                    one.score
+                    for one in own
+                    if one.serializer == serializer and one.score is not None
+                )
+                if known:
+                    middle = fsum(known) / len(known)
+                    scores.append(min(max(middle, known[0]), known[-1]))
+                    passes.append(sum(score >= 0.5 for score in known) / len(known))
+            if scores:
+                expected[dataset][0].append(fsum(scores) / len(scores))
+                expected[dataset][1].append(1 - (max(scores) - min(scores)))
+                expected[dataset][2].append(fsum(passes) / len(passes))
+    random.shuffle(records)
+    found = {
+        name: [values.tolist() for values in sheet.example_values().values()]
+        for name, sheet in sheets(ScoreTable.from_records(records).cells).items()
+    }
+    assert found == expected
