@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from pytest_tablebench.datasets._base import Example, Problem, SourceFacts
-from pytest_tablebench.datasets._files import file_digest
 from pytest_tablebench.datasets._strata import Stratum, stratum_of
 from pytest_tablebench.errors import DataError
 
-__all__ = ["RowPool", "RowSource", "digests"]
+__all__ = ["Identified", "RowPool", "RowSource"]
 
 
 class Identified(Protocol):
@@ -57,8 +55,8 @@ class RowSource(Generic[R]):
             where it fails.
         make: makes the example of a row.
         key: `text_key` of a row's example, without its tables.
-        stratum: what a sample is spread over, without the row's table; by default it is read off
-            the example.
+        stratum: what a sample is spread over, without the row's table; where it gives None, or
+            there is none, it is read off the example.
         facts: of the files; called once.
         problems: what `test` and `pool` append unusable rows to.
         place: where the questions stand, for messages.
@@ -71,7 +69,7 @@ class RowSource(Generic[R]):
         *,
         make: Callable[[R], Example],
         key: Callable[[R], Hashable],
-        stratum: Callable[[R], Stratum] | None = None,
+        stratum: Callable[[R], Stratum | None] = lambda _: None,
         facts: Callable[[], SourceFacts],
         problems: Sequence[Problem] = (),
         place: str,
@@ -142,9 +140,4 @@ class RowSource(Generic[R]):
     def stratum(self, example_id: str) -> Stratum:
         """Return what an example that was read has in common with others."""
         row = self._read[example_id]
-        return self._stratum(row) if self._stratum else stratum_of(self._make(row))
-
-
-def digests(folder: Path, files: Iterable[str]) -> Mapping[str, str]:
-    """Return the digest of each file, by its name; a file named twice stands there once."""
-    return {name: file_digest(folder / name) for name in dict.fromkeys(files)}
+        return self._stratum(row) or stratum_of(self._make(row))

@@ -55,9 +55,8 @@ def test_a_vocabulary_with_other_line_ends(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "{}", "null", '{"a": [1]}', "version https://git-lfs"])
 def test_no_list_at_all(tmp_path: Path, content: str) -> None:
-    source = opened(turl(tmp_path, test=content))
     with pytest.raises(DataError, match=rf"{TEST}: must hold a JSON list"):
-        source.example_ids(None)
+        opened(turl(tmp_path, test=content))
 
 
 def test_a_file_that_breaks_off_keeps_what_is_whole(tmp_path: Path) -> None:
@@ -71,9 +70,8 @@ def test_a_file_that_breaks_off_keeps_what_is_whole(tmp_path: Path) -> None:
 
 
 def test_a_file_that_breaks_off_in_its_first_row_is_no_data(tmp_path: Path) -> None:
-    source = opened(turl(tmp_path, test=json.dumps([row()])[:60]))
     with pytest.raises(DataError, match=rf"{TEST}: item 1 is not valid JSON or cut off"):
-        source.example_ids(None)
+        opened(turl(tmp_path, test=json.dumps([row()])[:60]))
 
 
 def changed(position: int, value: Any) -> list[Any]:

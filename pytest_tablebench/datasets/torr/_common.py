@@ -1,4 +1,4 @@
-"""What ToRR's datasets share: the closing remark of every instruction, limits, table caching."""
+"""What ToRR's datasets share: their numbers, how every instruction ends, tables in files."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import csv
 from functools import lru_cache
 from pathlib import Path
 
+from pytest_tablebench.datasets._file_dataset import FileDataset, R, RowDataset
 from pytest_tablebench.datasets._files import delimited_rows, inside, read_text
+from pytest_tablebench.datasets._rows import Row
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["CLOSING", "SOURCE_LIMIT", "read_table"]
+__all__ = ["CLOSING", "SOURCE_LIMIT", "ToRR", "ToRRRows", "read_table"]
 
 CLOSING = (
     "What follows are examples of inputs with their outputs. Read them to work out how an output "
@@ -20,6 +22,18 @@ CLOSING = (
 
 SOURCE_LIMIT = 10_000
 """Records read per split, before filtering (spec: torr.md section 1)."""
+
+
+class ToRR(FileDataset[R]):
+    """A dataset of ToRR: at most 100 examples, five demonstrations unless it says otherwise."""
+
+    benchmark = "torr"
+    shots = 5
+    limit: int | None = 100
+
+
+class ToRRRows(ToRR[Row], RowDataset):
+    """One whose rows ask about one table each."""
 
 
 @lru_cache(maxsize=512)

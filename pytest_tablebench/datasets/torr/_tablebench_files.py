@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pytest_tablebench.datasets._base import Problem
 from pytest_tablebench.datasets._files import fetch_command, read_text, require_files
+from pytest_tablebench.datasets._rows import BadRowError
 from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
@@ -189,14 +190,6 @@ def _one_instruction(
     return kept
 
 
-class _FieldError(Exception):
-    """A field that cannot be used: name and message."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
-
-
 def _row(number: int, record: dict[str, Any], version: Version, seen: Counter[str]) -> Row | None:
     try:
         row_id = _text(record, "id")
@@ -212,7 +205,7 @@ def _row(number: int, record: dict[str, Any], version: Version, seen: Counter[st
             _table(record.get("table"), row_id),
             _formatter(record, version.schema),
         )
-    except _FieldError as error:
+    except BadRowError as error:
         version.problems.append(Problem(version.file, number, error.field, str(error)))
         return None
 
@@ -220,7 +213,7 @@ def _row(number: int, record: dict[str, Any], version: Version, seen: Counter[st
 def _text(record: dict[str, Any], name: str) -> str:
     value = record.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise _FieldError(name, "is missing" if name not in record else "is no text or empty")
+        raise BadRowError(name, "is missing" if name not in record else "is no text or empty")
     return value
 
 
@@ -234,7 +227,7 @@ def _formatter(record: dict[str, Any], schema: Schema) -> str | None:
     if schema == "instruction":
         parts = _text(record, "instruction").split("\n\n\n")
         if len(parts) < 3 or not parts[1].strip():
-            raise _FieldError("instruction", "has no part on the form of the answer")
+            raise BadRowError("instruction", "has no part on the form of the answer")
         return parts[1]
     return None
 
@@ -244,18 +237,18 @@ def _table(value: Any, name: str) -> Table:
     if isinstance(value, str):
         found = _record(value)
         if isinstance(found, str):
-            raise _FieldError("table", found)
+            raise BadRowError("table", found)
         value = found
     if not isinstance(value, dict) or not {"columns", "data"} <= value.keys():
-        raise _FieldError("table", "is not {columns, data}")
+        raise BadRowError("table", "is not {columns, data}")
     columns, data = value["columns"], value["data"]
     if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
-        raise _FieldError("table", "columns is no list of texts")
+        raise BadRowError("table", "columns is no list of texts")
     if not isinstance(data, list):
-        raise _FieldError("table", "data is no list of rows")
+        raise BadRowError("table", "data is no list of rows")
     for number, row in enumerate(data, start=1):
         if not isinstance(row, list):
-            raise _FieldError("table", f"row {number} is no list of cells")
+            raise BadRowError("table", f"row {number} is no list of cells")
         if any(isinstance(cell, list | dict) for cell in row):
-            raise _FieldError("table", f"row {number} holds a cell that is a list or an object")
+            raise BadRowError("table", f"row {number} holds a cell that is a list or an object")
     return Table(tuple(columns), tuple(tuple(row) for row in data), name=name)

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._base import (
-    Example,
-    Problem,
-    PromptParts,
-    Render,
-    SourceFacts,
-    render_field,
-)
-from pytest_tablebench.datasets._files import require_files
-from pytest_tablebench.datasets._sources import RowSource, digests
+from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._file_dataset import Opened, Part
+from pytest_tablebench.datasets._rows import BadRowError, text_field
 from pytest_tablebench.datasets._streams import json_items
-from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT
-from pytest_tablebench.datasets.torr._rows import BadRowError, text_field
+from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRR
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import printable
 
 __all__ = ["DATASETS", "FinQA"]
-
-TEST_FILE = "dataset/test.json"
-TRAIN_FILE = "dataset/train.json"
 
 _INDENT = "\n" + " " * 16
 """Every line of the published prompt but the first is indented as its source code is."""
@@ -76,10 +62,6 @@ def _instruction(*, hyphens: bool) -> str:
     return _INDENT.join(lines)
 
 
-INSTRUCTION = _instruction(hyphens=False)
-REFERENCE_INSTRUCTION = _instruction(hyphens=True)
-
-
 @dataclass(frozen=True)
 class _Row:
     id: str
@@ -90,41 +72,6 @@ class _Row:
     program: str
     answer: str
     exe_ans: float | str
-
-    def example(self) -> Example:
-        return Example(
-            id=self.id,
-            inputs={
-                "pre_text": self.before,
-                "table": self.table,
-                "post_text": self.after,
-                "question": self.question,
-            },
-            question=self.question,
-            references=(self.program,),
-            target=self.program,
-            # Programs run on the table of the report, whatever arrangement the model was shown.
-            context={"table": self.table, "answer": self.answer, "exe_ans": self.exe_ans},
-        )
-
-
-def _rows(folder: Path, file: str, problems: list[Problem], *, whole: bool) -> Iterator[_Row]:
-    """Yield the usable rows of a file with more than a header; bad ones become problems.
-
-    Reads only as far as asked: the file of demonstrations is large.
-    """
-    seen: set[str] = set()
-    for number, entry in enumerate(islice(json_items(folder / file), SOURCE_LIMIT), start=1):
-        try:
-            row = _row(entry, whole=whole)
-            if row is not None and row.id in seen:
-                raise BadRowError("id", f"{printable(row.id, 80)!r} occurs a second time")
-        except BadRowError as error:
-            problems.append(Problem(file, number, error.field, error.message))
-            continue
-        if row is not None:
-            seen.add(row.id)
-            yield row
 
 
 def _row(entry: Any, *, whole: bool) -> _Row | None:
@@ -190,7 +137,7 @@ def _result(value: Any) -> float | str:
     return value
 
 
-class FinQA:
+class FinQA(ToRR[_Row]):
     """FinQA: a program that computes the answer from a report; five demonstrations.
 
     The published recipe shows the first piece of text before and behind the table. With `whole`
@@ -200,56 +147,54 @@ class FinQA:
 
     folder = "finqa"
     metric = "fin_qa"
-    shots = 5
-    limit: int | None = 100
-    threshold = 1.0
-    get = "tablebench pull finqa"
+    test = ("dataset/test.json",)
+    pools = (Part(("dataset/train.json",)),)
+    instruction = _instruction(hyphens=False)
+    # Only the reference asks for names like `table-max`.
+    reference_instruction = _instruction(hyphens=True)
+    source = _INDENT.join(
+        (
+            "Pre-table text: {pre_text}",
+            "Table: {table}",
+            "Post-table text: {post_text}",
+            "Question: {question}",
+            "Program:",
+            " " * 4,
+        )
+    )
+    fixed_chain = ("take_first_non_empty_line", "strip_answer_marker")
+    reference_chain = ("take_first_non_empty_line",)
 
     def __init__(self, *, whole: bool = False) -> None:
         self.name = "finqa_text" if whole else "finqa"
         self.benchmark = "finqa_text" if whole else "torr"
         self._whole = whole
 
-    def open(
-        self,
-        folder: Path,
-        *,
-        compat: Compat = "fixed",  # noqa: ARG002 - both modes read the same
-    ) -> RowSource[_Row]:
-        """Open the upstream checkout at `folder`."""
-        require_files(folder, [TEST_FILE, TRAIN_FILE], get=self.get)
-        problems: list[Problem] = []
-        source = RowSource(
-            _rows(folder, TEST_FILE, problems, whole=self._whole),
-            lambda: list(_rows(folder, TRAIN_FILE, problems, whole=self._whole)),
-            make=_Row.example,
-            key=lambda row: (row.before, row.after, row.question),
-            facts=lambda: SourceFacts(digests(folder, (TEST_FILE, TRAIN_FILE))),
-            problems=problems,
-            place=str(folder / TEST_FILE),
-        )
-        source.example_ids(1)  # a file that is no list of questions says so at once
-        return source
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[_Row]:
+        """Yield the rows with more than a header; reads no further than asked, files are large."""
+        items, build = json_items(opened.folder / files[0]), partial(_row, whole=self._whole)
+        return opened.usable(files[0], items, build, most=SOURCE_LIMIT)
 
-    def chain(self, compat: Compat) -> tuple[str, ...]:
-        """First line; `fixed` takes the answer's marker off."""
-        first = "take_first_non_empty_line"
-        return (first,) if compat == "reference" else (first, "strip_answer_marker")
-
-    def prompt(self, example: Example, render: Render) -> PromptParts:
-        """Return instruction and source; only `reference` asks for names like `table-max`."""
-        inputs = example.inputs
-        source = _INDENT.join(
-            (
-                f"Pre-table text: {inputs['pre_text']}",
-                f"Table: {render_field(inputs['table'], render)}",
-                f"Post-table text: {inputs['post_text']}",
-                f"Question: {inputs['question']}",
-                "Program:",
-                " " * 4,
-            )
+    def example(self, row: _Row) -> Example:
+        """Make the example of a row."""
+        return Example(
+            id=row.id,
+            inputs={
+                "pre_text": row.before,
+                "table": row.table,
+                "post_text": row.after,
+                "question": row.question,
+            },
+            question=row.question,
+            references=(row.program,),
+            target=row.program,
+            # Programs run on the table of the report, whatever arrangement the model was shown.
+            context={"table": row.table, "answer": row.answer, "exe_ans": row.exe_ans},
         )
-        return PromptParts(INSTRUCTION, source, reference_instruction=REFERENCE_INSTRUCTION)
+
+    def key(self, row: _Row) -> Hashable:
+        """Return the texts before and behind the table, and the question."""
+        return (row.before, row.after, row.question)
 
 
 DATASETS = (FinQA(), FinQA(whole=True))

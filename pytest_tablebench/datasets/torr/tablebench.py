@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._base import (
-    Example,
-    PromptParts,
-    Render,
-    SourceFacts,
-    render_field,
-    text_key,
-)
-from pytest_tablebench.datasets._sources import RowSource, digests
-from pytest_tablebench.datasets.torr._common import CLOSING
+from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._file_dataset import Opened
+from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets.torr._common import CLOSING, ToRR
 from pytest_tablebench.datasets.torr._tablebench_files import Row, find_version
 from pytest_tablebench.util.seeds import seeded_random
 
 __all__ = ["DATASETS", "TableBench", "split_lottery"]
-
-INSTRUCTION = (
-    "You are a table analyst and answer questions about the content of a table.\n\n"
-    "{answer_formatter}\n\n"
-    "Output only the final answer to the question.\n" + CLOSING
-)
 
 _SPLITS = ("train", "validation", "test")
 _SHARES = (0.2, 0.2, 0.6)
@@ -78,49 +66,41 @@ def split_lottery(count: int) -> list[str]:
     return [draw.choices(_SPLITS, weights=_SHARES)[0] for _ in range(count)]
 
 
-def _example(row: Row) -> Example:
-    formatter = row.formatter
-    if formatter is None:
-        formatter = FORMATS.get(row.qsubtype, DEFAULT_FORMAT)
-    return Example(
-        id=row.id,
-        inputs={"table": row.table, "question": row.question, "answer_formatter": formatter},
-        question=row.question,
-        references=(row.answer,),
-        target=row.answer,
-        tags={"type": row.qsubtype},
-    )
-
-
-class TableBench:
+class TableBench(ToRR[Row]):
     """One kind of TableBench's questions; short answers, five demonstrations.
 
     The three kinds read the same files. Upstream there is one split only: a seeded lottery
-    makes a fifth of the questions demonstrations and evaluates three fifths.
+    makes a fifth of the questions demonstrations and evaluates three fifths. Of all forms of an
+    answer only the asked example's is shown.
 
     Arguments:
         name: the dataset's name.
         qtype: the kind, as in upstream's field of that name.
     """
 
-    folder = "tablebench"
-    benchmark = "torr"
-    metric = "tablebench"
-    shots = 5
-    limit: int | None = 100
+    folder = metric = "tablebench"
     threshold = 0.8
-    get = "tablebench pull tablebench"
+    instruction = (
+        "You are a table analyst and answer questions about the content of a table.\n\n"
+        "{answer_formatter}\n\n"
+        "Output only the final answer to the question.\n" + CLOSING
+    )
+    source = "Table: {table} \nQuestion: {question}"
+    target_prefix = "Final Answer: "
+    fixed_chain = ("take_first_non_empty_line", "strip_answer_marker")
+    reference_chain = (
+        "take_first_non_empty_line",
+        "lower_case",
+        "remove_punctuations",
+        "remove_articles",
+        "fix_whitespace",
+    )
 
     def __init__(self, name: str, qtype: str) -> None:
         self.name = name
         self.qtype = qtype
 
-    def open(
-        self,
-        folder: Path,
-        *,
-        compat: Compat = "fixed",  # noqa: ARG002 - both modes read the same
-    ) -> RowSource[Row]:
+    def open(self, folder: Path, *, compat: Compat = "fixed") -> RowSource[Row]:
         """Open the files in `folder`, whichever of upstream's versions they are."""
         version = find_version(folder, self.qtype, get=self.get)
         splits = split_lottery(len(version.rows))
@@ -128,32 +108,34 @@ class TableBench:
         for row, split in zip(version.rows, splits, strict=True):
             if row is not None:
                 rows[split].append(row)
-        return RowSource(
+        return self.opened_source(
+            Opened(folder, compat, "TableBench", version.problems),
             rows["test"],
             lambda: rows["train"],
-            make=_example,
-            key=lambda row: text_key(_example(row)),
-            facts=lambda: SourceFacts(digests(folder, (version.file,)), tuple(version.notes)),
-            problems=version.problems,
+            files=(version.file,),
+            notes=tuple(version.notes),
             place=f"the test part of {folder / version.file}",
         )
 
-    def chain(self, compat: Compat) -> tuple[str, ...]:
-        """First line; the reference takes all marks off, `fixed` only the answer's marker."""
-        first = "take_first_non_empty_line"
-        if compat == "reference":
-            marks = ("remove_punctuations", "remove_articles", "fix_whitespace")
-            return (first, "lower_case", *marks)
-        return (first, "strip_answer_marker")
-
-    def prompt(self, example: Example, render: Render) -> PromptParts:
-        """Return the prompt's pieces; of all answer formats only the asked example's is shown."""
-        inputs = example.inputs
-        return PromptParts(
-            INSTRUCTION.format(answer_formatter=inputs["answer_formatter"]),
-            f"Table: {render_field(inputs['table'], render)} \nQuestion: {inputs['question']}",
-            "Final Answer: ",
+    def example(self, row: Row) -> Example:
+        """Make the example of a row."""
+        return Example(
+            id=row.id,
+            inputs={"table": row.table, "question": row.question, "answer_formatter": _form(row)},
+            question=row.question,
+            references=(row.answer,),
+            target=row.answer,
+            tags={"type": row.qsubtype},
         )
+
+    def key(self, row: Row) -> Hashable:
+        """Return the question and the form of its answer."""
+        return (row.question, _form(row))
+
+
+def _form(row: Row) -> str:
+    found = row.formatter
+    return FORMATS.get(row.qsubtype, DEFAULT_FORMAT) if found is None else found
 
 
 DATASETS = (

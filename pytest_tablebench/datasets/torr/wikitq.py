@@ -4,178 +4,93 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 
-from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._base import (
-    Example,
-    Problem,
-    PromptParts,
-    Render,
-    SourceFacts,
-    render_field,
-)
-from pytest_tablebench.datasets._files import (
-    delimited_rows,
-    read_text,
-    require_files,
-)
-from pytest_tablebench.datasets._sources import RowSource, digests
-from pytest_tablebench.datasets._strata import Stratum
-from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, read_table
+from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._file_dataset import Opened, Part
+from pytest_tablebench.datasets._files import delimited_rows, read_text
+from pytest_tablebench.datasets._rows import BadRowError, Row
+from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows, read_table
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.tables.table import Table
 
 __all__ = ["DATASETS", "WikiTQ"]
 
-TEST_FILE = "data/pristine-unseen-tables.tsv"
-TRAIN_FILE = "data/random-split-1-train.tsv"
 COLUMNS = ["id", "utterance", "context", "targetValue"]
 MAX_CELLS = 200
 
-INSTRUCTION = (
-    "Use the table to answer the question. Give nothing but the exact phrase or value taken from "
-    "the table, neither changed nor explained.\n" + CLOSING
-)
 
+class WikiTQ(ToRRRows):
+    """WikiTableQuestions: short answers, one demonstration, tables of at most 200 cells.
 
-@dataclass(frozen=True)
-class _Row:
-    number: int
-    id: str
-    question: str
-    context: str
-    target: str
+    The upstream files have no quoting. The reference reads them as if they had, so that a stray
+    quote swallows what follows, and quotes around a cell are lost.
+    """
 
+    name = folder = metric = "wikitq"
+    shots = 1
+    test = ("data/pristine-unseen-tables.tsv",)
+    pools = (Part(("data/random-split-1-train.tsv",)),)
+    instruction = (
+        "Use the table to answer the question. Give nothing but the exact phrase or value taken "
+        "from the table, neither changed nor explained.\n" + CLOSING
+    )
+    # The answer line is part of the source.
+    source = "\nQuestion: {question}\nTable: {table}\nAnswer: "
+    fixed_chain = ("take_first_non_empty_line", "strip_answer_marker", "to_list_by_comma_space")
+    # The reference turns the list into its text.
+    reference_chain = (
+        "take_first_non_empty_line",
+        "to_list_by_comma_space",
+        "str_to_float_format",
+    )
 
-@dataclass
-class _Split:
-    """One file of questions, and the tables they point at."""
-
-    folder: Path
-    file: str
-    problems: list[Problem]
-    quoted: bool
-    rows: list[_Row] = field(default_factory=list)
-
-    def read(self) -> None:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[Row]:
+        """Yield the rows whose table can be read and has at most 200 cells."""
+        [file] = files
+        folder, quoted = opened.folder, opened.compat == "reference"
         try:
-            lines = delimited_rows(read_text(self.folder / self.file), "\t", quoted=self.quoted)
+            lines = delimited_rows(read_text(folder / file), "\t", quoted=quoted)
         except csv.Error as error:
-            raise DataError(f"{self.folder / self.file}: {error}") from None
+            raise DataError(f"{folder / file}: {error}") from None
         if not lines or lines[0] != COLUMNS:
             raise DataError(
-                f"{self.folder / self.file}: the first line must be {' '.join(COLUMNS)} separated "
-                f"by tabs, not {' '.join(lines[0] if lines else [])[:80]!r}; is this "
-                f"WikiTableQuestions?"
+                f"{folder / file}: the first line must be {' '.join(COLUMNS)} separated by tabs, "
+                f"not {' '.join(lines[0] if lines else [])[:80]!r}; is this WikiTableQuestions?"
             )
-        seen: set[str] = set()
-        # Targets are kept as text: one of them is the word "None".
-        for number, cells in enumerate(lines[1 : SOURCE_LIMIT + 1], start=2):
+
+        def build(numbered: tuple[int, list[str]]) -> Row:
+            number, cells = numbered
             if len(cells) != len(COLUMNS):
-                self.bad(number, "row", f"has {len(cells)} fields, not {len(COLUMNS)}")
-                continue
-            empty = next((name for name, cell in zip(COLUMNS, cells, strict=True) if not cell), "")
-            if empty:
-                self.bad(number, empty, "is empty")
-            elif cells[0] in seen:
-                self.bad(number, "id", f"{cells[0]!r} occurs a second time")
-            else:
-                seen.add(cells[0])
-                self.rows.append(_Row(number, *cells))
+                raise BadRowError("row", f"has {len(cells)} fields, not {len(COLUMNS)}")
+            for name, cell in zip(COLUMNS, cells, strict=True):
+                if not cell:
+                    raise BadRowError(name, "is empty")
+            # Targets are kept as text: one of them is the word "None".
+            example_id, question, context, target = cells
+            path = context.removesuffix(".csv") + ".tsv"
+            table = partial(read_table, folder, path, "\t", strip=True, quoted=quoted)
+            return Row(example_id, question, target, table, context, number)
 
-    def bad(self, number: int, name: str, message: str) -> None:
-        self.problems.append(Problem(self.file, number, name, message))
-
-    def table(self, row: _Row) -> Table:
-        name = row.context.removesuffix(".csv") + ".tsv"
-        return read_table(self.folder, name, "\t", strip=True, quoted=self.quoted)
-
-    def usable(self) -> Iterator[_Row]:
-        """Yield the rows whose table can be read and has at most 200 cells."""
-        for row in self.rows:
+        items = enumerate(lines[1 : SOURCE_LIMIT + 1], start=2)
+        for row in list(opened.usable(file, items, build, first=2)):
             try:
-                height, width = self.table(row).shape
+                height, width = row.table().shape
             except DataError as error:
-                self.bad(row.number, "context", str(error))
+                opened.bad(file, row.number, "context", str(error))
                 continue
             if height * width <= MAX_CELLS:
                 yield row
 
-    def example(self, row: _Row) -> Example:
-        references = tuple(row.target.split("|"))
-        table = self.table(row)
+    def example(self, row: Row) -> Example:
+        """Return the example; a bar separates its answers."""
+        table, references = row.table(), tuple(row.answer.split("|"))
         return Example(
             id=row.id,
-            inputs={"question": row.question, "table": table},
-            question=row.question,
+            inputs={"question": row.text, "table": table},
+            question=row.text,
             references=references,
             target=references[0],
             context={"table": table},
-        )
-
-
-class WikiTQ:
-    """WikiTableQuestions: short answers, one demonstration, tables of at most 200 cells."""
-
-    name = folder = "wikitq"
-    benchmark = "torr"
-    metric = "wikitq"
-    shots = 1
-    limit: int | None = 100
-    threshold = 1.0
-    get = "tablebench pull wikitq"
-
-    def open(
-        self,
-        folder: Path,
-        *,
-        compat: Compat = "fixed",
-    ) -> RowSource[_Row]:
-        """Open the upstream files at `folder`.
-
-        They have no quoting. The reference reads them as if they had, so that a stray quote
-        swallows what follows, and quotes around a cell are lost.
-        """
-        require_files(folder, [TEST_FILE, TRAIN_FILE], get=self.get)
-        problems: list[Problem] = []
-        quoted = compat == "reference"
-        test = _Split(folder, TEST_FILE, problems, quoted)
-        test.read()
-
-        def pool() -> list[_Row]:
-            train = _Split(folder, TRAIN_FILE, problems, quoted)
-            train.read()
-            return list(train.usable())
-
-        return RowSource(
-            test.usable(),
-            pool,
-            make=test.example,  # the tables of both files are in one folder
-            key=lambda row: (row.question,),
-            stratum=lambda row: Stratum((), row.context),
-            facts=lambda: SourceFacts(digests(folder, (TEST_FILE, TRAIN_FILE))),
-            problems=problems,
-            place=str(folder / TEST_FILE),
-        )
-
-    def chain(self, compat: Compat) -> tuple[str, ...]:
-        """First line, split into items.
-
-        The reference turns the list into its text after that; `fixed` takes the answer's marker
-        off before.
-        """
-        first, split = "take_first_non_empty_line", "to_list_by_comma_space"
-        if compat == "reference":
-            return (first, split, "str_to_float_format")
-        return (first, "strip_answer_marker", split)
-
-    def prompt(self, example: Example, render: Render) -> PromptParts:
-        """Return instruction and source; the answer line is part of the source."""
-        table = render_field(example.inputs["table"], render)
-        return PromptParts(
-            INSTRUCTION, f"\nQuestion: {example.inputs['question']}\nTable: {table}\nAnswer: "
         )
 
 

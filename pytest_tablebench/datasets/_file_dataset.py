@@ -1,0 +1,242 @@
+"""The base of datasets that lie in files: where, which rows can be used, how they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets._base import (
+    Example,
+    Problem,
+    PromptParts,
+    Render,
+    SourceFacts,
+    render_field,
+)
+from pytest_tablebench.datasets._files import fetch_command, file_digest, read_json, require_files
+from pytest_tablebench.datasets._rows import BadRowError, Row
+from pytest_tablebench.datasets._sources import Identified, RowSource
+from pytest_tablebench.datasets._strata import Stratum
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.names import printable
+
+__all__ = ["FileDataset", "Opened", "Part", "RowDataset"]
+
+R = TypeVar("R", bound=Identified)
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Files that demonstrations may come from; `note` is recorded where they do."""
+
+    files: tuple[str, ...]
+    note: str | None = None
+
+
+@dataclass
+class Opened:
+    """A dataset's folder while its rows are read; `title` is what people call the dataset."""
+
+    folder: Path
+    compat: Compat
+    title: str
+    problems: list[Problem] = field(default_factory=list)
+
+    def bad(self, file: str, row: int | None, name: str, message: str) -> None:
+        """Count a row as unusable, because of one of its fields."""
+        self.problems.append(Problem(file, row, name, message))
+
+    def json(self, file: str, kind: type, what: str) -> Any:
+        """Read a JSON file that must hold a `kind`. Raises `DataError`, naming the file."""
+        content = read_json(self.folder / file)
+        if not isinstance(content, kind):
+            raise DataError(
+                f"{self.folder / file}: must hold {what}, not a {type(content).__name__}; "
+                f"is this {self.title}?"
+            )
+        return content
+
+    def usable(
+        self,
+        file: str,
+        items: Iterable[Item],
+        build: Callable[[Item], R | None],
+        *,
+        first: int = 1,
+        most: int | None = None,
+    ) -> Iterator[R]:
+        """Yield the rows of the first `most` items; None leaves one out without a word.
+
+        Items that cannot be used (`build` raises `BadRowError`), or whose id another row has,
+        become problems. `first` is the number of the first item.
+        """
+        seen: set[str] = set()
+        for number, item in enumerate(islice(items, most), start=first):
+            try:
+                row = build(item)
+                if row is not None and row.id in seen:
+                    raise BadRowError("id", f"{printable(row.id, 80)!r} occurs a second time")
+            except BadRowError as error:
+                self.bad(file, number, error.field, str(error))
+                continue
+            if row is not None:
+                seen.add(row.id)
+                yield row
+
+
+class FileDataset(Generic[R]):
+    """A dataset of upstream files. Its subclass gives these, `rows`, `example` and `key`.
+
+    Attributes:
+        test: files of the questions; they have to be there.
+        pools: where demonstrations come from: the first whose files are all there.
+        others, folders: further files and folders that have to be there.
+        notes: what every run has to record.
+        instruction, source, target_prefix: the pieces of the prompt, with the names of inputs
+            in braces; `reference_instruction` takes the first one's place in that mode.
+        fixed_chain: the post-processors; `reference_chain` where that mode has others.
+    """
+
+    name: str
+    folder: str
+    get: str
+    benchmark: str
+    metric: str | None
+    shots = 0
+    limit: int | None = None
+    threshold = 1.0
+    test: tuple[str, ...]
+    pools: tuple[Part, ...]
+    others: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    instruction: str
+    source: str
+    target_prefix = ""
+    reference_instruction: str | None = None
+    fixed_chain: tuple[str, ...]
+    reference_chain: tuple[str, ...] | None = None
+
+    def __init_subclass__(cls) -> None:
+        if "folder" in vars(cls):
+            cls.get = f"tablebench pull {cls.folder}"
+
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[R]:
+        """Read the usable rows of `test` or of a pool; `opened` takes note of the others."""
+        raise NotImplementedError
+
+    def example(self, row: R) -> Example:
+        """Make the example of a row."""
+        raise NotImplementedError
+
+    def key(self, row: R) -> Hashable:
+        """Return `text_key` of a row's example, without its tables."""
+        raise NotImplementedError
+
+    def stratum(self, row: R) -> Stratum | None:  # noqa: ARG002 - there is nothing to look at
+        """Return what a sample is spread over; None: it is read off the example."""
+        return None
+
+    def open(self, folder: Path, *, compat: Compat = "fixed") -> RowSource[R]:
+        """Open the upstream files at `folder`. Raises `DataMissing` or `DataError`."""
+        pool = self._pool(folder)
+        opened = Opened(folder, compat, type(self).__name__)
+
+        def demonstrations() -> Sequence[R]:
+            own = pool.files == self.test
+            return source.rows() if own else list(self.rows(opened, pool.files))
+
+        source = self.opened_source(
+            opened,
+            self.rows(opened, self.test),
+            demonstrations,
+            files=(*self.test, *pool.files, *self.others),
+            notes=(*self.notes, *([pool.note] if pool.note else [])),
+            place=str(folder / self.test[0]),
+        )
+        source.example_ids(1)  # a file that is not what it should be says so at once
+        return source
+
+    def opened_source(
+        self,
+        opened: Opened,
+        test: Iterable[R],
+        pool: Callable[[], Sequence[R]],
+        *,
+        files: Sequence[str],
+        notes: tuple[str, ...],
+        place: str,
+    ) -> RowSource[R]:
+        """Return rows as a source; `files` are recorded by their digests."""
+        return RowSource(
+            test,
+            pool,
+            make=self.example,
+            key=self.key,
+            stratum=self.stratum,
+            facts=lambda: SourceFacts(
+                {name: file_digest(opened.folder / name) for name in files}, notes
+            ),
+            problems=opened.problems,
+            place=place,
+        )
+
+    def _pool(self, folder: Path) -> Part:
+        """See that the files are there, and return where demonstrations come from."""
+        one = self.pools[0].files if len(self.pools) == 1 else ()
+        require_files(folder, [*self.test, *self.others, *one], get=self.get)
+        for pool in self.pools:
+            if all((folder / file).is_file() for file in pool.files):
+                break
+        else:  # the first is the largest: the next one will do
+            pool = self.pools[1]
+            require_files(folder, pool.files, get=self.get)
+        for name in self.folders:
+            if not (folder / name).is_dir():
+                command = fetch_command(self.get, folder)
+                raise DataError(f"{folder} lacks the folder {name}; get it with: {command}")
+        return pool
+
+    def chain(self, compat: Compat) -> tuple[str, ...]:
+        """Return the post-processors applied, in order, to replies and references."""
+        others = self.reference_chain if compat == "reference" else None
+        return self.fixed_chain if others is None else others
+
+    def prompt(self, example: Example, render: Render) -> PromptParts:
+        """Return the prompt's pieces, with the example's inputs as text in their places."""
+        shown = {name: render_field(value, render) for name, value in example.inputs.items()}
+        return PromptParts(
+            self.instruction.format_map(shown),
+            self.source.format_map(shown),
+            self.target_prefix,
+            self.reference_instruction,
+        )
+
+
+class RowDataset(FileDataset[Row]):
+    """A dataset whose rows ask about one table each; `text_name` is the input's name."""
+
+    text_name = "question"
+
+    def example(self, row: Row) -> Example:
+        """Make the example of a row."""
+        return Example(
+            id=row.id,
+            inputs={"table": row.table(), self.text_name: row.text},
+            question=row.text,
+            references=(row.answer,),
+            target=row.answer,
+        )
+
+    def key(self, row: Row) -> Hashable:
+        """Return the text."""
+        return (row.text,)
+
+    def stratum(self, row: Row) -> Stratum | None:
+        """Return the table's place, where it has one."""
+        return None if row.place is None else Stratum((), row.place)

@@ -1,0 +1,174 @@
+"""A dataset of files in a few lines, and one that is found because it lies in a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import pytest
+
+import pytest_tablebench.datasets
+import pytest_tablebench.datasets.torr
+from pytest_tablebench.datasets import built_in_benchmarks, built_in_datasets
+from pytest_tablebench.datasets._file_dataset import Opened, Part, RowDataset
+from pytest_tablebench.datasets._rows import BadRowError, Row, text_field
+from pytest_tablebench.errors import DataError, DataMissing
+from pytest_tablebench.tables.table import Table
+
+
+class Boats(RowDataset):
+    """Questions about boats, in a JSON list."""
+
+    name = folder = "boats"
+    benchmark = "harbours"
+    metric = "exact_match"
+    test = ("test.json",)
+    pools = (Part(("train.json",)), Part(("dev.json",), "from the small file"))
+    others = ("names.txt",)
+    folders = ("tables",)
+    notes = ("always said",)
+    instruction = "Answer {question}"
+    source = "{table}|{question}"
+    target_prefix = "> "
+    fixed_chain = ("lower_case",)
+
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> list[Row]:
+        content = opened.json(files[0], list, "a list of objects")
+        return list(opened.usable(files[0], content, build))
+
+
+def build(item: object) -> Row | None:
+    question = text_field(item, "question")
+    if question == "later":
+        return None
+    if question == "never":
+        raise BadRowError("question", "is never asked")
+    return Row(text_field(item, "id"), question, "yes", lambda: Table(["A"], [["1"]]), "t1")
+
+
+ROWS = (
+    '[{"id": "a", "question": "one {x}"}, {"id": "a", "question": "two"}, 7, {"id": "b"},'
+    ' {"id": "c", "question": "never"}, {"id": "d", "question": "later"},'
+    ' {"id": "e", "question": "last"}]'
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "data" / "boats"
+    (found / "tables").mkdir(parents=True)
+    (found / "names.txt").write_text("Wren")
+    (found / "test.json").write_text(ROWS)
+    (found / "train.json").write_text('[{"id": "p", "question": "shown"}]')
+    return found
+
+
+def test_bad_rows_are_counted_with_file_and_row(folder: Path) -> None:
+    source = Boats().open(folder)
+    assert source.example_ids(None) == ["a", "e"]
+    assert [str(problem) for problem in source.problems] == [
+        "test.json, row 2, field 'id': 'a' occurs a second time",
+        "test.json, row 3, field 'row': must be an object, not int",
+        "test.json, row 4, field 'question': is missing",
+        "test.json, row 5, field 'question': is never asked",
+    ]
+    assert [source.pool[index].id for index in range(len(source.pool))] == ["p"]
+
+
+def test_files_are_recorded_by_digest_and_the_other_pool_by_a_note(folder: Path) -> None:
+    def digest(name: str) -> str:
+        return hashlib.sha256((folder / name).read_bytes()).hexdigest()
+
+    facts = Boats().open(folder).facts
+    assert facts.files == {name: digest(name) for name in ("test.json", "train.json", "names.txt")}
+    assert facts.notes == ("always said",)
+    (folder / "train.json").rename(folder / "dev.json")
+    facts = Boats().open(folder).facts
+    assert list(facts.files) == ["test.json", "dev.json", "names.txt"]
+    assert facts.notes == ("always said", "from the small file")
+
+
+def test_the_prompt_has_the_inputs_in_their_places_and_nothing_else_is_read_as_one(
+    folder: Path,
+) -> None:
+    example = Boats().open(folder).example("a")
+    parts = Boats().prompt(example, lambda table: f"<{table.header[0]}>")
+    assert parts.instruction == "Answer one {x}"
+    assert (parts.source, parts.target_prefix) == ("<A>|one {x}", "> ")
+
+
+@pytest.mark.parametrize(
+    ("gone", "said"),
+    [
+        ("test.json", "lacks test.json"),
+        ("names.txt", "lacks names.txt"),
+        ("train.json", "lacks dev.json"),
+        ("tables", "lacks the folder tables"),
+    ],
+)
+def test_what_is_missing_is_named_with_the_command(folder: Path, gone: str, said: str) -> None:
+    (folder / gone).rename(folder / "else")
+    with pytest.raises(DataError, match=said) as error:
+        Boats().open(folder)
+    command = f"tablebench pull boats --bench-data {folder.parent}"
+    assert str(error.value).endswith(f"get it with: {command}")
+    with pytest.raises(DataMissing, match=r"no data in .*; get it with: tablebench pull boats"):
+        Boats().open(folder.parent / "nowhere")
+
+
+def test_another_file_says_what_it_should_hold(folder: Path) -> None:
+    (folder / "test.json").write_text("{}")
+    with pytest.raises(
+        DataError, match=r"test\.json: must hold a list of objects, not a dict; is this Boats\?"
+    ):
+        Boats().open(folder)
+
+
+NEW = """
+from pytest_tablebench.datasets import TableQuestions
+
+DATASETS = (TableQuestions({name!r}, ()),)
+"""
+
+
+def modules(prefix: str) -> set[str]:
+    return {name for name in sys.modules if name.startswith(prefix)}
+
+
+@pytest.fixture
+def _fresh_modules():
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+@pytest.mark.usefixtures("_fresh_modules")
+def test_a_file_in_a_benchmarks_folder_is_a_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = [dataset.name for dataset in built_in_datasets()]
+    (tmp_path / "newest.py").write_text(NEW.format(name="newest"))
+    (tmp_path / "_shared.py").write_text("raise RuntimeError('no dataset')")
+    torr = pytest_tablebench.datasets.torr
+    monkeypatch.setattr(torr, "__path__", [*torr.__path__, str(tmp_path)])
+    found = [dataset.name for dataset in built_in_datasets()]
+    assert sorted(found) == sorted([*known, "newest"])
+
+
+@pytest.mark.usefixtures("_fresh_modules")
+def test_a_folder_with_a_benchmark_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fact = "from pytest_tablebench.datasets import Benchmark\nBENCHMARK = Benchmark('harbours')\n"
+    for name, text in (("harbours", fact), ("plain", "")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(text)
+        (tmp_path / name / "boats.py").write_text(NEW.format(name=f"{name}-boats"))
+    room = pytest_tablebench.datasets
+    monkeypatch.setattr(room, "__path__", [*room.__path__, str(tmp_path)])
+    assert [one.name for one in built_in_benchmarks()] == ["starter", "torr", "harbours"]
+    assert not modules("pytest_tablebench.datasets.harbours.")
+    names = [dataset.name for dataset in built_in_datasets()]
+    assert "harbours-boats" in names
+    assert "plain-boats" not in names
+    assert {"starter", "wikitq", "finqa", "finqa_text", "tablebench_da"} < set(names)
