@@ -120,9 +120,11 @@ class Registry:
         """
         found = self.datasets[dataset]
         home = self._origins.get(("dataset", dataset), _Origin(BUILT_IN, True)).owner
+        own = [getattr(found, axis, None) or () for axis in Grid._fields]
+        serializers, perturbations = ((one,) if isinstance(one, str) else tuple(one) for one in own)
         return Grid(
-            tuple(getattr(found, "serializers", None) or self._joining("serializer", home)),
-            tuple(getattr(found, "perturbations", None) or self._joining("perturbation", home)),
+            serializers or self._joining("serializer", home),
+            perturbations or self._joining("perturbation", home),
         )
 
     def _joining(self, kind: str, home: str | Path) -> tuple[str, ...]:
@@ -132,9 +134,12 @@ class Registry:
             if own_kind == kind and origin.joins(home)
         )
 
-    def members(self, benchmark: str) -> tuple[str, ...]:
-        """Return the datasets of a benchmark: those that its figures are means over."""
-        return tuple(name for name, one in self.datasets.items() if one.benchmark == benchmark)
+    def members(self) -> dict[str, list[str]]:
+        """Return the datasets of each benchmark: those that its figures are means over."""
+        found: dict[str, list[str]] = {name: [] for name in self.benchmarks}
+        for name, dataset in self.datasets.items():
+            found.setdefault(dataset.benchmark, []).append(name)
+        return found
 
     def provider(self, model: str, settings: Settings) -> Provider | LiteLLMModel:
         """Return the provider of a model, the longest matching prefix first.

@@ -71,7 +71,7 @@ class Verdicts:
         axes: Axes,
     ) -> None:
         self.settings = settings
-        self._datasets = registry.datasets
+        self._registry, self._datasets = registry, registry.datasets
         self._axes = axes
         self.not_judged: list[str] = []
         """Gates of a configuration file on what nothing in this session is called."""
@@ -126,7 +126,7 @@ class Verdicts:
 
         With `lenient` a gate on an unknown scope is left out, and stands in `not_judged`.
         """
-        benchmarks = dict.fromkeys(found.benchmark for found in self._datasets.values())
+        benchmarks = self._registry.members()
         if lenient:
             names = {*self._datasets, *benchmarks, "all", "run"}
             self.leave_out(gate.text for gate in self._gates if _subject(gate) not in names)
@@ -151,11 +151,10 @@ class Verdicts:
             meant: whether the gates were given for this session; those of a configuration file
                 stay, undecided, where a selection of tests leaves their cases out.
         """
-        chosen = self.settings.datasets
+        chosen, members = self.settings.datasets, self._registry.members()
         for gate in self._gates:
             subject = _subject(gate)
-            found = self._datasets.items()
-            names = {name for name, one in found if subject in {name, one.benchmark}}
+            names = {subject, *members.get(subject, ())} & set(self._datasets)
             if subject in {"all", "run"} or names & set(selected):
                 continue
             about = f"--bench-gate {gate.text!r}: "

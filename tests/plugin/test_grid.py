@@ -48,8 +48,9 @@ def extend(bench, text: str) -> None:
 def declare(bench, line: str) -> None:
     conftest = bench.path / "conftest.py"
     text = conftest.read_text("utf-8")
-    assert "    shots = 0\n" in text
-    conftest.write_text(text.replace("    shots = 0\n", f"    shots = 0\n    {line}\n"), "utf-8")
+    assert "    threshold = 1.0\n" in text
+    changed = text.replace("    threshold = 1.0\n", f"    {line}\n    threshold = 1.0\n")
+    conftest.write_text(changed, encoding="utf-8")
 
 
 def test_what_a_conftest_registers_joins_the_grid_of_its_datasets(bench):
@@ -71,6 +72,8 @@ def test_a_dataset_may_declare_its_grid(bench):
     extend(bench, OWN)
     declare(bench, 'serializers, perturbations = ("csv", "quiet"), ("none",)')
     assert grid(bench) == ["ada-csv-none", "ada-quiet-none"]
+    declare(bench, 'serializers, perturbations = "csv", "none"')
+    assert grid(bench) == ["ada-csv-none"]
     # An option says it for all.
     assert grid(bench, "--bench-serializer=df") == ["ada-df-none"]
 
