@@ -181,7 +181,7 @@ class ScoreTableBuilder:
                 if score is None:
                     score = passed = nan
                     reason = reason or "unknown"
-                elif -EQUAL <= score <= 1 + EQUAL:
+                elif isinstance(score, (float, int)) and -EQUAL <= score <= 1 + EQUAL:
                     passed, reason = bool(passed), ""
                 else:
                     case = f"{dataset}/{example}/{serializer}/{perturbation}"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
+from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.compare._measures import (
-    Configuration,
-    PairedDataset,
-    PairedExample,
-    measure_difference,
-)
+from pytest_tablebench.results._sheets import Sheet, benchmarks_of, sheets
+from pytest_tablebench.results.compare._measures import PairedDataset, measure_difference
 from pytest_tablebench.results.compare._sides import (
-    Answered,
     ComparedRun,
     Key,
     check_alike,
@@ -31,19 +29,16 @@ from pytest_tablebench.results.compare._types import (
     ScopeKind,
 )
 from pytest_tablebench.results.gates import mcnemar
+from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.util.names import counted, out_of, printable
 
 __all__ = ["compare_runs"]
 
 
-@dataclass(frozen=True)
-class _Dataset:
-    benchmark: str
-    paired: PairedDataset
-
-
-def compare_runs(before: Path, after: Path, *, allow_unlike: bool = False) -> Comparison:
-    """Compare two run folders: paired differences, flips, and what was not done alike.
+def compare_runs(
+    before: Path | LoadedRun, after: Path | LoadedRun, *, allow_unlike: bool = False
+) -> Comparison:
+    """Compare two runs, or their folders: paired differences, flips, and what was not done alike.
 
     Both may be cut off; only cases that both asked are paired. Raises `SettingsError` for a
     folder that is no run, for runs without a common case, and, unless `allow_unlike`, for runs
@@ -54,168 +49,159 @@ def compare_runs(before: Path, after: Path, *, allow_unlike: bool = False) -> Co
     runs = old.judged_beside(new), new.judged_beside(old)
     if not allow_unlike:
         check_alike(*runs, hint="Ask for it with --allow-unlike if that is what you want")
-    common = old.cases.keys() & new.cases.keys()
+    common = old.rows.keys() & new.rows.keys()
     if not common:
         raise SettingsError(
-            f"{before} and {after} have no case in common: "
-            f"{counted(len(old.cases), 'case')} in the first, {len(new.cases):,} in the second"
+            f"{old.about.path} and {new.about.path} have no case in common: "
+            f"{counted(len(old.rows), 'case')} in the first, {len(new.rows):,} in the second"
         )
+    pairs = [_Pair.of(key, old, new) for key in sorted(common)]
     datasets = _paired(old, new)
     differences = setting_differences(*runs)
-    better, worse = _flips(old, new, common)
     return Comparison(
         before=old.about,
         after=new.about,
         differences=differences,
-        scopes=tuple(_scopes(datasets)),
-        configurations=tuple(_configurations(datasets)),
-        answers=_answers(old, new, common),
-        better=better,
-        worse=worse,
-        only_before=_ids(old, old.cases.keys() - common),
-        only_after=_ids(new, new.cases.keys() - common),
+        scopes=tuple(_scopes(datasets, pairs)),
+        configurations=tuple(_configurations(old, new, datasets, pairs)),
+        answers=_answers(pairs),
+        better=tuple(new.case_id(pair.key) for pair in pairs if pair.change > 0),
+        worse=tuple(new.case_id(pair.key) for pair in pairs if pair.change < 0),
+        only_before=_ids(old, old.rows.keys() - common),
+        only_after=_ids(new, new.rows.keys() - common),
         remarks=tuple(_remarks(old, new, any(found.unlike for found in differences))),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A case that both runs asked; None without an answer."""
+
+    key: Key
+    before: bool | None
+    after: bool | None
+    same_text: bool
+
+    @classmethod
+    def of(cls, key: Key, old: ComparedRun, new: ComparedRun) -> _Pair:
+        """Return the two sides of a case."""
+        sides = [(run.table, run.rows[key]) for run in (old, new)]
+        before, after = (_verdict(float(table.passed[row])) for table, row in sides)
+        one, two = (None if t.answers is None else t.answers[row] for t, row in sides)
+        return cls(key, before, after, one is not None and one == two)
+
+    @property
+    def told(self) -> bool:
+        """Whether both answered."""
+        return self.before is not None and self.after is not None
+
+    @property
+    def change(self) -> int:
+        """1 where it was wrong and is right now, -1 the other way round, else 0."""
+        return int(bool(self.after)) - int(bool(self.before)) if self.told else 0
+
+
+def _verdict(passed: float) -> bool | None:
+    return None if isnan(passed) else bool(passed)
+
+
 def _ids(side: ComparedRun, keys: set[Key]) -> tuple[str, ...]:
-    return tuple(side.cases[key].case_id for key in sorted(keys))
+    return tuple(side.case_id(key) for key in sorted(keys))
 
 
-def _flips(
-    old: ComparedRun, new: ComparedRun, common: set[Key]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the ids of the cases that got better and that got worse, as the new run has them."""
-    pairs = [(old.cases[key], new.cases[key]) for key in sorted(common)]
-    return (
-        tuple(two.case_id for one, two in pairs if one.passed is False and two.passed is True),
-        tuple(two.case_id for one, two in pairs if one.passed is True and two.passed is False),
-    )
-
-
-def _answers(old: ComparedRun, new: ComparedRun, common: set[Key]) -> Answers:
+def _answers(pairs: Sequence[_Pair]) -> Answers:
     counts = dict.fromkeys(Answers.__dataclass_fields__, 0)
-    for key in common:
-        one, two = old.cases[key], new.cases[key]
-        if one.passed is None or two.passed is None:
-            counts[_unanswered_kind(one, two)] += 1
-            continue
-        same = one.text is not None and one.text == two.text
-        if one.passed != two.passed:
+    for pair in pairs:
+        if pair.change:
             counts["flipped"] += 1
-            counts["flipped_same_text"] += same
+            counts["flipped_same_text"] += pair.same_text
+        elif pair.told:
+            counts["same_text" if pair.same_text else "other_text"] += 1
+        elif pair.before is not None:
+            counts["lost"] += 1
         else:
-            counts["same_text" if same else "other_text"] += 1
+            counts["neither" if pair.after is None else "gained"] += 1
     return Answers(**counts)
 
 
-def _unanswered_kind(one: Answered, two: Answered) -> str:
-    if one.passed is not None:
-        return "lost"
-    return "neither" if two.passed is None else "gained"
-
-
-def _paired(old: ComparedRun, new: ComparedRun) -> list[_Dataset]:
-    """Return the datasets both runs recorded, with their examples, by benchmark and name."""
-    sides: list[dict[str, dict[str, dict[Configuration, Answered]]]] = []
-    benchmarks: dict[str, str] = {}
-    for side in (old, new):
-        datasets: dict[str, dict[str, dict[Configuration, Answered]]] = {}
-        for (dataset, example, serializer, perturbation, repeat), case in side.cases.items():
-            cases = datasets.setdefault(dataset, {}).setdefault(example, {})
-            cases[serializer, perturbation, repeat] = case
-            benchmarks[dataset] = case.benchmark
-        sides.append(datasets)
-    first, second = sides
-    found = []
-    for dataset in sorted(first.keys() & second.keys(), key=lambda name: (benchmarks[name], name)):
-        one, two = first[dataset], second[dataset]
-        examples = [
-            PairedExample(name, one.get(name, {}), two.get(name, {}))
-            for name in sorted(one.keys() | two.keys())
+def _paired(old: ComparedRun, new: ComparedRun) -> dict[str, list[PairedDataset]]:
+    """Return the datasets both runs recorded, by benchmark, in the order of names."""
+    first, second = (sheets(side.table.cells) for side in (old, new))
+    found = {
+        benchmark: [
+            PairedDataset.of(name, first[name], second[name]) for name in names if name in first
         ]
-        found.append(_Dataset(benchmarks[dataset], PairedDataset(dataset, examples)))
-    return found
+        for benchmark, names in benchmarks_of(new.table).items()
+    }
+    return {benchmark: datasets for benchmark, datasets in found.items() if datasets}
 
 
-def _scopes(datasets: Sequence[_Dataset]) -> Iterator[ScopeComparison]:
-    """Yield each benchmark, and behind it its datasets with their formats and perturbations."""
-    for benchmark in dict.fromkeys(part.benchmark for part in datasets):
-        own = [part.paired for part in datasets if part.benchmark == benchmark]
-        yield _scope("benchmark", benchmark, None, benchmark, own)
-        for paired in own:
-            name = paired.dataset
-            yield _scope("dataset", benchmark, name, name, [paired])
-            yield from _axis("serializer", 0, benchmark, paired)
-            yield from _axis("perturbation", 1, benchmark, paired)
-
-
-def _axis(
-    kind: ScopeKind, position: int, benchmark: str, paired: PairedDataset
+def _scopes(
+    datasets: Mapping[str, Sequence[PairedDataset]], pairs: Sequence[_Pair]
 ) -> Iterator[ScopeComparison]:
-    for name in sorted({str(key[position]) for key in paired.grid}):
-        part = _part(paired, lambda key, name=name: key[position] == name)  # type: ignore[misc]
-        yield _scope(kind, benchmark, paired.dataset, name, [part])
-
-
-def _part(paired: PairedDataset, keep: Callable[[Configuration], bool]) -> PairedDataset:
-    """Return the dataset with some of its configurations only."""
-    examples = []
-    for example in paired.examples:
-        before = {key: case for key, case in example.before.items() if keep(key)}
-        after = {key: case for key, case in example.after.items() if keep(key)}
-        if before or after:  # sampled configurations: not every example was asked here
-            examples.append(PairedExample(example.example_id, before, after))
-    return PairedDataset(paired.dataset, examples)
-
-
-def _scope(
-    kind: ScopeKind,
-    benchmark: str,
-    dataset: str | None,
-    name: str,
-    datasets: Sequence[PairedDataset],
-) -> ScopeComparison:
-    examples = [example for part in datasets for example in part.examples]
-    before = [case for example in examples for case in example.before.values()]
-    after = [case for example in examples for case in example.after.values()]
-    pairs = [pair for example in examples for pair in example.common]
-    return ScopeComparison(
-        kind=kind,
-        benchmark=benchmark,
-        dataset=dataset,
-        name=name,
-        measures={measure: measure_difference(datasets, measure) for measure in MEASURES},
-        no_answer_before=_unanswered(before),
-        no_answer_after=_unanswered(after),
-        n_cases=len(pairs),
-        better=sum(bool(new.passed) and not old.passed for old, new in pairs),
-        worse=sum(bool(old.passed) and not new.passed for old, new in pairs),
+    """Yield each benchmark, and behind it its datasets with their formats and perturbations."""
+    counts = Counter(
+        (scope, change)
+        for pair in pairs
+        if pair.told
+        for scope in ((pair.key[0],), (pair.key[0], 0, pair.key[2]), (pair.key[0], 1, pair.key[3]))
+        for change in {0, pair.change}
     )
 
+    def scope(
+        kind: ScopeKind, dataset: str | None, name: str, parts: Sequence[PairedDataset], *axis: Any
+    ) -> ScopeComparison:
+        n, better, worse = (
+            sum(counts[(part.dataset, *axis), change] for part in parts) for change in (0, 1, -1)
+        )
+        return ScopeComparison(
+            kind=kind,
+            benchmark=benchmark,
+            dataset=dataset,
+            name=name,
+            measures={measure: measure_difference(parts, measure) for measure in MEASURES},
+            no_answer_before=_unanswered([part.before for part in parts]),
+            no_answer_after=_unanswered([part.after for part in parts]),
+            n_cases=n,
+            better=better,
+            worse=worse,
+        )
 
-def _unanswered(cases: Sequence[Answered]) -> float | None:
-    return sum(case.score is None for case in cases) / len(cases) if cases else None
+    kinds: tuple[ScopeKind, ScopeKind] = "serializer", "perturbation"
+    for benchmark, parts in datasets.items():
+        yield scope("benchmark", None, benchmark, parts)
+        for part in parts:
+            yield scope("dataset", part.dataset, part.dataset, [part])
+            for axis, kind in enumerate(kinds):
+                for name in part.names(axis):
+                    yield scope(kind, part.dataset, name, [part.part(axis, name)], axis, name)
 
 
-def _configurations(datasets: Sequence[_Dataset]) -> Iterator[ConfigurationFlips]:
+def _unanswered(sides: Sequence[Sheet]) -> float | None:
+    counts = [side.counts() for side in sides]
+    asked, lost = (sum(int(count[place].sum()) for count in counts) for place in (0, 1))
+    return lost / asked if asked else None
+
+
+def _configurations(
+    old: ComparedRun,
+    new: ComparedRun,
+    datasets: Mapping[str, Sequence[PairedDataset]],
+    pairs: Sequence[_Pair],
+) -> Iterator[ConfigurationFlips]:
     """Yield the flips inside single configurations, of the first repeat only."""
-    for part in datasets:
-        for key in sorted(part.paired.grid):
-            serializer, perturbation, repeat = key
-            if repeat != 1:
-                continue
-            pairs = [
-                (example.before[key].passed, example.after[key].passed)
-                for example in part.paired.examples
-                if key in example.before and key in example.after
-            ]
-            told = [(bool(old), bool(new)) for old, new in pairs if None not in {old, new}]
-            better = sum(new and not old for old, new in told)
-            worse = sum(old and not new for old, new in told)
-            p = mcnemar(better, worse)
-            name = part.paired.dataset
-            yield ConfigurationFlips(name, serializer, perturbation, len(told), better, worse, p)
+    before, after = ({(k[0], *k[2:4]) for k in run.rows if k[4] == 1} for run in (old, new))
+    names = (part.dataset for parts in datasets.values() for part in parts)
+    order = {dataset: place for place, dataset in enumerate(names)}
+    counts = Counter(
+        ((pair.key[0], *pair.key[2:4]), change)
+        for pair in pairs
+        if pair.told and pair.key[4] == 1
+        for change in {0, pair.change}
+    )
+    for key in sorted(before & after, key=lambda found: (order[found[0]], *found)):
+        n, better, worse = (counts[key, change] for change in (0, 1, -1))
+        yield ConfigurationFlips(*key, n, better, worse, mcnemar(better, worse))
 
 
 def _remarks(old: ComparedRun, new: ComparedRun, unlike: bool) -> Iterator[str]:
@@ -225,7 +211,7 @@ def _remarks(old: ComparedRun, new: ComparedRun, unlike: bool) -> Iterator[str]:
     for word, about in (("before", old.about), ("after", new.about)):
         if about.cut_off:
             yield f"{word} was cut off: {_counted(about)}; only what both asked is paired"
-    first, second = ({key[0] for key in side.cases} for side in (old, new))
+    first, second = ({key[0] for key in side.rows} for side in (old, new))
     for word, names in (("before", first - second), ("after", second - first)):
         if names:
             shown = ", ".join(printable(name, 60) for name in sorted(names))

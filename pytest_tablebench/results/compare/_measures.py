@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from pytest_tablebench.results.compare._sides import Answered
+from pytest_tablebench.results._sheets import Sheet, align
 from pytest_tablebench.results.compare._types import Measure, MeasureDifference
-from pytest_tablebench.results.figures import mean_of_equals
+from pytest_tablebench.results.figures import example_values, mean
 from pytest_tablebench.results.gates import mcnemar, paired_difference, sign_flip
 from pytest_tablebench.util.names import out_of, printable
 
-__all__ = ["Configuration", "PairedDataset", "PairedExample", "measure_difference"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Configuration = tuple[str, str, int]
-"""Serializer, perturbation, and which repeat."""
+    Flags = NDArray[np.bool_]
 
-_Cell = tuple[str, str]
-"""Serializer and perturbation: what measures are taken over, repeats by their mean."""
+__all__ = ["PairedDataset", "measure_difference"]
 
 MOST_LEFT_OUT = 0.2
 """Share of examples with an incomplete grid from which robustness is not told (section 5)."""
@@ -29,95 +28,69 @@ _SAME = 1e-12
 
 
 @dataclass(frozen=True)
-class PairedExample:
-    """One example's cases in a scope, on both sides; either may be empty."""
-
-    example_id: str
-    before: Mapping[Configuration, Answered]
-    after: Mapping[Configuration, Answered]
-
-    @cached_property
-    def common(self) -> list[tuple[Answered, Answered]]:
-        """The cases answered on both sides, in the order of their configurations."""
-        return _answered_pairs(self.before, self.after)
-
-    @cached_property
-    def cells(self) -> tuple[Mapping[_Cell, Answered], Mapping[_Cell, Answered]]:
-        """Both sides with one entry for each serializer and perturbation."""
-        return _fold(self.before), _fold(self.after)
-
-
-def _answered_pairs(
-    before: Mapping[Any, Answered], after: Mapping[Any, Answered]
-) -> list[tuple[Answered, Answered]]:
-    pairs = [(before[key], after[key]) for key in sorted(before.keys() & after.keys())]
-    return [(old, new) for old, new in pairs if old.score is not None and new.score is not None]
-
-
-def _fold(cases: Mapping[Configuration, Answered]) -> dict[_Cell, Answered]:
-    """Return the mean of each cell's answered repeats, as gates and summaries take it."""
-    groups: dict[_Cell, list[Answered]] = {}
-    for key in sorted(cases):
-        groups.setdefault(key[:2], []).append(cases[key])
-    return {
-        key: repeats[0] if len(repeats) == 1 else _one(repeats) for key, repeats in groups.items()
-    }
-
-
-def _one(repeats: Sequence[Answered]) -> Answered:
-    scores = sorted(case.score for case in repeats if case.score is not None)
-    texts = [case.text for case in repeats]
-    right = sum(bool(case.passed) for case in repeats)
-    return replace(
-        repeats[0],
-        score=mean_of_equals(scores) if scores else None,
-        passed=right / len(scores) if scores else None,
-        text=None if None in texts else b"".join(text for text in texts if text is not None),
-    )
-
-
-@dataclass(frozen=True)
 class PairedDataset:
-    """A dataset's examples in a scope, in the order of their ids."""
+    """A dataset in both runs: sheets with the same examples and configurations."""
 
     dataset: str
-    examples: Sequence[PairedExample]
+    before: Sheet
+    after: Sheet
+
+    @classmethod
+    def of(cls, dataset: str, before: Sheet, after: Sheet) -> PairedDataset:
+        """Lay both sides out alike; what one of them lacks it did not ask."""
+        examples = sorted({*before.examples, *after.examples})
+        cells = sorted({*before.configurations, *after.configurations})
+        return cls(dataset, *(align(side, examples, cells) for side in (before, after)))
+
+    def part(self, axis: int, name: str) -> PairedDataset:
+        """Return what was asked with one serializer (axis 0) or perturbation (axis 1)."""
+        cells = [cell for cell in self.before.configurations if cell[axis] == name]
+        sides = (align(side, side.examples, cells) for side in (self.before, self.after))
+        return PairedDataset(self.dataset, *sides)
+
+    def names(self, axis: int) -> list[str]:
+        """Return the serializers (axis 0) or perturbations (axis 1) that both sides asked with."""
+        import numpy as np
+
+        both = np.any(self.before.asked, axis=0) & np.any(self.after.asked, axis=0)
+        cells = zip(self.before.configurations, both.tolist(), strict=True)
+        return sorted({cell[axis] for cell, used in cells if used})
 
     @property
-    def grid(self) -> frozenset[Configuration]:
-        """The configurations that occur on both sides: only equal grids can be compared."""
-        before = {key for example in self.examples for key in example.before}
-        after = {key for example in self.examples for key in example.after}
-        return frozenset(before & after)
+    def shared(self) -> Flags:
+        """The examples that both sides asked: what one did not is nobody's missing answer."""
+        import numpy as np
 
-    @cached_property
-    def shared(self) -> PairedDataset:
-        """The dataset without what only one side asked: that is nobody's missing answer."""
-        both = [example for example in self.examples if example.before and example.after]
-        return PairedDataset(self.dataset, both)
+        found: Flags = np.any(self.before.asked, axis=1) & np.any(self.after.asked, axis=1)
+        return found
+
+    @property
+    def grid(self) -> Flags:
+        """The configurations that both sides asked of those examples: only these compare."""
+        import numpy as np
+
+        sides = [side.asked[self.shared] for side in (self.before, self.after)]
+        found: Flags = np.any(sides[0], axis=0) & np.any(sides[1], axis=0)
+        return found
 
     @property
     def once(self) -> bool:
         """Whether every example was asked once: then cases are independent (section 7)."""
-        return all(
-            len(example.before) <= 1 and len(example.after) <= 1 for example in self.examples
-        )
+        sides = (side.counts()[0][self.shared] for side in (self.before, self.after))
+        return all(bool((times.sum(axis=1) <= 1).all()) for times in sides)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Values:
     """What one dataset adds to a measure: means of each example used, and who was left out."""
 
     before: list[float]
     after: list[float]
-    left_out: int = 0
-    left_out_before: int = 0
-    left_out_after: int = 0
-    same_text: bool = True
-
-    @property
-    def differences(self) -> list[float]:
-        return [new - old for old, new in zip(self.before, self.after, strict=True)]
+    differences: list[float]
+    left_out: int
+    left_out_before: int
+    left_out_after: int
+    same_text: bool
 
 
 def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> MeasureDifference:
@@ -126,21 +99,19 @@ def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> M
     Several datasets are strata: means count equally whatever their sizes. Examples are those
     that both sides asked.
     """
-    datasets = [part.shared for part in datasets]
     if measure == "robustness":
-        single = [part.dataset for part in datasets if len({key[:2] for key in part.grid}) < 2]
+        single = [part.dataset for part in datasets if part.grid.sum() < 2]
         if single:
             return _unknown([], f"fewer than two common configurations{_of(single, datasets)}")
-    collect = _range_values if measure == "robustness" else _mean_values
-    values = [collect(part, measure) for part in datasets]
+    values = [_values(part, measure) for part in datasets]
     empty = [part.dataset for part, found in zip(datasets, values, strict=True) if not found.before]
     if empty or not values:
         what = "an answer to every configuration" if measure == "robustness" else "an answer"
         return _unknown(values, f"no example has {what} on both sides{_of(empty, datasets)}")
-    total = sum(len(part.examples) for part in datasets)
+    total = sum(int(part.shared.sum()) for part in datasets)
     left_out = sum(found.left_out for found in values)
-    before = _mean([_mean(found.before) for found in values])
-    after = _mean([_mean(found.after) for found in values])
+    before = mean(mean(found.before) for found in values) or 0.0
+    after = mean(mean(found.after) for found in values) or 0.0
     known = replace(_unknown(values, None), before=before, after=after, difference=after - before)
     if measure == "robustness" and left_out > MOST_LEFT_OUT * total:
         lack = "lacks" if left_out == 1 else "lack"
@@ -225,61 +196,38 @@ def _sign_flip(differences: tuple[float, ...]) -> float:
     return sign_flip(differences)
 
 
-def _mean_values(part: PairedDataset, measure: Measure) -> _Values:
-    values = _Values([], [])
-    for example in part.examples:
-        common = _answered_pairs(*example.cells)
-        if not common:
-            _leave_out(values, *map(_lacking, example.cells))
-            continue
-        values.before.append(_mean([_value(old, measure) for old, _ in common]))
-        values.after.append(_mean([_value(new, measure) for _, new in common]))
-        values.same_text = values.same_text and _same_text(common)
-    return values
+def _values(part: PairedDataset, measure: Measure) -> _Values:
+    """Return the values of each example used: of what both answered, for ranges the whole grid."""
+    import numpy as np
+
+    ranged = measure == "robustness"
+    columns = part.grid if ranged else np.full(len(part.before.configurations), True)
+    old, new = (
+        (side.passed if measure == "pass_rate" else side.scores)[part.shared][:, columns]
+        for side in (part.before, part.after)
+    )
+    differences = example_values(measure, new, old)
+    used = np.isfinite(differences)
+    lacking = [(np.any if ranged else np.all)(np.isnan(side[~used]), axis=1) for side in (old, new)]
+    both = np.isfinite(old) & np.isfinite(new) & used[:, None]
+    old, new = (np.where(both, side, np.nan)[used] for side in (old, new))
+    return _Values(
+        example_values(measure, old).tolist(),
+        example_values(measure, new).tolist(),
+        differences[used].tolist(),
+        left_out=int((~used).sum()),
+        # Where each side answered, but never the same configuration, both are left out.
+        left_out_before=int((lacking[0] | ~lacking[1]).sum()),
+        left_out_after=int((lacking[1] | ~lacking[0]).sum()),
+        same_text=_same_answers(part, columns, both),
+    )
 
 
-def _range_values(part: PairedDataset, measure: Measure) -> _Values:  # noqa: ARG001 - as the other
-    """Return 1 - range of each example whose whole grid is answered on both sides."""
-    values, grid = _Values([], []), sorted({key[:2] for key in part.grid})
-    for example in part.examples:
-        lacking = [
-            any(cell not in side or side[cell].score is None for cell in grid)
-            for side in example.cells
-        ]
-        if any(lacking):
-            _leave_out(values, *lacking)
-            continue
-        before, after = ([side[cell] for cell in grid] for side in example.cells)
-        values.before.append(_robustness(before))
-        values.after.append(_robustness(after))
-        values.same_text = values.same_text and _same_text(list(zip(before, after, strict=True)))
-    return values
-
-
-def _robustness(cells: Sequence[Answered]) -> float:
-    """Return 1 - range over formats and perturbations."""
-    scores = [cell.score or 0.0 for cell in cells]
-    return 1 - (max(scores) - min(scores))
-
-
-def _lacking(side: Mapping[_Cell, Answered]) -> bool:
-    return all(case.score is None for case in side.values())
-
-
-def _leave_out(values: _Values, before: bool, after: bool) -> None:
-    values.left_out += 1
-    # Where each side answered, but never the same configuration, both are left out.
-    values.left_out_before += before or not after
-    values.left_out_after += after or not before
-
-
-def _value(case: Answered, measure: Measure) -> float:
-    return float(case.passed or False) if measure == "pass_rate" else float(case.score or 0.0)
-
-
-def _same_text(pairs: Sequence[tuple[Answered, Answered]]) -> bool:
-    return all(old.text is not None and old.text == new.text for old, new in pairs)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
+def _same_answers(part: PairedDataset, columns: Flags, both: Flags) -> bool:
+    """Return whether both sides gave the very same replies to some of the shared cells."""
+    if part.before.answers is None or part.after.answers is None:
+        return not both.any()
+    old, new = (
+        side[part.shared][:, columns][both] for side in (part.before.answers, part.after.answers)
+    )
+    return all(one is not None and one == other for one, other in zip(old, new, strict=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,65 +10,66 @@ from typing import Any
 
 from pytest_tablebench.config.option import Differs
 from pytest_tablebench.config.options import OPTIONS
-from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results._folder import read_records, read_run
-from pytest_tablebench.results._record import Record, case_key
+from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.results._record import case_key
 from pytest_tablebench.results.compare._types import RunFacts, SettingDifference
+from pytest_tablebench.results.loaded_run import LoadedRun, load_run
+from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import printable
 
-__all__ = ["Answered", "ComparedRun", "Key", "check_alike", "load_compared", "setting_differences"]
+__all__ = ["ComparedRun", "Key", "check_alike", "load_compared", "setting_differences"]
 
 Key = tuple[str, str, str, str, int]
 """Dataset, example, serializer, perturbation, repeat: what makes a case the same in both runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A record without its texts. `text` is a digest of the raw reply, None without one.
-
-    `case_id` is without the model.
-    Several repeats in one have their mean score, the share of them that passed, and all digests.
-    """
-
-    case_id: str
-    benchmark: str
-    score: float | None
-    passed: float | None
-    text: bytes | None
-
-
 @dataclass(frozen=True)
 class ComparedRun:
-    """One run folder: its run.json, its cases by key, and the thresholds its records name."""
+    """One run: the row of each case in its table, and the thresholds its records name."""
 
+    loaded: LoadedRun
     about: RunFacts
-    run: Mapping[str, Any]
-    cases: Mapping[Key, Answered]
+    rows: Mapping[Key, int]
     thresholds: Mapping[str, float]
+
+    @property
+    def table(self) -> ScoreTable:
+        """The score table of the run."""
+        return self.loaded.table
+
+    def case_id(self, key: Key) -> str:
+        """Return the id of a case, without the model."""
+        return case_key(self.loaded.records[self.rows[key]])
 
     def judged_beside(self, other: ComparedRun) -> dict[str, Any]:
         """Return run.json with the thresholds that were used, where both sides say them.
 
         It names only those that were asked for: a suite's marker may have set others.
         """
+        run = self.loaded.run
         both = self.thresholds.keys() & other.thresholds.keys()
         if not both:
-            return dict(self.run)
+            return dict(run)
         used = {name: self.thresholds[name] for name in sorted(both)}
-        return {**self.run, "thresholds": {**_mapping(self.run, "thresholds"), **used}}
+        return {**run, "thresholds": {**_mapping(run, "thresholds"), **used}}
 
 
-def load_compared(path: Path) -> ComparedRun:
-    """Read a run folder, finished or cut off.
+def load_compared(run: Path | LoadedRun) -> ComparedRun:
+    """Read a run, finished or cut off.
 
     Raises `SettingsError` for a folder that is no run, and for a record that cannot be.
     """
-    run = read_run(path)
-    cases, thresholds = {}, dict[str, float]()
+    loaded = load_run(run)
+    path, facts = loaded.path, loaded.run
+    try:
+        _ = loaded.table
+    except DataError as error:
+        raise SettingsError(f"{path / 'records.jsonl'}: {error}") from None
+    rows, thresholds = dict[Key, int](), dict[str, float]()
     ways: dict[str, tuple[str, str]] = {}
-    for record in read_records(path):
+    for row, record in enumerate(loaded.records):
         if isinstance(record.threshold, int | float):
-            thresholds.setdefault(str(record.dataset), float(record.threshold))
+            thresholds.setdefault(record.dataset, float(record.threshold))
         place = record.dataset, record.example_id, record.serializer, record.perturbation
         way = ways.setdefault(record.dataset, (record.strategy, record.modality))
         if way != (record.strategy, record.modality):
@@ -77,41 +77,23 @@ def load_compared(path: Path) -> ComparedRun:
                 f"{path} asked {printable(record.dataset, 60)} by several strategies or "
                 f"modalities; runs are compared one of each at a time"
             )
-        cases[*place, record.repeat] = _answered(record, path)
-    planned = run.get("cases_planned")
-    versions = run.get("versions")
+        rows[*place, record.repeat] = row
+    planned = facts.get("cases_planned")
     about = RunFacts(
         path=str(path),
-        model=str(run.get("model")),
-        status=str(run.get("status", "unknown")),
+        model=str(facts.get("model")),
+        status=str(facts.get("status", "unknown")),
         planned=planned if isinstance(planned, int) else None,
-        recorded=len(cases),
-        unanswered=sum(case.score is None for case in cases.values()),
-        compat=_text_or_none(run.get("compat")),
-        version=_text_or_none(
-            versions.get("pytest-tablebench") if isinstance(versions, Mapping) else None
-        ),
+        recorded=len(rows),
+        unanswered=sum(record.score is None for record in loaded.records),
+        compat=_text_or_none(facts.get("compat")),
+        version=_text_or_none(_mapping(facts, "versions").get("pytest-tablebench")),
     )
-    return ComparedRun(about, run, cases, thresholds)
+    return ComparedRun(loaded, about, rows, thresholds)
 
 
 def _text_or_none(value: object) -> str | None:
     return None if value is None else str(value)
-
-
-def _answered(record: Record, path: Path) -> Answered:
-    score = record.score
-    if score is not None and not (isinstance(score, int | float) and 0 <= score <= 1):
-        raise SettingsError(
-            f"{path / 'records.jsonl'}: case {printable(str(record.case_id), 120)} has the score "
-            f"{printable(repr(score), 40)}; scores go from 0 to 1"
-        )
-    raw = record.raw
-    text = None
-    if score is not None and isinstance(raw, str):
-        text = hashlib.blake2b(raw.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    passed = None if score is None else bool(record.passed)
-    return Answered(case_key(record), str(record.benchmark), score, passed, text)
 
 
 # What was not done alike
