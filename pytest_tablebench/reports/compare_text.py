@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pytest_tablebench.reports.formats import aligned, interval, number, percent, signed
 from pytest_tablebench.results.compare import (
     MEASURES,
     Comparison,
@@ -56,7 +57,11 @@ def comparison_lines(comparison: Comparison, *, flips: int = SHOWN_FLIPS) -> lis
     ]
     for table in _tables(comparison):
         subject = f"{table.subject}: " if table.subject else ""
-        lines += ["", subject + table.title, *_aligned(table)]
+        lines += [
+            "",
+            subject + table.title,
+            *aligned([table.header, *table.rows], left=range(table.labels)),
+        ]
         lines += [f"  {note}" for note in table.notes]
     lines += ["", _answers_line(comparison), _single_line(comparison), _CAUTION]
     for title, ids, shown in _lists(comparison, flips):
@@ -166,22 +171,22 @@ def _whole_table(scopes: Sequence[ScopeComparison]) -> _Table:
     for scope in scopes:
         name = f"{scope.name} (all)" if scope.kind == "benchmark" else scope.name
         name = printable(name, 60)
-        for number, measure in enumerate(MEASURES):
+        for place, measure in enumerate(MEASURES):
             found = scope.measures[measure]
             rows.append(
                 (
-                    "" if number else name,
+                    "" if place else name,
                     _LABELS[measure],
-                    _number(found.before),
-                    _number(found.after),
-                    _signed(found.difference),
-                    _bounds(found),
+                    number(found.before),
+                    number(found.after),
+                    signed(found.difference),
+                    interval(found.interval, sign=True),
                     _p(found),
                     str(found.n_examples),
                     _left_out(found),
-                    "" if number else _shares(scope),
-                    "" if number else str(scope.better),
-                    "" if number else str(scope.worse),
+                    "" if place else _shares(scope),
+                    "" if place else str(scope.better),
+                    "" if place else str(scope.worse),
                 )
             )
             if found.note:
@@ -201,13 +206,13 @@ def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:
         rows.append(
             (
                 f"  {printable(scope.name, 60)}",
-                _signed(performance.difference),
-                _bounds(performance),
+                signed(performance.difference),
+                interval(performance.interval, sign=True),
                 _p(performance),
-                _signed(pass_rate.difference),
+                signed(pass_rate.difference),
                 _p(pass_rate),
-                _signed(robustness.difference),
-                _bounds(robustness),
+                signed(robustness.difference),
+                interval(robustness.interval, sign=True),
                 _p(robustness),
                 str(performance.n_examples),
                 str(scope.better),
@@ -216,19 +221,6 @@ def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:
         )
     title = "differences by format and perturbation"
     return _Table(title, header, tuple(rows), subject=printable(dataset, 60))
-
-
-def _aligned(table: _Table) -> list[str]:
-    rows = [table.header, *table.rows]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(table.header))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.ljust(width) if column < table.labels else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
 
 
 def _answers_line(comparison: Comparison) -> str:
@@ -265,26 +257,10 @@ def _single_line(comparison: Comparison) -> str:
     )
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _signed(value: float | None) -> str:
-    # No minus before what is shown as zero.
-    return "-" if value is None else f"{round(value, 3) + 0.0:+.3f}"
-
-
-def _bounds(found: MeasureDifference) -> str:
-    if found.interval is None:
-        return "-"
-    low, high = found.interval
-    return f"{_signed(low)} to {_signed(high)}"
-
-
 def _p(found: MeasureDifference) -> str:
     if found.p is None:
         return "-"
-    return "<.001" if found.p < 0.001 else f"{found.p:.3f}"
+    return "<.001" if found.p < 0.001 else number(found.p)
 
 
 def _left_out(found: MeasureDifference) -> str:
@@ -295,4 +271,4 @@ def _left_out(found: MeasureDifference) -> str:
 
 def _shares(scope: ScopeComparison) -> str:
     shares = (scope.no_answer_before, scope.no_answer_after)
-    return " / ".join("-" if share is None else f"{100 * share:.1f} %" for share in shares)
+    return " / ".join(map(percent, shares))

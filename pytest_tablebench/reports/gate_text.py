@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_tablebench.reports.formats import aligned, interval, number, signed
 from pytest_tablebench.results.gates import GateResult, verdict_line
 from pytest_tablebench.util.names import counted, printable
 
 __all__ = ["gate_lines"]
 
 _HEADER = ("gate", "state", "estimate", "interval", "bound", "method", "examples", "left out")
+_DIGITS = 4
 
 
 def gate_lines(results: Sequence[GateResult]) -> list[str]:
     """Return the table of gates, why each came out as it did, and the verdict on all."""
     rows = [_HEADER, *map(_row, results)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
-    lines = []
-    for row in rows:
-        cells = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
-        cells += [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
-        lines.append("  ".join(cells).rstrip())
+    lines = aligned(rows, left=(0, 1))
     for result in results:
         lines.append(f"  {printable(result.gate, 80)}: {printable(result.reason, 400)}")
         lines += [f"    {printable(note, 400)}" for note in result.notes]
@@ -28,25 +25,17 @@ def gate_lines(results: Sequence[GateResult]) -> list[str]:
 
 
 def _row(result: GateResult) -> tuple[str, ...]:
-    interval = result.interval or result.clopper_pearson
     of_cases = result.n_cases is not None
     # Against a baseline the figures are differences: their sign is always shown.
-    number = _signed if "baseline" in result.gate else _number
+    sign = "baseline" in result.gate
+    figure = signed if sign else number
     return (
         printable(result.gate, 80),
         result.state,
-        number(result.estimate),
-        "-" if interval is None else f"{number(interval[0])} to {number(interval[1])}",
-        number(result.bound),
+        figure(result.estimate, _DIGITS),
+        interval(result.interval or result.clopper_pearson, _DIGITS, sign=sign),
+        figure(result.bound, _DIGITS),
         result.method or "-",
         counted(result.n_cases or 0, "case") if of_cases else str(result.n_examples),
         "-" if of_cases else str(result.n_left_out),
     )
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{round(value, 4) + 0.0:.4f}"
-
-
-def _signed(value: float | None) -> str:
-    return "-" if value is None else f"{round(value, 4) + 0.0:+.4f}"

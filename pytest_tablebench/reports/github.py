@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.reports.formats import interval, number, percent, signed
 from pytest_tablebench.results import telling_checks
 from pytest_tablebench.results._folder import selection_text
+from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import are, counted, out_of, printable
 
 if TYPE_CHECKING:
@@ -125,9 +127,9 @@ def _gate_table(gates: Sequence[GateResult]) -> list[str]:
         (
             code(gate.gate),
             f"{_ICONS[gate.state]} {gate.state}",
-            _number(gate.estimate),
-            _interval(gate.interval),
-            _number(gate.bound),
+            number(gate.estimate),
+            interval(gate.interval),
+            number(gate.bound),
             str(gate.n_examples),
             code(gate.reason, 600) if gate.reason else "",
         )
@@ -150,8 +152,8 @@ def _check_table(summary: Mapping[str, Any]) -> list[str]:
     rows = [
         (
             code(f"{dataset}::{name}"),
-            _percent(check["pass_rate"]),
-            _interval(check["ci95"]),
+            percent(check["pass_rate"]),
+            interval(check["ci95"]),
             f"{check['failed']:,}",
             f"{check['n_cases']:,}",
             f"{check['untold']:,}",
@@ -168,11 +170,11 @@ def _scope(name: str, scope: Mapping[str, Any]) -> tuple[str, ...]:
     incomplete = "\\*" if "incomplete" in scope["flags"] else ""
     return (
         name,
-        _number(scope["performance"]),
-        _interval(scope["ci95"]["performance"]),
-        "-" if single else _number(scope["robustness"]) + incomplete,
-        _percent(scope["pass_rate"]),
-        _percent(scope["no_answer"]),
+        number(scope["performance"]),
+        interval(scope["ci95"]["performance"]),
+        "-" if single else number(scope["robustness"]) + incomplete,
+        percent(scope["pass_rate"]),
+        percent(scope["no_answer"]),
         f"{scope['n_examples']:,}",
         f"{scope['n_cases']:,}",
     )
@@ -219,9 +221,13 @@ def _changes(comparison: Comparison | None) -> list[list[str]]:
 
 
 def _difference(found: MeasureDifference) -> tuple[str, ...]:
-    p = "-" if found.p is None else f"{found.p:.3f}"
-    change = "-" if found.difference is None else f"{found.difference:+.3f}"
-    return (_number(found.before), _number(found.after), change, _interval(found.interval), p)
+    return (
+        number(found.before),
+        number(found.after),
+        signed(found.difference),
+        interval(found.interval),
+        number(found.p),
+    )
 
 
 def _snapshots(snapshots: Mapping[str, str]) -> list[list[str]]:
@@ -270,18 +276,6 @@ def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f} %"
-
-
-def _interval(bounds: Sequence[float] | None) -> str:
-    return f"{bounds[0]:.3f} to {bounds[1]:.3f}" if bounds else "-"
-
-
 _CUT = "_Cut here: GitHub takes 1 MiB of a summary. The whole is in the run folder._"
 
 
@@ -322,9 +316,7 @@ def write_summary(
     """
     file = folder / "summary.md"
     try:
-        temporary = folder / ".summary.md.new"
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(file)
+        write_whole(file, text)
     except OSError as error:
         raise SettingsError(f"{file}: cannot be written ({error.strerror or error})") from None
     named = (os.environ if environ is None else environ).get("GITHUB_STEP_SUMMARY")

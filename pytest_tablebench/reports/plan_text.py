@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.reports.formats import aligned, duration
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -99,15 +100,11 @@ def _table(name: str, plan: Mapping[str, Any], settings: Settings) -> list[str]:
             ("price", _price(plan)),
             (
                 "time",
-                f"about {_duration(plan['seconds'])} at {settings.connections} connections and "
+                f"about {duration(plan['seconds'])} at {settings.connections} connections and "
                 f"{plan['seconds_per_call']:.1f} s a call ({basis})",
             ),
         ]
-    width = max(len(label) for label, _ in rows)
-    return [
-        f"tablebench plan: {name}",
-        *(f"  {label.ljust(width)}  {text}" for label, text in rows),
-    ]
+    return [f"tablebench plan: {name}", *(f"  {line}" for line in aligned(rows, left=(0, 1)))]
 
 
 def _gates(by_model: Mapping[str, Sequence[PlannedGate]]) -> list[str]:
@@ -120,16 +117,7 @@ def _gates(by_model: Mapping[str, Sequence[PlannedGate]]) -> list[str]:
     for rows, models in together.items():
         if not rows:
             continue
-        width = max(len(gate) for gate, _ in rows)
         whose = "" if len(together) == 1 else f" of {', '.join(models)}"
         lines.append(f"tablebench plan: gates{whose}")
-        lines += [f"  {gate.ljust(width)}  {text}" for gate, text in rows]
+        lines += [f"  {line}" for line in aligned(rows, left=(0, 1))]
     return lines
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

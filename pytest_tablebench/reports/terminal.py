@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.settings import Settings, without_credentials
+from pytest_tablebench.reports.formats import aligned, duration, interval, number, percent
 from pytest_tablebench.results import spread, telling_checks
 from pytest_tablebench.util.names import counted, printable, tied
 
@@ -155,7 +156,7 @@ class Progress:
         )
         if 0 < done < total:
             left = (self._clock() - self._started) / done * (total - done)
-            line += f" {_duration(left)} left"
+            line += f" {duration(left)} left"
         return f"{line}; {spent}" if spent else line
 
     def due(self, done: int, total: int, *, live: bool) -> bool:
@@ -171,14 +172,6 @@ class Progress:
             return False
         self._tenth = tenth
         return True
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 COLUMNS = (
@@ -218,31 +211,23 @@ def summary_lines(summary: Mapping[str, Any]) -> list[str]:
                     f"{whole}: no mean over datasets, because there is none for "
                     f"{', '.join(unknown)}"
                 )
-    widths = [max(len(row[i]) for row in (COLUMNS, *rows)) for i in range(len(COLUMNS))]
-    lines = [_aligned(row, widths) for row in (COLUMNS, *rows)]
+    lines = aligned([COLUMNS, *rows])
     return [*lines, "", *details] if details else lines
 
 
 def _row(name: str, scope: Mapping[str, Any]) -> tuple[str, ...]:
-    bounds = scope["ci95"]["performance"]
     single = "one configuration" in scope["flags"]
     flag = "*" if "incomplete" in scope["flags"] else ""
     return (
         name,
-        _number(scope["performance"]),
-        f"{bounds[0]:.3f} to {bounds[1]:.3f}" if bounds else "-",
-        "-" if single else _number(scope["robustness"]) + flag,
-        _percent(scope["pass_rate"]),
-        _percent(scope["no_answer"]),
+        number(scope["performance"]),
+        interval(scope["ci95"]["performance"]),
+        "-" if single else number(scope["robustness"]) + flag,
+        percent(scope["pass_rate"]),
+        percent(scope["no_answer"]),
         str(scope["n_examples"]),
         str(scope["n_cases"]),
     )
-
-
-def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
-    cells = [row[0].ljust(widths[0])]
-    cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-    return "  ".join(cells).rstrip()
 
 
 def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
@@ -250,10 +235,10 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
     for axis, label in (("serializers", "serializer"), ("perturbations", "perturbation")):
         found = spread(scope[axis])
         if found and found.all_equal:
-            lines.append(f"{dataset}: every {label} scores the same ({found.high:.3f})")
+            lines.append(f"{dataset}: every {label} scores the same ({number(found.high)})")
         elif found:
             best, worst = (
-                f"{': ' if len(names) > 1 else ' '}{tied(names, label)} ({value:.3f})"
+                f"{': ' if len(names) > 1 else ' '}{tied(names, label)} ({number(value)})"
                 for names, value in ((found.best, found.high), (found.worst, found.low))
             )
             lines.append(f"{dataset}: best {label}{best}, worst{worst}")
@@ -262,7 +247,7 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
         lines.append(f"{dataset}: {_cost(sampled)}")
     lines += _repeat_lines(dataset, scope)
     lines += [
-        f"{dataset}: {printable(name, 200)} passes {_percent(check['pass_rate'])}, failed "
+        f"{dataset}: {printable(name, 200)} passes {percent(check['pass_rate'])}, failed "
         f"{check['failed']} of {check['n_cases']} cases"
         + (f", {check['untold']} without a verdict" if check["untold"] else "")
         for name, check in telling_checks(scope).items()
@@ -294,26 +279,18 @@ def _repeat_lines(name: str, scope: Mapping[str, Any]) -> list[str]:
     n, differing = repeats["n"], repeats["spread"]
     at, hat = repeats["pass_at_k"], repeats["pass_hat_k"]
     line = (
-        f"{name}: asked {n} times: pass@1 {_percent(at['1'])}, pass@{n} {_percent(at[str(n)])}, "
-        f"pass^{n} {_percent(hat[str(n)])}"
+        f"{name}: asked {n} times: pass@1 {percent(at['1'])}, pass@{n} {percent(at[str(n)])}, "
+        f"pass^{n} {percent(hat[str(n)])}"
     )
     if differing["sd"] is not None:
         line += (
-            f"; verdicts differ in {_percent(differing['disagree'])} of configurations, scores by "
-            f"{_number(differing['range'])} on average (sd {_number(differing['sd'])})"
+            f"; verdicts differ in {percent(differing['disagree'])} of configurations, scores by "
+            f"{number(differing['range'])} on average (sd {number(differing['sd'])})"
         )
     left_out = repeats["left_out"][str(n)]
     if left_out:
         line += f"; {left_out} with fewer than {n} answers left out of pass@{n} and pass^{n}"
     return [line]
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f} %"
 
 
 def hidden_line(hidden: Mapping[str, int]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._record import SCHEMA, Record, check_schema
+from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.line_file import LineFile
 from pytest_tablebench.util.names import are, out_of, printable
 from pytest_tablebench.util.notices import notice
@@ -124,30 +124,19 @@ class RunFolder:
         To be called last. The new file takes the old one's place when it is whole: a crash
         leaves one of them.
         """
-        temporary = self.path / f".{RECORDS}.new"
-        try:
-            with temporary.open("wb") as file:
-                for place in places:
-                    file.write(self._records.read(*place))
-            self._records.close()
-            temporary.replace(self.path / RECORDS)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_whole(self.path / RECORDS, self._kept(places))
+
+    def _kept(self, places: Sequence[tuple[int, int]]) -> Iterator[bytes]:
+        for place in places:
+            yield self._records.read(*place)
+        self._records.close()  # a file that is open cannot be replaced on every system
 
     def close(self) -> None:
         """Close the record file."""
         self._records.close()
 
     def _replace(self, name: str, data: Mapping[str, Any]) -> None:
-        text = json.dumps({"schema": SCHEMA, **data}, indent=2, sort_keys=False) + "\n"
-        temporary = self.path / f".{name}.new"
-        try:
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(self.path / name)
-        except OSError:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
+        write_whole(self.path / name, json.dumps({"schema": SCHEMA, **data}, indent=2) + "\n")
 
 
 def recorded_text(recorded: int, planned: object) -> str:

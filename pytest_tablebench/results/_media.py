@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from pytest_tablebench.serializers.content import Image
+from pytest_tablebench.util.files import write_whole
 
 __all__ = ["MEDIA", "MediaFolder"]
 
@@ -26,7 +26,5 @@ class MediaFolder:
         target = self.path / image.file_name
         if not target.exists():
             self.path.mkdir(parents=True, exist_ok=True)
-            part = self.path / f".{image.digest}.{os.getpid()}"
-            part.write_bytes(image.data)
-            part.replace(target)  # whole, or not there
+            write_whole(target, image.data)
         self._known.add(image.digest)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
 __all__ = [
@@ -159,12 +160,12 @@ Part = tuple[Literal["=", "-", "+"], str]
 """What both texts have, what only the old one has, what only the new one has."""
 
 
-def word_diff(old: str, new: str, most: int = 300) -> list[Part]:
+def word_diff(old: str, new: str, most: int | None = 300) -> list[Part]:
     """Return the texts as parts that are the same, gone or new, word by word.
 
-    Of each text the first `most` words, signs and gaps are compared: the time is bounded, and
-    what stands behind them is left out. All `=` and `-` parts joined are the old text so far,
-    all `=` and `+` parts the new one.
+    Of each text the first `most` words, signs and gaps are compared (None: all): the time is
+    bounded, and what stands behind them is left out. All `=` and `-` parts joined are the old
+    text so far, all `=` and `+` parts the new one.
     """
     before, after = _TOKEN.findall(old)[:most], _TOKEN.findall(new)[:most]
     parts: list[Part] = []
@@ -276,9 +277,7 @@ def changes_data(
 
 def write_changes(folder: Path, data: Mapping[str, Any]) -> None:
     """Write `snapshots.json` into a run folder, whole or not at all. Raises `OSError`."""
-    temporary = folder / f".{FILE}.new"
-    temporary.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    temporary.replace(folder / FILE)
+    write_whole(folder / FILE, json.dumps(data, indent=1) + "\n")
 
 
 def read_changes(folder: Path) -> dict[str, Any] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 from pytest_tablebench.datasets._files import PULL_BUSY, PULL_RECORD, read_json
 from pytest_tablebench.datasets.pull._upstream import Upstream
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.files import write_whole
 
 __all__ = ["Lock", "Unwritable", "busy", "os_error", "read_lock", "write_text"]
 
@@ -102,14 +102,9 @@ def _stays_inside(name: str) -> bool:
 
 def write_text(path: Path, text: str) -> None:
     """Write a small file beside its place and move it there; `DataError` when that fails."""
-    new = path.with_name(path.name + ".new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with new.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        new.replace(path)
+        write_whole(path, text, durable=True)
     except OSError as error:
         raise os_error(path, error) from None
 

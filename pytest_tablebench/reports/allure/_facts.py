@@ -13,6 +13,7 @@ from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import without_credentials
+from pytest_tablebench.reports.formats import percent
 from pytest_tablebench.util.names import printable
 
 __all__ = ["FACT_FILES", "categories", "config_text", "environment_text", "executor", "merged"]
@@ -102,7 +103,7 @@ def environment_text(
         "allure": mode,
     }
     facts |= {
-        f"{name}.pass_rate": f"{100 * sum(passed) / len(passed):.1f} % of {len(passed)}"
+        f"{name}.pass_rate": f"{percent(sum(passed) / len(passed))} of {len(passed)}"
         for name, passed in (checks or {}).items()
     }
     facts |= {f"version.{name}": v for name, v in (run.get("versions") or {}).items()}

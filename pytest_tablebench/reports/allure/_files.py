@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.util.files import write_whole
+
 __all__ = ["Folder"]
 
 _OURS = re.compile(r"[0-9a-f-]{36}-(?:result\.json|container\.json|attachment\.txt)")
@@ -23,9 +25,7 @@ class Folder:
 
     def write(self, name: str, data: bytes) -> None:
         """Write one file whole, over an older one of that name."""
-        temporary = self.path / f"{name}.tmp"
-        temporary.write_bytes(data)
-        temporary.replace(self.path / name)
+        write_whole(self.path / name, data)
         self.names.add(name)
         self.bytes += len(data)
 

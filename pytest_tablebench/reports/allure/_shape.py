@@ -24,6 +24,7 @@ from allure_commons.model2 import (
     TestStepResult,
 )
 
+from pytest_tablebench.reports.formats import number
 from pytest_tablebench.results import Record
 from pytest_tablebench.util.names import counted, escaped, printable
 
@@ -311,7 +312,7 @@ def _steps(group: Group, stamp: Stamp) -> list[TestStepResult]:
     if group.scores:
         mean = sum(group.scores) / len(group.scores)
         lines.append(
-            (f"mean score {mean:.3f} of {counted(len(group.scores), 'answer')}", Status.PASSED)
+            (f"mean score {number(mean)} of {counted(len(group.scores), 'answer')}", Status.PASSED)
         )
     for name, passed in sorted(group.checks.items()):
         status = Status.PASSED if all(passed) else Status.FAILED

@@ -18,7 +18,7 @@ from pytest_tablebench.reports.paper import (
     run_remarks,
 )
 from pytest_tablebench.reports.paper._plots import PLOTS, write_plots
-from pytest_tablebench.reports.paper._text import PaperTable, Printed, Value
+from pytest_tablebench.reports.paper._text import PaperTable, shown
 from pytest_tablebench.results import analyse, summarize
 from pytest_tablebench.results.score_table import EQUAL
 from pytest_tablebench.util.names import printable
@@ -153,16 +153,9 @@ def _table(table: PaperTable) -> dict[str, Any]:
     return {
         "title": table.title,
         "columns": table.columns,
-        "rows": [[(_text(cell), not isinstance(cell, str)) for cell in row] for row in table.rows],
+        "rows": [
+            [("–" if cell is None else shown(cell, 120), not isinstance(cell, str)) for cell in row]
+            for row in table.rows
+        ],
         "notes": [*table.notes, *dict.fromkeys(note for note in table.row_notes if note)],
     }
-
-
-def _text(cell: Value) -> str:
-    if cell is None:
-        return "–"
-    if isinstance(cell, str):
-        return printable(cell, 120)
-    if isinstance(cell, Printed):
-        return f"{cell:.2f}"
-    return str(cell) if isinstance(cell, int) else f"{cell:.3f}"

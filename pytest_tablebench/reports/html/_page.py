@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +23,7 @@ from pytest_tablebench.reports.html._render import compiled, money, save_page
 from pytest_tablebench.results import Record, read_records, read_run, summarize
 from pytest_tablebench.results._record import case_key
 from pytest_tablebench.results._texts import TEXTS, read_texts
+from pytest_tablebench.results.snapshots import word_diff as diff_words
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -221,17 +220,11 @@ def _changes(snapshots: Sequence[ChangeLike]) -> dict[str, Any]:
 
 def word_diff(old: str, new: str, limit: int = 2000) -> list[tuple[str, str]]:
     """Return pieces of two texts as (`same`, `old` or `new`, words); long texts are cut."""
-    before, after = (re.findall(r"\s+|[^\s]+", text[:limit]) for text in (old, new))
-    pieces: list[tuple[str, str]] = []
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    for kind, i, j, k, m in matcher.get_opcodes():
-        if kind == "equal":
-            pieces.append(("same", "".join(before[i:j])))
-            continue
-        if j > i:
-            pieces.append(("old", "".join(before[i:j])))
-        if m > k:
-            pieces.append(("new", "".join(after[k:m])))
+    parts = diff_words(old[:limit], new[:limit], most=None)
+    pieces = [(_KINDS[sign], words) for sign, words in parts]
     if max(len(old), len(new)) > limit:
         pieces.append(("same", f" … cut at {limit:,} characters"))
     return pieces
+
+
+_KINDS = {"=": "same", "-": "old", "+": "new"}

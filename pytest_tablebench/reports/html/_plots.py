@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.reports.formats import number
 from pytest_tablebench.reports.paper._canvas import COLOURS, GREY, STYLE, labelled
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def win_rate_plot(title: str, rates: Mapping[str, float]) -> Plot | None:
         for place, value in zip(places, values, strict=True):
             # Points, as a blank in front would not survive in SVG.
             shift: Any = {"xytext": (4, 0), "textcoords": "offset points"}
-            axes.annotate(f"{value:.3f}", (value, place), va="center", fontsize=8, **shift)
+            axes.annotate(number(value), (value, place), va="center", fontsize=8, **shift)
         axes.set_ylim(len(ranked) - 0.4, -0.6)
         axes.margins(x=0.14)
         axes.set_xlabel("win rate (dashed: all alike)")
@@ -147,7 +148,7 @@ def win_rate_plot(title: str, rates: Mapping[str, float]) -> Plot | None:
 
     svg = _drawn((4.6, 0.9 + 0.3 * len(ranked)), draw)
     best, worst = ranked[0], ranked[-1]
-    text = f"highest {best[0]} {best[1]:.3f}, lowest {worst[0]} {worst[1]:.3f}"
+    text = f"highest {best[0]} {number(best[1])}, lowest {worst[0]} {number(worst[1])}"
     return Plot(title, text, svg)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import math
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -32,15 +32,10 @@ def save_page(out: Path, template: str, facts: Mapping[str, Any], *, script: str
     stream = compiled(template).generate(
         **facts, style=style, script=code, policy=_policy(style, code)
     )
-    temporary = out.with_name(f".{out.name}.new")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.writelines(stream)
-        temporary.replace(out)
+        write_whole(out, stream)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         raise SettingsError(
             f"cannot write the page {out} ({error.strerror or error}); choose another place"
         ) from None

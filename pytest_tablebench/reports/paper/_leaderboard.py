@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
+from pytest_tablebench.reports.formats import percent
 from pytest_tablebench.reports.paper._runs import Row, RunData
 from pytest_tablebench.reports.paper._text import PaperTable, Printed, Value
 from pytest_tablebench.results import summarize
@@ -122,7 +123,7 @@ def _notes(run: RunData, scope: Mapping[str, Any]) -> list[str]:
         if value != usual:
             notes.append(f"{key} {printable(str(value), 40)}, paper {usual}")
     if scope.get("no_answer"):
-        notes.append(f"{100 * scope['no_answer']:.1f} % of the cases have no answer")
+        notes.append(f"{percent(scope['no_answer'])} of the cases have no answer")
     return notes + _data_notes(run, datasets)
 
 

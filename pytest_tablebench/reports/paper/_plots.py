@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.reports.formats import number, signed
 from pytest_tablebench.reports.paper._canvas import (
     COLOURS,
     DASHES,
@@ -188,7 +189,7 @@ def _heat_map(  # noqa: PLR0917 - a matrix is its parts
     shades = image.to_rgba(cells)
     for i, row in enumerate(values):
         for j, value in enumerate(row):
-            text = "-" if math.isnan(value) else f"{value:+.2f}".replace("-0.00", "+0.00")
+            text = "-" if math.isnan(value) else signed(value, 2)
             ink = _ink(shades[i][j])
             axes.text(j, i, text, ha="center", va="center", fontsize=8, color=ink)
     axes.set_xticks(
@@ -222,7 +223,7 @@ def _bars(
     places = range(len(values))
     axes.barh(places, [0 if math.isnan(v) else v for v in values.values()], color=COLOURS[0])
     for place, value in zip(places, values.values(), strict=True):
-        text = " not computed" if math.isnan(value) else f" {value:.3f}"
+        text = " not computed" if math.isnan(value) else f" {number(value)}"
         axes.text(0 if math.isnan(value) else value, place, text, va="center", fontsize=8)
     axes.set_yticks(places, labelled(list(values)))
     # From the top; a single bar does not fill the figure.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_tablebench.reports.formats import aligned, number
 from pytest_tablebench.util.names import printable
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "markdown",
     "markdown_text",
     "row_note",
+    "shown",
     "terminal_lines",
 ]
 
@@ -78,16 +79,15 @@ def row_note(reasons: Mapping[str, str | None]) -> str:
     return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in columns.items())
 
 
-def _shown(cell: Value, name_limit: int) -> str:
+def shown(cell: Value, name_limit: int) -> str:
+    """Return a cell of a table as text."""
     if cell is None:
         return "-"
     if isinstance(cell, str):
         return printable(cell, name_limit)
     if isinstance(cell, int):
         return str(cell)
-    if isinstance(cell, Printed):
-        return f"{cell:.2f}"
-    return f"{cell:.3f}".replace("-0.000", "0.000")
+    return number(cell, 2 if isinstance(cell, Printed) else 3)
 
 
 # Terminal
@@ -98,13 +98,9 @@ def terminal_lines(table: PaperTable, *, name_limit: int = 40, note_limit: int =
     if table.reason is not None:
         return [f"{table.title}: not computed: {printable(table.reason, NAME_LIMIT)}"]
     header = [printable(name, name_limit) for name in table.columns]
-    body = [[_shown(cell, name_limit) for cell in row] for row in table.rows]
-    widths = [max(_width(row[i]) for row in (header, *body)) for i in range(len(header))]
-    texts = _text_columns(table)
-    lines = [table.title]
-    for row in (header, *body):
-        cells = [_padded(cell, widths[i], left=i in texts) for i, cell in enumerate(row)]
-        lines.append(("  " + "  ".join(cells)).rstrip())
+    body = [[shown(cell, name_limit) for cell in row] for row in table.rows]
+    lines = [f"  {line}" for line in aligned([header, *body], left=_text_columns(table))]
+    lines.insert(0, table.title)
     notes = [*table.notes, *_labelled_notes(table)]
     lines += [f"  {printable(note, 1000)}" for note in notes[:note_limit]]
     if len(notes) > note_limit:
@@ -138,21 +134,6 @@ def _labelled_notes(table: PaperTable) -> list[str]:
     return notes
 
 
-def _width(text: str) -> int:
-    """Return the columns a terminal needs: two for East Asian wide characters."""
-    return sum(
-        0
-        if unicodedata.combining(character)
-        else 1 + (unicodedata.east_asian_width(character) in "WF")
-        for character in text
-    )
-
-
-def _padded(text: str, width: int, *, left: bool) -> str:
-    blank = " " * (width - _width(text))
-    return text + blank if left else blank + text
-
-
 # CSV
 
 
@@ -169,10 +150,10 @@ def csv_text(table: PaperTable) -> str:
         blanks = [""] * len(table.columns)
         writer.writerow([*blanks, _csv_cell(f"not computed: {table.reason}")])
         return out.getvalue()
-    for number, row in enumerate(table.rows):
+    for place, row in enumerate(table.rows):
         cells = [_csv_cell(cell) for cell in row]
         if noted:
-            cells.append(_csv_cell(table.row_notes[number]) if table.row_notes else "")
+            cells.append(_csv_cell(table.row_notes[place]) if table.row_notes else "")
         writer.writerow(cells)
     return out.getvalue()
 
@@ -221,7 +202,7 @@ def _markdown_rows(table: PaperTable) -> Iterable[str]:
     yield _markdown_row([":---" if i in texts else "---:" for i in range(len(table.columns))])
     for row in table.rows:
         yield _markdown_row(
-            [markdown(cell) if isinstance(cell, str) else _shown(cell, NAME_LIMIT) for cell in row]
+            [markdown(cell) if isinstance(cell, str) else shown(cell, NAME_LIMIT) for cell in row]
         )
 
 
