@@ -128,11 +128,16 @@ class Registry:
         )
 
     def _joining(self, kind: str, home: str | Path) -> tuple[str, ...]:
-        return tuple(
-            name
+        """Return what joins a grid, in an order that no file system decides.
+
+        First what is built in, then packages by their names, then conftest.py files from the top.
+        """
+        found = [
+            (origin.owner != BUILT_IN, isinstance(origin.owner, Path), str(origin.owner), name)
             for (own_kind, name), origin in self._origins.items()
             if own_kind == kind and origin.joins(home)
-        )
+        ]
+        return tuple(name for *_, name in sorted(found, key=lambda one: one[:3]))
 
     def members(self) -> dict[str, list[str]]:
         """Return the datasets of each benchmark: those that its figures are means over."""

@@ -94,7 +94,8 @@ class FileDataset(Generic[R]):
 
     Attributes:
         test: files of the questions; they have to be there.
-        pools: where demonstrations come from: the first whose files are all there.
+        pools: where demonstrations come from: the first whose files are all there; by default
+            there are none.
         others, folders: further files and folders that have to be there.
         notes: what every run has to record.
         instruction, source, target_prefix: the pieces of the prompt, with the names of inputs
@@ -111,7 +112,7 @@ class FileDataset(Generic[R]):
     limit: int | None = None
     threshold = 1.0
     test: tuple[str, ...]
-    pools: tuple[Part, ...]
+    pools: tuple[Part, ...] = (Part(()),)
     others: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -148,8 +149,9 @@ class FileDataset(Generic[R]):
         opened = Opened(folder, compat, type(self).__name__)
 
         def demonstrations() -> Sequence[R]:
-            own = pool.files == self.test
-            return source.rows() if own else list(self.rows(opened, pool.files))
+            if pool.files == self.test:
+                return source.rows()
+            return list(self.rows(opened, pool.files)) if pool.files else ()
 
         source = self.opened_source(
             opened,

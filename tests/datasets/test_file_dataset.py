@@ -125,6 +125,16 @@ def test_another_file_says_what_it_should_hold(folder: Path) -> None:
         Boats().open(folder)
 
 
+def test_without_files_for_them_there_are_no_demonstrations(folder: Path) -> None:
+    class Alone(Boats):
+        pools = (Part(()),)
+
+    (folder / "train.json").unlink()
+    source = Alone().open(folder)
+    assert len(source.pool) == 0
+    assert list(source.facts.files) == ["test.json", "names.txt"]
+
+
 NEW = """
 from pytest_tablebench.datasets import TableQuestions
 
