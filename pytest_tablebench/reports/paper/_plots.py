@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.reports.formats import number, signed
 from pytest_tablebench.reports.paper._canvas import (
     COLOURS,
-    DASHES,
     GREY,
     MARKERS,
     STYLE,
@@ -27,9 +25,9 @@ from pytest_tablebench.reports.paper._canvas import (
     size,
     value_of,
 )
+from pytest_tablebench.reports.paper._charts import bar_chart, heat_map, line_chart
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["PLOTS", "write_plots"]
@@ -146,7 +144,7 @@ def _impact_signed(figure: Figure, analysis: Tree) -> bool:
     values = [[value_of(entries.get(name)) for name in columns] for entries in rows.values()]
     reach = max((abs(v) for row in values for v in row if not math.isnan(v)), default=0)
     reach = max(reach, 0.1)  # noise stays pale
-    axes = _heat_map(figure, values, list(rows), columns, reach, "score - score unperturbed")
+    axes = heat_map(figure, values, list(rows), columns, reach, "score - score unperturbed")
     if axes is not None:
         axes.set(xlabel="perturbation", ylabel="model", title="Impact of perturbations")
     return axes is not None
@@ -158,84 +156,11 @@ def _agreement(figure: Figure, analysis: Tree) -> bool:
     if len(names) < 2:
         return False
     values = [[value_of(tree["tau_b"][row].get(column)) for column in names] for row in names]
-    axes = _heat_map(figure, values, names, names, 1.0, "Kendall's tau-b")
+    axes = heat_map(figure, values, names, names, 1.0, "Kendall's tau-b")
     if axes is not None:
         title = "Agreement of datasets on the ranking of models"
         axes.set(xlabel="dataset", ylabel="dataset", title=title)
     return axes is not None
-
-
-def _heat_map(  # noqa: PLR0917 - a matrix is its parts
-    figure: Figure,
-    values: Sequence[Sequence[float]],
-    rows: Sequence[str],
-    columns: Sequence[str],
-    reach: float,
-    unit: str,
-) -> Axes | None:
-    """Draw numbers by row and column, coloured from `-reach` to `reach`; None without any."""
-    if not any_known([value for row in values for value in row]):
-        return None
-    import matplotlib as mpl
-    import numpy as np
-
-    labels = labelled(rows)
-    margin = 2.6 + 0.07 * max(map(len, labels))
-    size(figure, margin + 0.75 * len(columns), 2.0 + 0.42 * len(rows))
-    axes = figure.subplots()
-    colours = mpl.colormaps["PuOr"].with_extremes(bad="#DDDDDD")
-    cells = np.ma.masked_invalid(np.array(values))
-    image = axes.imshow(cells, cmap=colours, vmin=-reach, vmax=reach, aspect="auto")
-    shades = image.to_rgba(cells)
-    for i, row in enumerate(values):
-        for j, value in enumerate(row):
-            text = "-" if math.isnan(value) else signed(value, 2)
-            ink = _ink(shades[i][j])
-            axes.text(j, i, text, ha="center", va="center", fontsize=8, color=ink)
-    axes.set_xticks(
-        range(len(columns)), labelled(columns), rotation=35, ha="right", rotation_mode="anchor"
-    )
-    axes.set_yticks(range(len(rows)), labels)
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0)
-    figure.colorbar(image, ax=axes, label=unit)
-    return axes
-
-
-def _ink(background: Any) -> str:
-    """Return black or white, whichever stands out more (relative luminance as in WCAG)."""
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
-        for part in background[:3]
-    )
-    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
-    return "white" if luminance < 0.179 else "black"
-
-
-def _bars(
-    figure: Figure, values: Mapping[str, float], title: str, unit: str, top: float | None
-) -> bool:
-    """Draw one horizontal bar for each name, its number beside it."""
-    if not any_known(list(values.values())):
-        return False
-    size(figure, 7.0, 1.5 + 0.32 * len(values))
-    axes = figure.subplots()
-    places = range(len(values))
-    axes.barh(places, [0 if math.isnan(v) else v for v in values.values()], color=COLOURS[0])
-    for place, value in zip(places, values.values(), strict=True):
-        text = " not computed" if math.isnan(value) else f" {number(value)}"
-        axes.text(0 if math.isnan(value) else value, place, text, va="center", fontsize=8)
-    axes.set_yticks(places, labelled(list(values)))
-    # From the top; a single bar does not fill the figure.
-    air = 0.6 if len(values) > 1 else 1.0
-    axes.set_ylim(len(values) - 1 + air, -air)
-    if top is not None:
-        axes.set_xlim(0, top * 1.1)
-        axes.set_xticks([top * i / 5 for i in range(6)])
-    else:
-        axes.margins(x=0.14)
-    axes.set(xlabel=unit, ylabel="dataset", title=title)
-    return True
 
 
 def _impact_absolute(figure: Figure, analysis: Tree) -> bool:
@@ -244,7 +169,7 @@ def _impact_absolute(figure: Figure, analysis: Tree) -> bool:
         return False
     values = {name: value_of(entry) for name, entry in tree["absolute_by_dataset"].items()}
     unit = "mean |score - score unperturbed|, all models"
-    return _bars(figure, values, "Mean absolute impact of perturbations", unit, None)
+    return bar_chart(figure, values, "Mean absolute impact of perturbations", unit, None)
 
 
 def _separability(figure: Figure, analysis: Tree) -> bool:
@@ -253,39 +178,7 @@ def _separability(figure: Figure, analysis: Tree) -> bool:
     values["all, pooled"] = value_of(tree["pooled"])
     values["all, equal weights"] = value_of(tree["stratified"])
     unit = "share of model pairs with separate 95 % intervals"
-    return _bars(figure, values, "Separability of models", unit, 1.0)
-
-
-def _lines(
-    figure: Figure,
-    lines: Mapping[str, Sequence[tuple[float, float]]],
-    title: str,
-    unit: str,
-    heading: str,
-) -> bool:
-    """Draw W against a whole number, one line for each name."""
-    drawn = {name: points for name, points in lines.items() if any_known([y for _, y in points])}
-    if not drawn:
-        return False
-    from matplotlib.ticker import MaxNLocator
-
-    size(figure, 7.5, max(4.0, 0.2 * len(drawn) + 1))
-    axes = figure.subplots()
-    for i, (label, points) in enumerate(zip(labelled(list(drawn)), drawn.values(), strict=True)):
-        axes.plot(
-            [x for x, _ in points],
-            [y for _, y in points],
-            marker=MARKERS[i % len(MARKERS)],
-            linestyle=DASHES[i // len(COLOURS) % len(DASHES)],
-            color=colour(i),
-            label=label,
-            markersize=4,
-        )
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(ylim=(0, 1.03), xlabel=unit, ylabel="Kendall's W", title=title)
-    axes.grid(alpha=0.3)
-    legend(figure, axes, len(drawn), heading)
-    return True
+    return bar_chart(figure, values, "Separability of models", unit, 1.0)
 
 
 def _w_growth(figure: Figure, analysis: Tree) -> bool:
@@ -297,7 +190,7 @@ def _w_growth(figure: Figure, analysis: Tree) -> bool:
         for name, entries in tree.items()
     }
     title = "Agreement of sets of configurations on the ranking of models"
-    return _lines(figure, lines, title, "configurations in a set (q)", "dataset")
+    return line_chart(figure, lines, title, "configurations in a set (q)", "dataset")
 
 
 def _points(figure: Figure, analysis: Tree) -> bool:
@@ -309,7 +202,7 @@ def _points(figure: Figure, analysis: Tree) -> bool:
         line = lines.setdefault(str(point["q"]), [])
         line.append((float(point["e"]), value_of(point["mean_over_datasets"])))
     title = "Configurations versus examples (mean over datasets)"
-    return _lines(figure, lines, title, "examples per dataset (e)", "configurations (q)")
+    return line_chart(figure, lines, title, "examples per dataset (e)", "configurations (q)")
 
 
 def _histograms(key: str, title: str, unit: str, counted: str) -> Callable[[Figure, Tree], bool]:
