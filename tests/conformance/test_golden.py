@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from . import statistics, torr  # noqa: F401 - they register their replays
+from . import statistics, torr, treb  # noqa: F401 - they register their replays
 from .replay import REPLAYS, differences, kind_of, read, replay
 from .vectors import folder
 
@@ -42,6 +42,12 @@ COUNTS = {
     "prompt_format.json": {"prompt": 9},
     "sampling.json": {"demo_choice": 8, "generator": 6, "split_lottery": 1},
     "serializers.json": {"serializer": 245},
+    "treb.json": {
+        "treb.icot_parse": 28,
+        "treb.icot_steps": 23,
+        "treb.pot_code": 27,
+        "treb.tcot_parse": 30,
+    },
     "wikitq_judged.json": {"wikitq_judged": 177},
 }
 """How many records of each kind the files hold: none may go unread."""

@@ -1,0 +1,146 @@
+"""Reading replies in TReB's answer forms (spec: treb.md section 3).
+
+Replies are hostile: every function here takes any text, raises nothing, and needs time that grows
+with its length alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.metrics._thinking import after_thinking
+
+__all__ = [
+    "FENCE",
+    "RESULT",
+    "Block",
+    "boxed_answer",
+    "json_answer",
+    "last_box",
+    "python_blocks",
+    "runnable",
+]
+
+FENCE = "```"
+RESULT = f"{FENCE}CodeExecuteResult"
+"""How the output of a program begins in a conversation that goes on after it."""
+
+_PYTHON = re.compile(r"```python[A-Za-z]*\n")
+_JSON = re.compile(r"```json")
+_BOX = "boxed{"
+
+_MODULES = ("os", "sys", "shutil", "pathlib")
+_FILTERED = (
+    "/mnt/tmp.csv",  # where the prompt says that the table lies
+    "pd.read_csv",
+    "exit(",
+    *(f"import {module}" for module in _MODULES),
+    *(f"from {module}" for module in _MODULES),
+    "pip install",
+    "pip uninstall",
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of Python in a text: its code, and where what follows it begins."""
+
+    code: str
+    end: int
+
+
+def json_answer(reply: str) -> str:
+    """Return the answer of a reply that was asked for a fenced `json` object (TCoT).
+
+    It is the text of `answer` in the last such block behind the thinking; the reply behind the
+    thinking where that is no object with an answer.
+    """
+    said = after_thinking(reply)
+    blocks = [said[start:end] for start, end in _fenced(said, _JSON)]
+    if not blocks:
+        return said
+    try:
+        return str(json.loads(blocks[-1])["answer"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return said
+
+
+def python_blocks(text: str) -> list[Block]:
+    """Return the closed blocks of Python in a text, thinking included.
+
+    The fence is written in small letters; letters may follow at once, digits and blanks may not.
+    """
+    return [Block(text[start:end], end + len(FENCE)) for start, end in _fenced(text, _PYTHON)]
+
+
+def _fenced(text: str, opening: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Start and end of what stands between each opening fence and the next fence."""
+    place = 0
+    while found := opening.search(text, place):
+        end = text.find(FENCE, found.end())
+        if end < 0:
+            return
+        yield found.end(), end
+        place = end + len(FENCE)
+
+
+def runnable(code: str, compat: Compat) -> str:
+    """Return the program that a block of code is run as (spec: treb.md section 4).
+
+    `reference` deletes each line that holds one of the filtered texts, whatever it means there.
+    `fixed` runs the block as it is written: what it may do is for the sandbox to say.
+    """
+    if compat == "fixed":
+        return code
+    kept = [line for line in code.split("\n") if not any(text in line for text in _FILTERED)]
+    return "\n".join(kept)
+
+
+def boxed_answer(text: str, compat: Compat) -> str:
+    r"""Return the answer of a conversation that was asked to end in `\boxed{}` (ICoT).
+
+    Behind the thinking it is what the last balanced box holds, or else the text behind the last
+    result of a program, or else all of it. `reference` skips one character behind the fence of
+    that result, whatever it is; `fixed` only a line end.
+    """
+    said = after_thinking(text)
+    return last_box(said) or _behind_result(said, compat) or said
+
+
+def last_box(text: str) -> str:
+    """Return what the last balanced box behind the thinking holds; nothing where none is."""
+    boxes = list(_boxes(after_thinking(text)))
+    return boxes[-1] if boxes else ""
+
+
+def _boxes(text: str) -> Iterator[str]:
+    """What each balanced box holds, in order; boxes inside others are part of these."""
+    closing: dict[int, int] = {}
+    opened: list[int] = []
+    for mark in re.finditer(r"[{}]", text):
+        if mark[0] == "{":
+            opened.append(mark.start())
+        elif opened:
+            closing[opened.pop()] = mark.start()
+    place = 0
+    while (start := text.find(_BOX, place)) >= 0:
+        brace = start + len(_BOX) - 1
+        end = closing.get(brace)
+        if end is None:
+            place = brace + 1
+        else:
+            yield text[brace + 1 : end]
+            place = end + 1
+
+
+def _behind_result(text: str, compat: Compat) -> str:
+    start = text.rfind(RESULT)
+    end = text.find(FENCE, start + len(RESULT)) if start >= 0 else -1
+    if end < 0:
+        return ""
+    rest = text[end + len(FENCE) :]
+    return rest[1:] if compat == "reference" else rest.removeprefix("\n")
