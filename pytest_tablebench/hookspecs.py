@@ -107,5 +107,6 @@ def pytest_tablebench_register_provider(
     """Add model providers: `register(prefix, make)`.
 
     `make(model, settings)` is called for model names that start with `prefix` and a slash;
-    the prefix "" takes all names no other provider does.
+    the prefix "" takes all names no other provider does. Where `make` is a function or class of a
+    module, the provider is asked many at a time (see `pytest_tablebench.models.Provider`).
     """

@@ -146,18 +146,22 @@ class Registry:
             found.setdefault(dataset.benchmark, []).append(name)
         return found
 
-    def provider(self, model: str, settings: Settings) -> Provider | LiteLLMModel:
-        """Return the provider of a model, the longest matching prefix first.
-
-        Raises `SettingsError`, also where the function that makes it fails.
-        """
+    def provider_maker(self, model: str) -> ProviderMaker:
+        """Return what makes the provider of a model: the longest matching prefix's."""
         prefixes = [
             prefix
             for prefix in self.providers
             if not prefix or model == prefix or model.startswith(prefix + "/")
         ]
+        return self.providers[max(prefixes, key=len)]
+
+    def provider(self, model: str, settings: Settings) -> Provider | LiteLLMModel:
+        """Return the provider of a model.
+
+        Raises `SettingsError`, also where the function that makes it fails.
+        """
         try:
-            return self.providers[max(prefixes, key=len)](model, settings)
+            return self.provider_maker(model)(model, settings)
         except TableBenchError:
             raise
         except Exception as error:

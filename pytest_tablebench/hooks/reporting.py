@@ -118,6 +118,7 @@ class ReportingHooks:
         from pytest_tablebench.reports.plan_text import plan_lines
         from pytest_tablebench.reports.terminal import (
             data_lines,
+            in_process_lines,
             missing_lines,
             plan_line,
             test_lines,
@@ -132,6 +133,7 @@ class ReportingHooks:
         lines += plan_lines(writer.plans.values(), self._settings, gates)
         lines += data_lines(writer.facts.get("datasets", {}))
         lines += missing_lines(writer.facts.get("missing", {}))
+        lines += in_process_lines(writer.facts.get("in_process", ()))
         for gate in writer.facts.get("not_judged", ()):
             lines.append(f"not judged: {printable(gate)}: nothing in this session has that name")
         lines += self.problem_lines()

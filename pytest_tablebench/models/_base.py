@@ -126,7 +126,14 @@ class Provider(Protocol):
     """Something that answers requests.
 
     `complete` returns one reply or raises `ModelError`; it is called from one thread at a
-    time and asks exactly once (retrying is the caller's business).
+    time and asks exactly once (retrying is the caller's business). What a call costs stands in
+    the reply: `cost_usd`.
+
+    A registered provider is made and asked in processes of the run's own, one object for each call
+    under way, where its maker is found by its name: a function or class of a module or a
+    conftest.py, or `maker.reference = "package.module:attribute"`. One whose maker or class has
+    `in_process = True` stays in the process of the tests, and so does one made by a lambda or an
+    inner function: it is asked one call at a time there, which no option about calls governs.
     """
 
     def complete(self, request: Request) -> Reply:

@@ -70,6 +70,8 @@ def _line(name: str, plan: Mapping[str, Any]) -> str:
 def _price(plan: Mapping[str, Any]) -> str:
     if not plan["calls"]:
         return "nothing to pay"
+    if plan.get("priced_by_reply"):
+        return "the price comes with each reply"
     return "price unknown" if plan["cost_usd"] is None else f"at most {plan['cost_usd']:.2f} USD"
 
 

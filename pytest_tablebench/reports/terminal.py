@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ __all__ = [
     "data_lines",
     "header_line",
     "hidden_line",
+    "in_process_lines",
     "missing_lines",
     "plan_line",
     "short_path",
@@ -70,6 +71,15 @@ def plan_line(cases: int, grid: Mapping[str, Any] | None, models: int) -> str:
         f"tablebench: {counted(cases, 'case')}; grid {counted(serializers, 'serializer')} x "
         f"{counted(perturbations, 'perturbation')}{several}"
     )
+
+
+def in_process_lines(models: Iterable[str]) -> list[str]:
+    """Return the lines that say of which models not all options hold."""
+    return [
+        f"tablebench: {printable(model, 60)} answers in the process of its test, one call at a "
+        f"time: --bench-connections, --bench-max-cost and the plan do not hold for it"
+        for model in models
+    ]
 
 
 def data_lines(datasets: Mapping[str, Any]) -> list[str]:

@@ -48,6 +48,7 @@ class ModelPlan:
         too_long: prompts above what the model reads, among those looked at.
         unusable: cases whose prompt cannot be made, among those looked at.
         judge: who judges the answers, which is in none of these figures; None: nobody.
+        priced_by_reply: whether only its replies tell what a call costs.
         sent: parameters as they go to the server.
         dropped: parameters that are not sent, and why.
     """
@@ -68,6 +69,7 @@ class ModelPlan:
     too_long: int = 0
     unusable: int = 0
     judge: str | None = None
+    priced_by_reply: bool = False
     sent: dict[str, Any] | None = None
     dropped: dict[str, str] | None = None
 

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.addresses import header_fault, without_credentials
 from pytest_tablebench.errors import ENGINE, ModelError, SettingsError
-from pytest_tablebench.executors.local import Client, LocalExecutor
+from pytest_tablebench.executors.local import (
+    Client,
+    LaneConfig,
+    LocalExecutor,
+    as_fields,
+    reference_of,
+)
 from pytest_tablebench.models import LiteLLMModel, Resolution
 from pytest_tablebench.running.prefetch import Route
 
@@ -20,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.executors import Executor
     from pytest_tablebench.executors.local import Address
+    from pytest_tablebench.executors.local._providers import Reference
     from pytest_tablebench.models import Provider
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.store import Store
@@ -59,6 +66,30 @@ class ProviderPool:
         found = {name: self.provider(name) for name in self.asked()}
         return {name: m for name, m in found.items() if isinstance(m, LiteLLMModel)}
 
+    def lanes(self) -> dict[str, LaneConfig]:
+        """Return how the callers of the engine ask each model that they ask, by name, in order."""
+        found = {}
+        for name in self.asked():
+            model, prefix = self.provider(name), name.partition("/")[0]
+            if isinstance(model, LiteLLMModel):
+                # Which provider a model belongs to decides whose limits it shares.
+                owner = model.api_base or prefix
+                found[name] = LaneConfig(name, model.api_base, owner)
+            elif (reference := self._reference(name)) is not None:
+                found[name] = LaneConfig(name, None, prefix, as_fields(reference))
+        return found
+
+    def in_process(self) -> list[str]:
+        """Return the models of registered providers that are asked in this process."""
+        elsewhere = self.lanes()
+        return [name for name in self.asked() if name not in elsewhere and self.is_stored(name)]
+
+    def _reference(self, model: str) -> Reference | None:
+        """Return where callers find the maker of a provider; None: it stays in this process."""
+        if not self.is_stored(model) or getattr(self.provider(model), "in_process", False):
+            return None
+        return reference_of(self.registry.provider_maker(model))
+
     def store(self) -> Store | None:
         """Return the answers kept, opened on first use; None without. Raises `SettingsError`."""
         settings = self.settings
@@ -90,7 +121,7 @@ class ProviderPool:
 
     def executor(self) -> Executor:
         """Return what asks the models of the engine. Raises `ModelError` where there is none."""
-        return LocalExecutor(self.client(), {m: n for n, m in enumerate(self.engine_models())})
+        return LocalExecutor(self.client(), {m: n for n, m in enumerate(self.lanes())})
 
     def route(self, model: str) -> Route:
         """Return how a model is asked. Raises `ModelError` when the engine cannot tell."""
@@ -114,7 +145,7 @@ class ProviderPool:
                     params,
                     # A registered provider is given the option, and may read the variables.
                     api_base=endpoint(model, base, model.partition("/")[0]) if stored else None,
-                    provider=provider,
+                    provider=None if model in self.lanes() else provider,
                     stored=stored,
                 )
         return self._routes[model]
@@ -130,6 +161,8 @@ class ProviderPool:
         Known from the store when the same litellm told it before, so that a run whose answers
         are all there needs no engine at all. Raises `ModelError` when the engine cannot tell.
         """
+        if model not in self.engine_models():
+            return None
         if model not in self._facts:
             asked, key = self._facts_request(model, _litellm_version())
             known = self._stored_facts(model)
@@ -140,7 +173,7 @@ class ProviderPool:
 
     def facts_are_stored(self, model: str) -> bool:
         """Whether `facts_about` a model needs no engine."""
-        return self._stored_facts(model) is not None
+        return model not in self.engine_models() or self._stored_facts(model) is not None
 
     def _stored_facts(self, model: str) -> dict[str, Any] | None:
         """Return what the same litellm told before, else, in a replay, what another told last.

@@ -18,11 +18,12 @@ class EngineWanted:
     """A worker has cases: where is the run kept, and who asks its models?
 
     Arguments:
-        lanes: name, endpoint and provider of each model to be asked; none where nobody is.
+        lanes: name, endpoint, provider and, where it has one, reference of each model to be
+            asked; none where nobody is.
         eager: whether calls will surely come.
     """
 
-    lanes: Sequence[tuple[str, str | None, str]] = ()
+    lanes: Sequence[Sequence[Any]] = ()
     eager: bool = False
 
 

@@ -20,7 +20,13 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import case_ids
 from pytest_tablebench.errors import ModelError, SettingsError
-from pytest_tablebench.executors.local import Address, Engine, EngineConfig, LaneConfig
+from pytest_tablebench.executors.local import (
+    Address,
+    Engine,
+    EngineConfig,
+    LaneConfig,
+    settings_fields,
+)
 from pytest_tablebench.results import MediaFolder
 from pytest_tablebench.results.writer import RunWriter
 from pytest_tablebench.running.plan import ModelPlan, plan_model
@@ -108,15 +114,11 @@ class Session:
 
     def wanted_lanes(self) -> list[LaneConfig]:
         """Return the models that the engine has to ask for the selected cases; may be none."""
-        models = self.require_runner().models.engine_models()
+        lanes = self.require_runner().models.lanes()
         wanted = {*self.planned, *([self.settings.judge] if self.judges else [])}
-        if self.settings.replay or not any(model in wanted for model in models):
+        if self.settings.replay or not any(model in wanted for model in lanes):
             return []
-        return [
-            # Which provider a model belongs to decides whose limits it shares.
-            LaneConfig(name, model.api_base, model.api_base or name.partition("/")[0])
-            for name, model in models.items()
-        ]
+        return list(lanes.values())
 
     @property
     def judges(self) -> bool:
@@ -149,6 +151,7 @@ class Session:
                         settings.store_folder(),
                         max_reply=settings.max_reply,
                         eager=eager,
+                        settings=settings_fields(settings),
                     )
                 )
             return self.engine
@@ -330,21 +333,25 @@ class Session:
         """
         runner = self.require_runner()
         by_model, exact = self.selection.by_model(), self.settings.plan
-        asked = [model for model in runner.models.engine_models() if model in by_model]
+        known = runner.models.engine_models()
+        asked = [model for model in runner.models.lanes() if model in by_model]
         try:
             plans = [plan_model(runner, model, by_model[model], exact=exact) for model in asked]
         except ModelError as error:
             raise SettingsError(str(error)) from None
         paid = self.settings.max_cost is not None and not self.settings.replay
         for plan in plans:
-            if paid and plan.calls and plan.cost_usd is None:
+            if paid and plan.calls and plan.cost_usd is None and plan.model in known:
                 raise SettingsError(
                     f"--bench-max-cost: the price of {printable(plan.model, 80)} is unknown, so a "
                     f"budget cannot be kept; leave the option out"
                 )
         if paid and self.judges:
             self._check_price_of_judge()
-        return [replace(plan, judge=self._judge_of(plan.model)) for plan in plans]
+        return [
+            replace(plan, judge=self._judge_of(plan.model), priced_by_reply=plan.model not in known)
+            for plan in plans
+        ]
 
     def _judge_of(self, model: str) -> str | None:
         """Return who judges a model's answers, where anybody does."""

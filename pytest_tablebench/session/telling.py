@@ -88,6 +88,7 @@ class Telling:
             "missing": dict(state.selection.missing),
             "items": state.selection.items_by_model(),
             "tests": state.tests,
+            "in_process": runner.models.in_process(),
             "not_judged": state.verdicts.not_judged if state.verdicts else [],
         }
 

@@ -7,5 +7,16 @@ runs items.
 from pytest_tablebench.executors.local._client import Address, Client
 from pytest_tablebench.executors.local._executor import LocalExecutor
 from pytest_tablebench.executors.local._owner import Engine, EngineConfig, LaneConfig
+from pytest_tablebench.executors.local._providers import as_fields, reference_of, settings_fields
 
-__all__ = ["Address", "Client", "Engine", "EngineConfig", "LaneConfig", "LocalExecutor"]
+__all__ = [
+    "Address",
+    "Client",
+    "Engine",
+    "EngineConfig",
+    "LaneConfig",
+    "LocalExecutor",
+    "as_fields",
+    "reference_of",
+    "settings_fields",
+]

@@ -37,10 +37,15 @@ OF_THE_CASE = frozenset({"context_window", "content_filter"})
 
 @dataclass(frozen=True)
 class Lane:
-    """One model of a run; models of one provider share its pace."""
+    """One model of a run; models of one provider share its pace.
+
+    `priced` is False where nobody knows a call's price before its reply: under a budget such calls
+    start as far as the dearest one so far lets it be kept.
+    """
 
     model: str
     provider: str
+    priced: bool = True
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,8 @@ class _Course:
     whole_run_failures: int = 0
     other_failures: int = 0
     retries: int = 0
+    in_flight: int = 0
+    most_usd: float | None = None
     given_up: ModelError | None = None
 
     def answered(self) -> None:
@@ -185,7 +192,7 @@ class Dispatcher:
             lane = self._turn % len(self.lanes)
             self._turn += 1
             queue, pace = self._courses[lane].queue, self.paces[self.lanes[lane].provider]
-            if not queue or not pace.may_start(now):
+            if not queue or not pace.may_start(now) or not self._affordable(lane):
                 blocked += 1
                 if queue and pace.cool_until > now:
                     self._wake(pace.cool_until - now)
@@ -200,6 +207,7 @@ class Dispatcher:
             job.started = now
             self.totals[lane].attempts += 1
             self.in_flight += 1
+            self._courses[lane].in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self.in_flight)
             pace.start()
             self.start(job)
@@ -218,12 +226,24 @@ class Dispatcher:
     def succeed(self, job: Job, reply: Mapping[str, Any]) -> None:
         """Take a caller's reply."""
         self.in_flight -= 1
+        course, cost = self._courses[job.lane], reply.get("cost_usd")
+        course.in_flight -= 1
+        course.most_usd = max(course.most_usd or 0.0, cost or 0.0)
         self.paces[self.lanes[job.lane].provider].succeed()
-        self._courses[job.lane].answered()
+        course.answered()
         self.totals[job.lane].add(reply)
         self.deliver(job, {"reply": dict(reply)})
-        self._spend(reply.get("cost_usd"))
+        self._spend(cost)
         self.pump()
+
+    def _affordable(self, lane: int) -> bool:
+        """Whether the budget surely bears one more call, where only replies tell the price."""
+        limit, course = self.limits.max_cost, self._courses[lane]
+        if limit is None or self.lanes[lane].priced or not course.in_flight:
+            return True
+        if course.most_usd is None:
+            return False
+        return self.spent_usd + (course.in_flight + 1) * course.most_usd <= limit + 1e-9
 
     def _spend(self, cost: float | None) -> None:
         self.spent_usd += cost or 0.0
@@ -243,6 +263,7 @@ class Dispatcher:
     def fail(self, job: Job, error: ModelError) -> None:
         """Take a caller's error: ask again later, or deliver it and see whether to go on."""
         self.in_flight -= 1
+        self._courses[job.lane].in_flight -= 1
         now = self.clock()
         course, provider = self._courses[job.lane], self.lanes[job.lane].provider
         pace = self.paces[provider]

@@ -8,7 +8,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,11 +34,15 @@ END_S = 5.0
 
 @dataclass(frozen=True)
 class LaneConfig:
-    """A model, the address it is asked at, and whose limits it shares."""
+    """A model, the address it is asked at, and whose limits it shares.
+
+    `reference` says where callers find the maker of a registered provider; None: litellm asks it.
+    """
 
     model: str
     api_base: str | None = field(repr=False)
     provider: str = field(repr=False)
+    reference: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def values(self) -> tuple[str, str | None, str]:
         """Return what it is made of."""
@@ -63,6 +67,8 @@ class EngineConfig:
     store: Path | None
     eager: bool = True
     max_reply: int = MAX_REPLY
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Of the run, for the makers of registered providers."""
 
 
 class Engine:
@@ -112,6 +118,7 @@ class Engine:
             "callers": min(MOST_CALLERS, -(-config.connections // PER_CALLER)),
             "store": str(store),
             "eager": config.eager,
+            "settings": dict(config.settings),
         }
 
     @property

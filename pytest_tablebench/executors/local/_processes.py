@@ -22,9 +22,11 @@ class CallerProcesses:
 
     def start(self, config: Mapping[str, Any]) -> None:
         """Start one more; its configuration goes to its standard input."""
+        known = all(lane.get("reference") is not None for lane in config["lanes"])
+        litellm = [] if known else ["litellm"]  # which takes seconds to import
         process = subprocess.Popen(  # noqa: S603 - this interpreter
             # -P: a module of the user's in the working folder is none of this process's.
-            [sys.executable, "-P", "-m", CALLER],
+            [sys.executable, "-P", "-m", CALLER, *litellm],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
         )

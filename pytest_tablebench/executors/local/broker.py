@@ -67,7 +67,10 @@ class Broker:
         self._started = False
         self._closing = False
         self.dispatcher = Dispatcher(
-            [Lane(lane["model"], lane["provider"]) for lane in config["lanes"]],
+            [
+                Lane(lane["model"], lane["provider"], priced=lane.get("reference") is None)
+                for lane in config["lanes"]
+            ],
             Limits(
                 config["connections"], config["retries"], config["max_cost"], config["patience"]
             ),
@@ -96,7 +99,8 @@ class Broker:
 
     def _start_caller(self) -> None:
         given = {k: self.config[k] for k in ("token", "store", "timeout", "max_reply", "lanes")}
-        self._processes.start({"port": self.port, **given})
+        settings = self.config.get("settings", {})
+        self._processes.start({"port": self.port, **given, "settings": settings})
 
     def _guard(self) -> None:
         """End a caller that no longer minds its time limits, and notice one that never came."""

@@ -1,8 +1,9 @@
 """A process that makes model calls: `python -m pytest_tablebench.executors.local.caller`.
 
-The only kind of process in a run that imports litellm. It asks when the broker says so, writes
-each answer into the store at once, and then tells the broker. When the broker is gone or has no
-more work, it finishes what is in flight, stores it, and ends: those calls are paid for.
+The only kind of process in a run that imports litellm; registered providers are asked here too. It
+asks when the broker says so, writes each answer into the store at once, and then tells the broker.
+When the broker is gone or has no more work, it finishes what is in flight, stores it, and ends:
+those calls are paid for.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ModelError, StoreError
+from pytest_tablebench.executors.local._providers import CalledProvider
 from pytest_tablebench.executors.local._wire import (
     LineSplitter,
     error_fields,
@@ -49,20 +51,19 @@ class Caller(asyncio.Protocol):
         self._lines = LineSplitter()
         self._transport: asyncio.Transport | None = None
         self._store = Store.open(Path(config["store"]))
-        self._models = [
-            LiteLLMModel(
-                model=lane["model"],
-                api_base=lane["api_base"],
-                timeout=config["timeout"],
-                max_reply=config["max_reply"],
-            )
-            for lane in config["lanes"]
-        ]
+        self._models = [self._model(lane) for lane in config["lanes"]]
         self._tasks: set[asyncio.Task[None]] = set()
         self._queued: asyncio.Queue[tuple[int, int, bytes]] = asyncio.Queue()
         self._unstored: list[tuple[Request, Reply]] = []
         self._told = len(self._store.warnings)  # the runners' own stores have come upon these
         self._closing = False
+
+    def _model(self, lane: Mapping[str, Any]) -> LiteLLMModel | CalledProvider:
+        limits = {name: self._config[name] for name in ("timeout", "max_reply")}
+        if lane.get("reference") is not None:
+            settings = self._config["settings"]
+            return CalledProvider(lane["model"], lane["reference"], settings, **limits)
+        return LiteLLMModel(model=lane["model"], api_base=lane["api_base"], **limits)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Say who this is."""
@@ -73,7 +74,8 @@ class Caller(asyncio.Protocol):
     async def begin(self) -> None:
         """Make everything ready, and tell the broker whether calls can be made."""
         try:
-            load()  # again, at no cost: an error is to be told now
+            if any(isinstance(model, LiteLLMModel) for model in self._models):
+                load()  # again, at no cost: an error is to be told now
             for model in self._models:
                 await model.warm_up()
         except ModelError as error:
@@ -118,7 +120,7 @@ class Caller(asyncio.Protocol):
             return facts
         return [count_tokens(given["model"], (Message("user", text),)) for text in given["texts"]]
 
-    async def _call(self, number: int, model: LiteLLMModel, body: bytes) -> None:
+    async def _call(self, number: int, model: LiteLLMModel | CalledProvider, body: bytes) -> None:
         try:
             request = read_request(body)
             reply = await model.acomplete(request)
@@ -189,8 +191,9 @@ async def _serve(config: Mapping[str, Any]) -> None:
 def main() -> int:
     """Serve the broker that started this process."""
     # Imported while the broker still gets ready to say where it is.
-    with contextlib.suppress(ModelError):
-        load()
+    if "litellm" in sys.argv[1:]:
+        with contextlib.suppress(ModelError):
+            load()
     line = sys.stdin.readline()
     if line:
         asyncio.run(_serve(json.loads(line)))

@@ -1,0 +1,209 @@
+"""Registered providers are asked by the callers: many at a time, once, under a budget."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.executors.local import reference_of, settings_fields
+from pytest_tablebench.executors.local._providers import read_settings_fields
+from tests.support.toy_bench import CONFTEST, read_lines
+
+TOGETHER = 8
+
+PROVIDER = f"""
+import json
+import os
+import threading
+from pathlib import Path
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models import Reply
+
+HERE = Path(__file__).parent
+TOGETHER = threading.Barrier({TOGETHER})
+
+
+class Slow:
+    def __init__(self, model, settings):
+        self.model, self.limit = model, settings.limit
+        self.busy = threading.Lock()
+
+    def complete(self, request):
+        assert self.busy.acquire(blocking=False), "one object is asked from two threads"
+        with (HERE / "asked.log").open("a", encoding="utf-8") as file:
+            file.write(json.dumps([os.getpid(), self.model, self.limit]) + "\\n")
+        if self.model.endswith("/together"):
+            TOGETHER.wait(60)
+        if self.model.endswith("/breaks"):
+            self.busy.release()
+            raise ValueError("it broke")
+        cost = None if self.model.endswith("/free") else 0.01
+        self.busy.release()
+        return Reply("36", prompt_tokens=3, completion_tokens=1, cost_usd=cost)
+
+
+def pytest_tablebench_register_provider(register):
+    register("slow", Slow)
+"""
+
+STAYS = """
+class Stays:
+    in_process = True
+
+    def __init__(self, model, settings):
+        pass
+
+    def complete(self, request):
+        log("ask", request.case_id, str(__import__("os").getpid()))
+        return Reply("36", cost_usd=0.01)
+
+
+_register = pytest_tablebench_register_provider
+
+
+def pytest_tablebench_register_provider(register):
+    _register(register)
+    register("stays", Stays)
+"""
+
+GRID = ("--bench-serializer=html,csv,json,markdown", "--bench-perturbation=none,shuffle_rows")
+"""With three questions 24 cases, of which no two have the same prompt."""
+
+
+@pytest.fixture
+def slow(bench):
+    """A folder with a provider in a module of its own, as a package has one."""
+    bench.pytester.makepyfile(slow_provider=PROVIDER)
+    bench.pytester.syspathinsert()
+    return bench
+
+
+def run(bench, model: str, *arguments: str, results: str = "run") -> pytest.RunResult:
+    return bench.run(f"--model={model}", "-pslow_provider", *arguments, results=results)
+
+
+def asked(bench) -> list[Any]:
+    return read_lines(bench.path / "asked.log")
+
+
+def test_calls_of_a_registered_provider_are_under_way_together_and_elsewhere(slow):
+    # Each call waits until eight are under way: one at a time, none would ever be answered.
+    result = run(slow, "slow/together", "--bench-store=answers", *GRID, "--bench-connections=8")
+    result.assert_outcomes(passed=8, failed=16)
+    assert not any("answers in the process" in line for line in result.outlines)
+    calls = asked(slow)
+    assert len(calls) == 24
+    assert os.getpid() not in {pid for pid, _, _ in calls}
+    facts = slow.facts()
+    assert (facts["calls_paid"], facts["prompt_tokens"]) == (24, 72)
+    assert facts["cost_usd"] == pytest.approx(0.24)
+    # The second run asks nothing.
+    again = run(slow, "slow/together", "--bench-store=answers", *GRID, results="again")
+    again.assert_outcomes(passed=8, failed=16)
+    assert len(asked(slow)) == 24
+    assert slow.facts("again")["calls_paid"] == 0
+
+
+def test_a_budget_stops_a_registered_provider(slow):
+    result = run(slow, "slow/any", *GRID, "--bench-max-cost=0.05")
+    assert len(asked(slow)) == 5
+    assert slow.facts()["cost_usd"] == pytest.approx(0.05)
+    assert any("the budget of 0.05 USD is spent" in line for line in result.outlines)
+    assert any("the price comes with each reply" in line for line in result.outlines)
+
+
+def test_a_budget_needs_prices(slow):
+    result = run(slow, "slow/free", *GRID, "--bench-max-cost=0.05")
+    assert len(asked(slow)) == 1
+    assert any("the price of an answer is unknown" in line for line in result.outlines)
+
+
+def test_what_breaks_in_a_provider_costs_its_case_and_says_where(slow):
+    result = run(slow, "slow/breaks", "--bench-limit=1")
+    result.assert_outcomes(errors=1)
+    record = slow.record()
+    assert (record["outcome"], record["reason"]) == ("no_answer", "error")
+    assert any("ValueError: it broke (slow_provider.py, line" in one for one in result.outlines)
+
+
+def test_the_settings_of_the_run_reach_the_makers(slow):
+    run(slow, "slow/any", "--bench-limit=2")
+    assert [limit for _, _, limit in asked(slow)] == [2, 2]
+
+
+def test_a_provider_of_a_conftest_is_asked_elsewhere_too(bench):
+    text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
+    named = "\n\nclass Named(Echo):\n    def __init__(self, model, settings):\n"
+    text += (
+        named + '        super().__init__(model)\n        log("made", __import__("os").getpid())\n'
+    )
+    bench.pytester.makeconftest(text)
+    result = bench.run("--model=echo/any", "--bench-limit=1")
+    result.assert_outcomes(passed=1)
+    made = {pid for [pid] in bench.calls("made")}
+    assert len(made) == 2  # here, where what is wrong with it is said at once, and there
+    assert bench.facts()["calls_paid"] == 1
+
+
+def test_one_that_says_it_must_stay_is_asked_here_and_the_header_says_so(bench):
+    bench.pytester.makeconftest(CONFTEST + STAYS)
+    result = bench.run("--model=stays/here", "--bench-limit=1")
+    result.assert_outcomes(passed=1)
+    assert [pid for _, pid in bench.calls("ask")] == [str(os.getpid())]
+    [line] = [line for line in result.outlines if "answers in the process" in line]
+    assert line.startswith("tablebench: stays/here answers")
+    assert "--bench-connections, --bench-max-cost and the plan do not hold" in line
+
+
+def test_a_maker_without_a_name_of_its_own_stays(bench):
+    result = bench.run("--model=echo/any", "--bench-limit=1")  # made by a lambda
+    assert any("echo/any answers in the process" in line for line in result.outlines)
+
+
+def test_settings_arrive_as_they_were(tmp_path):
+    given = Settings(
+        models=("a", "b"),
+        params={"temperature": 0.5, "stop": ["x"]},
+        store=tmp_path,
+        readonly_stores=(tmp_path / "one",),
+        given=frozenset({"bench_model"}),
+        thresholds={"d": 0.5},
+    )
+    assert read_settings_fields(settings_fields(given)) == given
+
+
+def made(model: str, settings: Settings) -> None:
+    """Stand for a maker of a package."""
+
+
+class TestReference:
+    """What another process can find."""
+
+    def test_a_function_of_a_module(self):
+        found = reference_of(made)
+        assert found is not None
+        assert (found.attribute, found.file) == ("made", None)
+        assert found.find() is made
+
+    def test_neither_a_lambda_nor_an_inner_function(self):
+        def inner() -> None: ...
+
+        assert reference_of(lambda: None) is None
+        assert reference_of(inner) is None
+        assert reference_of(object()) is None
+
+    def test_what_is_declared(self):
+        def inner() -> None: ...
+
+        inner.reference = "json.decoder:JSONDecoder.decode"  # type: ignore[attr-defined]
+        found = reference_of(inner)
+        assert found is not None
+        assert (found.module, found.attribute) == ("json.decoder", "JSONDecoder.decode")
+        inner.reference = "json"  # type: ignore[attr-defined]
+        with pytest.raises(SettingsError, match="'module:attribute'"):
+            reference_of(inner)
