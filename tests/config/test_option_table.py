@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.config.option import Option
-from pytest_tablebench.config.options import OPTIONS
+from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.compare import check_alike, setting_differences

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.config.option import Differs
-from pytest_tablebench.config.options import OPTIONS
+from pytest_tablebench.config.options import OPTIONS, Differs
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results._record import case_key
 from pytest_tablebench.results.compare._types import RunFacts, SettingDifference

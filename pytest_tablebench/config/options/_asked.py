@@ -1,0 +1,210 @@
+"""Options that say what is asked: models, datasets, the grid, examples, prompts."""
+
+from __future__ import annotations
+
+import math
+
+from pytest_tablebench.config.options._option import Option, ignore, note, refuse
+from pytest_tablebench.config.reading import (
+    choice,
+    compat,
+    known_names,
+    limit,
+    names,
+    number,
+    one_name,
+    texts,
+)
+
+__all__ = ["ASKED", "DEFAULT_MODEL"]
+
+DEFAULT_MODEL = "tablebench/lexical"
+MODALITIES = ("text", "image", "image_text")
+
+ASKED = (
+    Option(
+        "--bench-model",
+        "NAME",
+        "model to measure; tablebench/... are built in, every other name goes to litellm "
+        f"unchanged (gpt-4o, ollama/llama3.2, ...). Repeatable. Default: {DEFAULT_MODEL}",
+        setting="models",
+        read=texts,
+        recorded="model",
+        differs=note("that is what is compared"),
+        repeat=True,
+    ),
+    Option(
+        "--bench-dataset",
+        "A,B",
+        "datasets to run. Default: all that are there",
+        setting="datasets",
+        read=names,
+        recorded="datasets",
+        differs=ignore("only common ones count"),
+        repeat=True,
+    ),
+    Option(
+        "--bench-serializer",
+        "A,B",
+        "table formats. Default: ToRR's seven",
+        setting="serializers",
+        read=names,
+        recorded="grid.serializers",
+        differs=refuse("only common ones count, robustness above all depends on them"),
+        repeat=True,
+    ),
+    Option(
+        "--bench-perturbation",
+        "A,B",
+        "perturbations. Default: ToRR's five",
+        setting="perturbations",
+        read=names,
+        recorded="grid.perturbations",
+        differs=refuse("only common ones count, robustness above all depends on them"),
+        repeat=True,
+    ),
+    Option(
+        "--bench-compat",
+        "MODE",
+        "fixed (corrected metrics and prompts) or reference (the published code's). Default: fixed",
+        setting="compat",
+        read=compat,
+        recorded="compat",
+        differs=refuse(
+            "other metrics and prompts",
+            values="compat modes",
+            effect="their scores come from different metrics and prompts",
+        ),
+        shown=True,
+    ),
+    Option(
+        "--bench-strategy",
+        "A,B",
+        "how a model is asked: direct, or a registered strategy. Default: the dataset's, direct",
+        setting="strategies",
+        read=names,
+        recorded="strategy",
+        differs=refuse(
+            "the model was asked in another way",
+            values="strategies",
+            effect="the models were asked in different ways",
+        ),
+        repeat=True,
+        shown=True,
+    ),
+    Option(
+        "--bench-modality",
+        "A,B",
+        "how tables are shown: text, image or image_text; the last two take a serializer that "
+        "gives pictures. Default: what each serializer gives, text",
+        setting="modalities",
+        read=known_names("modality", MODALITIES),
+        recorded="modality",
+        differs=refuse(
+            "the tables were shown in another way",
+            values="modalities",
+            effect="the models were shown tables in different ways",
+        ),
+        repeat=True,
+        shown=True,
+    ),
+    Option(
+        "--bench-judge",
+        "NAME",
+        "model that judges, where a metric asks one; it has the parameters and the address of the "
+        "model under test. Default: none, judged scores are absent and counted",
+        setting="judge",
+        read=one_name("the name of a model"),
+        recorded="judge",
+        differs=refuse("another model judged the answers", unset="none"),
+    ),
+    Option(
+        "--bench-limit",
+        "N",
+        "examples per dataset, the first ones, or all. Default: the dataset's, ToRR's 100",
+        setting="limit",
+        read=limit,
+        recorded="limit",
+        differs=note(
+            "other numbers of examples; only common ones count",
+            unset="the dataset's own",
+            values="example limits",
+            effect="they may have asked different examples",
+        ),
+        shown=True,
+    ),
+    Option(
+        "--bench-sample",
+        "N",
+        "draw N examples per dataset in place of the first, spread over its kinds of questions and "
+        "its tables; --bench-seed draws others",
+        setting="sample",
+        read=number(int, 1, "a whole number from 1"),
+        recorded="sample",
+        differs=note(
+            "other examples were drawn; only common ones count",
+            unset="none",
+            values="sizes of the sample",
+            effect="they have asked different examples",
+        ),
+        shown=True,
+    ),
+    Option(
+        "--bench-shots",
+        "K",
+        "demonstrations in a prompt. Default: the dataset's",
+        setting="shots",
+        read=number(int, 0, "a whole number from 0"),
+        recorded="shots",
+        differs=refuse(
+            "other numbers of demonstrations",
+            unset="the dataset's own",
+            values="demonstrations in a prompt",
+            effect="more of them usually help",
+        ),
+        shown=True,
+    ),
+    Option(
+        "--bench-demos",
+        "MODE",
+        "perturbed (drawn anew for each perturbation, as in the published code) or fixed (the "
+        "same demonstrations in all configurations of an example). Default: perturbed",
+        setting="demos",
+        read=choice("perturbed", "fixed"),
+        recorded="demos",
+        differs=refuse(
+            "demonstrations were drawn in another way",
+            values="ways to draw demonstrations",
+            effect="robustness holds another effect in one of them",
+        ),
+        shown=True,
+    ),
+    Option(
+        "--bench-configs-per-example",
+        "K",
+        "draw K of the formats x perturbations for each example. Default: all",
+        setting="configs_per_example",
+        read=number(int, 1, "a whole number from 1"),
+        recorded="configs_per_example",
+        differs=refuse(
+            "other configurations were asked",
+            unset="all",
+            values="numbers of configurations per example",
+            effect="robustness is a range",
+        ),
+    ),
+    Option(
+        "--bench-seed",
+        "N",
+        "seed of demonstrations and perturbations. Default: 0",
+        setting="seed",
+        read=number(int, -math.inf, "a whole number"),
+        recorded="seed",
+        differs=refuse(
+            "demonstrations and perturbations were drawn differently",
+            values="seeds",
+            effect="demonstrations and perturbations were drawn differently",
+        ),
+        shown=True,
+    ),
+)

@@ -1,0 +1,135 @@
+"""Options that say what is made of the answers, and where it goes."""
+
+from __future__ import annotations
+
+from pytest_tablebench.config.options._option import Option, ignore, refuse
+from pytest_tablebench.config.reading import (
+    choice,
+    existing_folder,
+    folder,
+    switch,
+    switch_off,
+    texts,
+    thresholds,
+)
+
+__all__ = ["RESULTS"]
+
+RESULTS = (
+    Option(
+        "--bench-gate",
+        "EXPR",
+        "what the run has to show, as in 'torr.performance >= 0.45', 'all.no_answer <= 0.01' or "
+        "'finqa[html].pass_rate >= baseline - 0.05'; the exit code tells: 0 all gates hold, 10 one "
+        "fails, 11 one is undecided. Repeatable. Against a baseline without a margin, equal models "
+        "are undecided 95 times in 100",
+        setting="gates",
+        read=texts,
+        recorded="gates",
+        differs=ignore("gates change no answer"),
+        repeat=True,
+    ),
+    Option(
+        "--bench-gate-point",
+        "",
+        "judge gates on the estimates alone, not on their intervals",
+        setting="gate_point",
+        read=switch,
+        recorded=None,
+        differs=ignore("gates change no answer"),
+        switch=True,
+    ),
+    Option(
+        "--bench-baseline",
+        "RUN",
+        "run folder that this run is compared with",
+        setting="baseline",
+        read=folder,
+        recorded="baseline",
+        differs=ignore("a comparison changes no answer"),
+        path=True,
+    ),
+    Option(
+        "--bench-allow-unlike",
+        "",
+        "compare with a baseline that differs in more than the model",
+        setting="allow_unlike",
+        read=switch,
+        recorded=None,
+        differs=ignore("a comparison changes no answer"),
+        switch=True,
+    ),
+    Option(
+        "--bench-stop-when-decided",
+        "RULE",
+        "stop asking when every gate is decided: passes (looks after 1, 2, 4, 8 and 16 "
+        "configurations of every example), anytime (example by example) or point (case by case, "
+        "for --bench-gate-point). Default, without a rule: what fits the gates",
+        setting="stop_rule",
+        read=choice("auto", "passes", "anytime", "point"),
+        recorded="stop_rule",
+        differs=ignore("cases that were not asked are counted"),
+        bare="auto",
+    ),
+    Option(
+        "--bench-no-page",
+        "",
+        "do not write report.html into the run folder",
+        setting="page",
+        read=switch_off,
+        recorded=None,
+        differs=ignore("reports change no answer"),
+        switch=True,
+    ),
+    Option(
+        "--bench-allure",
+        "MODE",
+        "write Allure results into --alluredir or the run folder: all, wrong (what is not right) "
+        "or summary. Default, without a mode: by the number of cases",
+        setting="allure",
+        read=choice("auto", "all", "wrong", "summary"),
+        recorded=None,
+        differs=ignore("reports change no answer"),
+        bare="auto",
+    ),
+    Option(
+        "--bench-snapshot",
+        "",
+        "compare each answer with the one in snapshots/; with --snapshot-update record it there",
+        setting="snapshot",
+        read=switch,
+        recorded=None,
+        differs=ignore("a comparison changes no answer"),
+        switch=True,
+    ),
+    Option(
+        "--bench-data",
+        "DIR",
+        "dataset folder. Default: the user's cache folder",
+        setting="data",
+        read=existing_folder,
+        recorded="data",
+        differs=ignore("digests of its files are compared"),
+        path=True,
+    ),
+    Option(
+        "--bench-results",
+        "DIR",
+        "run folder. Default: tablebench-results/<time>-<model>",
+        setting="results",
+        read=folder,
+        recorded=None,
+        differs=ignore("where a run lies changes no answer"),
+        path=True,
+    ),
+    Option(
+        "--bench-threshold",
+        "DATASET=X",
+        "score from which an answer of a dataset counts as right. Repeatable",
+        setting="thresholds",
+        read=thresholds,
+        recorded="thresholds",
+        differs=refuse("other scores count as right"),
+        repeat=True,
+    ),
+)
