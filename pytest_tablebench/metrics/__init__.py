@@ -19,6 +19,7 @@ from pytest_tablebench.metrics._postprocess import (
     postprocess,
     run_chain,
 )
+from pytest_tablebench.metrics._realhit import realhit, realhit_analysis
 from pytest_tablebench.metrics._rouge import rouge
 from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
 from pytest_tablebench.metrics._tablebench import tablebench
@@ -47,6 +48,8 @@ METRICS: dict[str, Metric] = {
         exact_match,
         f1_strings,
         fin_qa,
+        realhit,
+        realhit_analysis,
         rouge,
         tab_fact,
         tab_fact_batch,

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 
-__all__ = ["bleu"]
+__all__ = ["bleu", "bleu_tokens"]
 
 _LONGEST = 4
 """BLEU counts runs of 1 to 4 tokens."""
@@ -44,8 +44,8 @@ def bleu(
         modified_precision,
     )
 
-    given = _tokens(str(prediction))
-    wanted = [list(tokens) for tokens in map(_tokens, map(str, references)) if tokens]
+    given = bleu_tokens(str(prediction))
+    wanted = [list(tokens) for tokens in map(bleu_tokens, map(str, references)) if tokens]
     value = 0.0
     if given and wanted:
         shares = [modified_precision(wanted, given, n) for n in range(1, _LONGEST + 1)]
@@ -56,7 +56,8 @@ def bleu(
     return Score(value, {"bleu": value}, "bleu")
 
 
-def _tokens(text: str) -> list[str]:
+def bleu_tokens(text: str) -> list[str]:
+    """Return the tokens of a text as NIST's script cuts them, version 13a."""
     text = text.replace("-\n", "")
     for written, character in _ENTITIES:
         text = text.replace(written, character)

@@ -12,6 +12,10 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._markers import strip_answer_marker
+from pytest_tablebench.metrics._realhit_reply import (
+    realhit_answer_or_nothing,
+    realhit_answer_or_reply,
+)
 from pytest_tablebench.metrics._verdict import read_verdict
 from pytest_tablebench.util.names import unknown_name
 
@@ -96,6 +100,8 @@ POSTPROCESSORS: dict[str, Postprocessor] = {
         fix_whitespace,
         read_verdict,
         strip_answer_marker,
+        realhit_answer_or_nothing,
+        realhit_answer_or_reply,
     )
 }
 

@@ -16,7 +16,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._sentences import sentences
 
-__all__ = ["MAX_TOKENS", "MAX_UNION_STEPS", "VARIANTS", "rouge"]
+__all__ = ["MAX_TOKENS", "MAX_UNION_STEPS", "VARIANTS", "rouge", "rouge_l"]
 
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
@@ -55,6 +55,14 @@ def rouge(
         if variant in variants
     }
     return Score(parts.get("rougeL", 0.0), parts, "rougeL")
+
+
+def rouge_l(reference: Sequence[str], prediction: Sequence[str]) -> float:
+    """F-measure of ROUGE-L over tokens that are cut already, within the same bounds."""
+    bits = _bits(reference[:MAX_TOKENS])
+    width = min(len(reference), MAX_TOKENS)
+    hits = _common_length(bits, width, prediction[:MAX_TOKENS])
+    return _f_measure(hits, len(reference), len(prediction))
 
 
 class _Text:

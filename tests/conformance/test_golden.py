@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from . import statistics, torr, treb  # noqa: F401 - they register their replays
+from . import realhitbench, statistics, torr, treb  # noqa: F401 - they register their replays
 from .replay import REPLAYS, differences, kind_of, read, replay
 from .vectors import folder
 
@@ -40,6 +40,12 @@ COUNTS = {
     },
     "perturbations.json": {"perturbation": 120},
     "prompt_format.json": {"prompt": 9},
+    "realhitbench.json": {
+        "realhitbench.judge_parse": 25,
+        "realhitbench.reply_parse": 24,
+        "realhitbench.retry": 12,
+        "realhitbench.text_metric": 94,
+    },
     "sampling.json": {"demo_choice": 8, "generator": 6, "split_lottery": 1},
     "serializers.json": {"serializer": 245},
     "treb.json": {

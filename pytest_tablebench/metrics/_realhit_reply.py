@@ -1,0 +1,120 @@
+"""Replies to RealHiTBench: answers, new attempts, a judge's score (realhitbench.md, 2 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+__all__ = [
+    "ATTEMPTS",
+    "Attempts",
+    "Reading",
+    "attempts",
+    "read_reply",
+    "read_score",
+    "realhit_answer_or_nothing",
+    "realhit_answer_or_reply",
+    "score_text",
+]
+
+_MARKER, _FALLBACK = "[Final Answer]:", "Final Answer:"
+_SCORE_MARKERS = ("[Score]:", "Score:")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The answer of a reply and how it was found; None where no marker stands before one."""
+
+    outcome: Literal["marker", "fallback", "missing"]
+    answer: str | None
+
+
+def read_reply(reply: str) -> Reading:
+    """Return what stands behind the last `[Final Answer]:`, else the last `Final Answer:`."""
+    _, marker, answer = reply.rpartition(_MARKER)
+    if marker:
+        return Reading("marker", answer.strip())
+    _, marker, answer = reply.rpartition(_FALLBACK)
+    return Reading("fallback", answer.strip()) if marker else Reading("missing", None)
+
+
+def realhit_answer_or_reply(value: object) -> str:
+    """Return a reply's marked answer, and all of a reply that marks none (`reference`)."""
+    found = read_reply(str(value)).answer
+    return str(value) if found is None else found
+
+
+def realhit_answer_or_nothing(value: object) -> str:
+    """Return a reply's marked answer, and no text where it marks none (`fixed`)."""
+    return read_reply(str(value)).answer or ""
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """How often a model is asked for the form of an answer, and what it is shown.
+
+    Arguments:
+        tries: how often it is asked at most.
+        shows_reply: whether a failed reply stays in the conversation, with the note at its end;
+            else the note goes to the end of what was asked last.
+        keeps_last: whether the last reply counts where none has the form; else nothing does.
+    """
+
+    tries: int
+    shows_reply: bool = False
+    keeps_last: bool = True
+
+
+ATTEMPTS: Mapping[str, Attempts] = MappingProxyType(
+    {
+        "text_api": Attempts(3),
+        "image_api": Attempts(5),
+        "text_local": Attempts(3, shows_reply=True, keeps_last=False),
+    }
+)
+"""How the reference implementation asks, by its scripts."""
+
+
+def attempts(
+    messages: Sequence[str], note: str, rule: Attempts
+) -> Generator[tuple[str, ...], str, str]:
+    """Yield the messages of each attempt, be sent the reply, and return the answer.
+
+    `note` reminds of the answer's form. It is added again at each attempt.
+    """
+    asked, reply = tuple(messages), ""
+    for attempt in range(rule.tries):
+        if attempt:
+            *before, last = (*asked, reply) if rule.shows_reply else asked
+            asked = (*before, last + note)
+        reply = yield asked
+        found = read_reply(reply).answer
+        if found is not None:
+            return found
+    return reply if rule.keeps_last else ""
+
+
+def score_text(reply: str) -> str:
+    """Return what the reference implementation keeps of a judge's reply, a number or not.
+
+    That is the text between the last marker and the first stroke behind it; without a marker it
+    is the whole reply.
+    """
+    for marker in _SCORE_MARKERS:
+        _, found, text = reply.rpartition(marker)
+        if found:
+            return text.partition("/")[0].strip()
+    return reply
+
+
+def read_score(reply: str) -> float | None:
+    """Return a judge's score from 0 to 100; None where the reply holds none (`fixed`)."""
+    if not any(marker in reply for marker in _SCORE_MARKERS):
+        return None
+    try:
+        value = float(score_text(reply))
+    except ValueError:
+        return None
+    return value if 0 <= value <= 100 else None

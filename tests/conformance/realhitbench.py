@@ -1,0 +1,78 @@
+"""Replays of RealHiTBench's records: replies, attempts, text metrics, judges, charts.
+
+Programs are not run here, so records of whole programs (`chart_program`) have no replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_tablebench import postprocess, score
+from pytest_tablebench.metrics._realhit import normal_form
+from pytest_tablebench.metrics._realhit_reply import (
+    ATTEMPTS,
+    attempts,
+    read_reply,
+    read_score,
+    score_text,
+)
+
+from .replay import Record, differences, replays
+
+NOTE = "<NOTE>"
+PARTS = {"em": "EM", "f1": "F1", "rouge_l": "ROUGE-L", "sacrebleu": "SacreBLEU"}
+
+
+@replays("realhitbench.reply_parse")
+def replay_reply_parse(record: Record) -> list[str]:
+    reading = read_reply(record["reply"])
+    found = {
+        "outcome": reading.outcome,
+        "answer": reading.answer,
+        "reference_answer": postprocess("realhit_answer_or_reply", record["reply"]),
+    }
+    return differences(found, record["expected"])
+
+
+@replays("realhitbench.retry")
+def replay_retry(record: Record) -> Iterator[str]:
+    alone = isinstance(record["messages"], str)
+    messages = (record["messages"],) if alone else record["messages"]
+    rule = ATTEMPTS[record["path"]]
+    yield from differences(rule.tries, record["max_tries"], "tries")
+    conversation = attempts(messages, NOTE, rule)
+    prompts, answer = [next(conversation)], None
+    try:
+        for reply in record["replies"]:
+            prompts += [conversation.send(reply)]
+    except StopIteration as end:
+        answer = end.value
+    found = {
+        "answer": answer,
+        "calls": len(prompts),
+        "prompts": [prompt[0] if alone else prompt for prompt in prompts],
+    }
+    yield from differences(found, record["expected"])
+
+
+@replays("realhitbench.text_metric")
+def replay_text_metric(record: Record) -> Iterator[str]:
+    texts = {
+        "reference": normal_form(record["reference"], "reference"),
+        # An empty prediction is compared as this mark.
+        "prediction": normal_form(record["prediction"], "reference") or "#",
+    }
+    yield from differences(texts, record["processed"], "processed")
+    for metric, main in (("realhit", "em"), ("realhit_analysis", "rouge_l")):
+        found = score(metric, record["prediction"], [record["reference"]], compat="reference")
+        parts = {PARTS[name]: 100 * part for name, part in found.parts.items()}
+        yield from differences(parts, record["expected"], metric)
+        yield from differences(found.value, found.parts[main], f"{metric} value")
+
+
+@replays("realhitbench.judge_parse")
+def replay_judge_parse(record: Record) -> Iterator[str]:
+    value = read_score(record["reply"])
+    status = "judge_parse_error" if value is None else "ok"
+    found = {"reference": score_text(record["reply"]), "fixed": {"score": value, "status": status}}
+    yield from differences(found, record["expected"])

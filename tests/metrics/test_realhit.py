@@ -1,0 +1,198 @@
+"""RealHiTBench's replies and text metrics: every expectation here was worked out by hand."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tablebench import postprocess, score
+from pytest_tablebench.metrics._realhit_reply import (
+    Attempts,
+    Reading,
+    attempts,
+    read_reply,
+    read_score,
+    score_text,
+)
+
+ANY_TEXT = st.text(max_size=60)
+NUMBERS = st.decimals(-1_000_000, 1_000_000, places=3)
+
+
+def parts(prediction: str, *references: str, compat: Any = "fixed") -> dict[str, float]:
+    return dict(score("realhit", prediction, references, compat=compat).parts)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "published", "fixed"),
+    [
+        ("-3.2", "3.2", 1, 0),  # signs
+        ("\u22123.2", "-3.2", 0, 1),  # both are a minus
+        ("32", "3.2", 1, 0),  # points
+        ("45", "45%", 1, 0),  # percent signs
+        ("10.0", "10", 0, 1),
+        ("-0.04", "0", 0, 1),
+        (".75", "0.8", 0, 1),
+        ("5.85", "5.9", 0, 1),  # half up, whatever the binary number is
+        ("1,234.56", "1234.6", 1, 1),
+        ("5.81", "5.78", 1, 1),  # one place is all that counts
+        ("Leeds,York", "Leeds, York", 0, 1),
+        ("2019,2020", "2019, 2020", 0, 1),
+        ("York, Leeds", "Leeds, York", 0, 0),  # the order counts in both
+        ("A", "A", 0, 1),  # no article
+        ("B", "A", 0, 0),
+        ("-", "-", 0, 1),
+        ("", "", 0, 0),
+        ("#", "", 0, 0),
+        ("", "#", 0, 0),
+        ("the Netherlands!", "Netherlands", 1, 1),
+        ("cafe\u0301", "caf\u00e9", 0, 1),
+        ("v1.25", "v1.2", 0, 0),
+        ("1.25.3", "1.2.3", 1, 0),  # no decimals, but parts of a version
+        ("12.5%", "$12.50%", 1, 1),
+    ],
+)
+def test_exact_match(prediction: str, reference: str, published: int, fixed: int) -> None:
+    assert parts(prediction, reference, compat="reference")["em"] == published
+    assert parts(prediction, reference)["em"] == fixed
+
+
+def test_the_parts_of_an_answer_by_hand() -> None:
+    # Three words against two, both shared in order: precision 1, recall 2/3.
+    expected = {"em": 0.0, "f1": 0.8, "rouge_l": pytest.approx(0.8)}
+    assert parts("Leeds York", "Leeds, York, Hull") == expected
+    published = parts("Leeds York", "Leeds, York, Hull", compat="reference")
+    assert published == {"em": 0.0, "f1": 0.8, "rouge_l": 0.8, "sacrebleu": 0.0}
+    # One word of five: 2/6 is published as 33.33.
+    assert parts("yes as it is so", "yes", compat="reference")["f1"] == pytest.approx(0.3333)
+    assert parts("yes as it is so", "yes")["f1"] == pytest.approx(1 / 3)
+
+
+def test_bleu_of_four_words_by_hand() -> None:
+    # 4 of 4 words, 2 of 3 pairs (x y, z w), no longer run: halved, then halved again.
+    found = parts("x y z w", "z w x y", compat="reference")["sacrebleu"]
+    assert found == pytest.approx((1 * 2 / 3 * 1 / 4 * 1 / 4) ** 0.25, abs=5e-5)
+    assert parts("x y z", "x y z", compat="reference")["sacrebleu"] == 0
+    assert "sacrebleu" not in parts("x y z w", "x y z w")
+
+
+def test_rouge_reads_other_scripts_in_fixed_alone() -> None:
+    assert parts("北京", "北京", compat="reference")["rouge_l"] == 0
+    assert parts("北京", "北京")["rouge_l"] == 1
+    assert parts("南京", "北京")["rouge_l"] == 0.5
+    assert parts("Москва 5", "москва")["rouge_l"] == pytest.approx(2 / 3)
+    # Tokens by plain ASCII make `rich` a token of both.
+    assert parts("Zärich", "Zürich", compat="reference")["rouge_l"] > 0
+    assert parts("Zärich", "Zürich")["rouge_l"] == 0
+
+
+def test_each_part_takes_its_best_reference() -> None:
+    assert parts("Leeds York", "York Leeds", "Leeds") == {
+        "em": 0.0,
+        "f1": 1.0,
+        "rouge_l": pytest.approx(2 / 3),
+    }
+    assert parts("Leeds") == {"em": 0, "f1": 0, "rouge_l": 0}
+
+
+def test_the_score_is_what_the_question_is_reported_by() -> None:
+    found = score("realhit", "Leeds York", ["Leeds, York, Hull"])
+    assert (found.value, found.part) == (0.0, "em")
+    found = score("realhit_analysis", "Leeds York", ["Leeds, York, Hull"])
+    assert (found.value, found.part) == (pytest.approx(0.8), "rouge_l")
+
+
+@pytest.mark.parametrize(
+    ("reply", "reading"),
+    [
+        ("a [Final Answer]: 1 [Final Answer]: 2 ", Reading("marker", "2")),
+        ("[Final Answer]: 1\nFinal Answer: 2", Reading("marker", "1\nFinal Answer: 2")),
+        ("Final Answer: 1\nFinal Answer:", Reading("fallback", "")),
+        ("[final answer]: 1", Reading("missing", None)),
+    ],
+)
+def test_reading_a_reply(reply: str, reading: Reading) -> None:
+    assert read_reply(reply) == reading
+    assert postprocess("realhit_answer_or_nothing", reply) == (reading.answer or "")
+    wanted = reply if reading.answer is None else reading.answer
+    assert postprocess("realhit_answer_or_reply", reply) == wanted
+
+
+def test_attempts_end_with_the_first_answer_or_the_last_try() -> None:
+    asking = attempts(["q"], "!", Attempts(2))
+    assert next(asking) == ("q",)
+    assert asking.send("none") == ("q!",)
+    with pytest.raises(StopIteration) as end:
+        asking.send(" none ")
+    assert end.value.value == " none "
+    asking = attempts(["q"], "!", Attempts(2, shows_reply=True, keeps_last=False))
+    next(asking)
+    assert asking.send("none") == ("q", "none!")
+    with pytest.raises(StopIteration) as end:
+        asking.send("none")
+    assert end.value.value == ""
+
+
+@pytest.mark.parametrize(
+    ("reply", "published", "value"),
+    [
+        ("[Score]: 85/100", "85", 85),
+        ("Score: 1/100 [Score]: 2", "2", 2),
+        ("[Score]: 100.5/100", "100.5", None),
+        ("[Score]: 1e999", "1e999", None),
+        ("85/100", "85/100", None),
+        ("85", "85", None),  # no marker, no score
+    ],
+)
+def test_scores_of_judges(reply: str, published: str, value: float | None) -> None:
+    assert score_text(reply) == published
+    assert read_score(reply) == value
+
+
+@given(ANY_TEXT, ANY_TEXT, st.sampled_from(["fixed", "reference"]))
+def test_any_texts_have_scores(prediction: str, reference: str, compat: Any) -> None:
+    found = parts(prediction, reference, compat=compat)
+    assert all(0 <= part <= 1 for part in found.values())
+    assert found["em"] == 0 or found["f1"] == 1
+    value = read_score(prediction)
+    assert value is None or 0 <= value <= 100
+
+
+@given(ANY_TEXT.filter(lambda text: text.strip() != ""))
+def test_every_answer_is_right_as_it_is_written(text: str) -> None:
+    assert parts(text, text)["em"] == 1
+
+
+@given(NUMBERS, NUMBERS)
+def test_numbers_are_equal_where_their_tenths_are(one: Any, other: Any) -> None:
+    # Thousandths, half up and away from zero, in whole numbers.
+    def tenths(value: Any) -> int:
+        return (1 if value > 0 else -1) * ((abs(int(value * 1000)) + 50) // 100)
+
+    assert parts(f"{one:f}", f"{other:f}")["em"] == (tenths(one) == tenths(other))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1." * 100_000,
+        "1" * 300_000 + "." + "1" * 300_000,
+        "." * 300_000,
+        "1.5," * 50_000,
+        "a " * 100_000,
+        "\u0301" * 100_000,
+        "[Final Answer]:" * 20_000,
+        "北" * 50_000,
+        "\ud800 [Score]: " + "9" * 100_000,
+    ],
+)
+@pytest.mark.parametrize("compat", ["fixed", "reference"])
+def test_long_replies_finish(text: str, compat: Any) -> None:
+    start = time.process_time()
+    assert 0 <= parts(text, "one two three four", compat=compat)["f1"] <= 1
+    read_score(postprocess("realhit_answer_or_reply", text))
+    assert time.process_time() - start < 10
