@@ -21,6 +21,7 @@ from pytest_tablebench.datasets._files import fetch_command, file_digest, read_j
 from pytest_tablebench.datasets._rows import BadRowError, Row
 from pytest_tablebench.datasets._sources import Identified, RowSource
 from pytest_tablebench.datasets._strata import Stratum
+from pytest_tablebench.datasets.pull._upstream import Upstream
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
 
@@ -93,6 +94,7 @@ class FileDataset(Generic[R]):
     """A dataset of upstream files. Its subclass gives these, `rows`, `example` and `key`.
 
     Attributes:
+        upstream: where `tablebench pull` gets the files.
         test: files of the questions; they have to be there.
         pools: where demonstrations come from: the first whose files are all there; by default
             there are none.
@@ -106,6 +108,7 @@ class FileDataset(Generic[R]):
     name: str
     folder: str
     get: str
+    upstream: Upstream | None = None
     benchmark: str
     metric: str | None
     shots = 0

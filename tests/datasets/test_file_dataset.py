@@ -13,6 +13,7 @@ import pytest_tablebench.datasets.torr
 from pytest_tablebench.datasets import built_in_benchmarks, built_in_datasets
 from pytest_tablebench.datasets._file_dataset import Opened, Part, RowDataset
 from pytest_tablebench.datasets._rows import BadRowError, Row, text_field
+from pytest_tablebench.datasets.pull._known import known_sources
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.tables.table import Table
 
@@ -142,6 +143,15 @@ DATASETS = (TableQuestions({name!r}, ()),)
 """
 
 
+SOURCE = """
+from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
+
+DATASETS[0].upstream = Upstream(
+    "newest", "hub", "somebody/newest", "main", pinned=False, licence=MIT, files=files_at("a.json")
+)
+"""
+
+
 def modules(prefix: str) -> set[str]:
     return {name for name in sys.modules if name.startswith(prefix)}
 
@@ -159,12 +169,14 @@ def test_a_file_in_a_benchmarks_folder_is_a_dataset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = [dataset.name for dataset in built_in_datasets()]
-    (tmp_path / "newest.py").write_text(NEW.format(name="newest"))
+    (tmp_path / "newest.py").write_text(NEW.format(name="newest") + SOURCE)
     (tmp_path / "_shared.py").write_text("raise RuntimeError('no dataset')")
     torr = pytest_tablebench.datasets.torr
     monkeypatch.setattr(torr, "__path__", [*torr.__path__, str(tmp_path)])
     found = [dataset.name for dataset in built_in_datasets()]
     assert sorted(found) == sorted([*known, "newest"])
+    # And `tablebench pull` knows where it is.
+    assert known_sources()["newest"].serves == ("newest",)
 
 
 @pytest.mark.usefixtures("_fresh_modules")

@@ -5,12 +5,17 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
+    from pytest_tablebench.datasets.pull._known import UPSTREAM
     from pytest_tablebench.datasets.pull._pull import pull, sources
-    from pytest_tablebench.datasets.pull._upstream import UPSTREAM, File, Licence, Upstream
+    from pytest_tablebench.datasets.pull._upstream import File, Licence, Upstream
 
 __all__ = ["UPSTREAM", "File", "Licence", "Upstream", "pull", "sources"]
 
 __getattr__ = lazily(
     __name__,
-    {"_pull": ("pull", "sources"), "_upstream": ("UPSTREAM", "File", "Licence", "Upstream")},
+    {
+        "_known": ("UPSTREAM",),
+        "_pull": ("pull", "sources"),
+        "_upstream": ("File", "Licence", "Upstream"),
+    },
 )

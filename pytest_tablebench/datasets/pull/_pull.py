@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pytest_tablebench.datasets._files import PULL_RECORD, file_digest, inside
 from pytest_tablebench.datasets.pull._archive import unpack
+from pytest_tablebench.datasets.pull._known import UPSTREAM
 from pytest_tablebench.datasets.pull._lock import (
     Lock,
     Unwritable,
@@ -28,7 +29,7 @@ from pytest_tablebench.datasets.pull._transfer import (
     Transfer,
     part_of,
 )
-from pytest_tablebench.datasets.pull._upstream import UPSTREAM, File, Upstream
+from pytest_tablebench.datasets.pull._upstream import File, Upstream
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.names import counted, printable, unknown_name
 

@@ -1,14 +1,27 @@
-"""Where each dataset lives upstream: address, revision, files, licence."""
+"""Where a dataset lives upstream: address, revision, files, licence.
+
+The SHA-256 of no file is known from elsewhere so far: `File.sha256` is None throughout, and the
+digest of the first download is what later ones are held to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from types import MappingProxyType
 from typing import Literal
 
-__all__ = ["UPSTREAM", "File", "Licence", "Upstream", "is_pattern", "matches"]
+__all__ = [
+    "APACHE",
+    "CC_BY_NC_SA",
+    "CC_BY_SA",
+    "MIT",
+    "File",
+    "Licence",
+    "Upstream",
+    "files_at",
+    "is_pattern",
+    "matches",
+]
 
 Host = Literal["github", "github_archive", "hub"]
 
@@ -63,7 +76,7 @@ class Upstream:
         revision: a commit where `pinned`, else a branch (`HEAD` is GitHub's name for the
             default branch).
         files: what is fetched; patterns are for archives and the hub.
-        serves: the datasets that read these files; empty for the one of the same name.
+        serves: the datasets that read these files: those that name it as their `upstream`.
         by_hand: how people get the files themselves where the source may not give them; files
             they put in place are then taken as they are.
     """
@@ -97,136 +110,6 @@ def matches(path: str, pattern: str) -> bool:
     return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 
-def _files(*paths: str) -> tuple[File, ...]:
+def files_at(*paths: str) -> tuple[File, ...]:
+    """Return the files at these paths, which stay as they are."""
     return tuple(File(path) for path in paths)
-
-
-# The two full commits are the ones that torr.md sections 3.1 and 3.8 name by their first digits.
-_FINQA_COMMIT = "0f16e2867befa6840783e58be38c9efb9229d742"
-_TABLEBENCH_COMMIT = "90593ad8af90f027f6f478b8c4c1981d9f073a83"
-
-_ALL = (
-    Upstream(
-        "finqa",
-        "github",
-        "czyssrs/FinQA",
-        _FINQA_COMMIT,
-        pinned=True,
-        licence=MIT,
-        files=_files("dataset/train.json", "dataset/dev.json", "dataset/test.json"),
-        serves=("finqa", "finqa_text"),
-    ),
-    Upstream(
-        "wikitq",
-        "github_archive",
-        "ppasupat/WikiTableQuestions",
-        "master",
-        pinned=False,
-        licence=CC_BY_SA,
-        files=_files(
-            "data/pristine-unseen-tables.tsv",
-            "data/random-split-1-train.tsv",
-            "data/random-split-1-dev.tsv",
-            "csv/*/*.tsv",
-        ),
-    ),
-    Upstream(
-        "tabfact",
-        "github_archive",
-        "wenhuchen/Table-Fact-Checking",
-        "master",
-        pinned=False,
-        licence=MIT,
-        files=_files(
-            "tokenized_data/train_examples.json",
-            "tokenized_data/val_examples.json",
-            "tokenized_data/test_examples.json",
-            "data/all_csv/*.csv",
-        ),
-    ),
-    Upstream(
-        "turl_cta",
-        "hub",
-        "stanford-crfm/helm-scenarios",
-        "main",
-        pinned=False,
-        licence=APACHE,
-        files=tuple(
-            File(f"turl-column-type-annotation/{name}", name)
-            for name in (
-                "train.table_col_type.json",
-                "dev.table_col_type.json",
-                "test.table_col_type.json",
-                "type_vocab.txt",
-            )
-        ),
-        by_hand=(
-            "the files, type_vocab.txt among them, also belong to the data that "
-            "https://github.com/sunlab-osu/TURL links to; put them into {folder} and run this "
-            "command again"
-        ),
-    ),
-    Upstream(
-        "numericnlg",
-        "github",
-        "titech-nlp/numeric-nlg",
-        "HEAD",
-        pinned=False,
-        licence=CC_BY_SA,
-        files=tuple(
-            File(f"data/{kind}_{split}.json")
-            for kind in ("table", "table_desc", "paper")
-            for split in ("train", "val", "test")
-        ),
-    ),
-    Upstream(
-        "scigen",
-        "github",
-        "UKPLab/SciGen",
-        "main",
-        pinned=False,
-        licence=CC_BY_NC_SA,
-        files=(
-            File("dataset/train/medium/train.json", optional=True),
-            *_files(
-                "dataset/train/few-shot/train.json",
-                "dataset/development/few-shot/dev.json",
-                "dataset/test/test-CL.json",
-                "dataset/test/test-Other.json",
-            ),
-        ),
-    ),
-    Upstream(
-        "qtsumm",
-        "hub",
-        "yale-nlp/QTSumm",
-        "main",
-        pinned=False,
-        licence=MIT,
-        files=_files("qtsumm_train.json", "qtsumm_dev.json", "qtsumm_test.json"),
-        by_hand=(
-            "its authors give access on request: log in at "
-            "https://huggingface.co/datasets/yale-nlp/QTSumm and accept the conditions, then run "
-            "`hf auth login` (or set HF_TOKEN) and this command again; or download "
-            "qtsumm_train.json, qtsumm_dev.json and qtsumm_test.json there in the browser and "
-            "put them into {folder}"
-        ),
-    ),
-    Upstream(
-        "tablebench",
-        "hub",
-        "Multilingual-Multimodal-NLP/TableBench",
-        _TABLEBENCH_COMMIT,
-        pinned=True,
-        licence=APACHE,
-        files=_files("*.jsonl"),
-        serves=("tablebench_da", "tablebench_fc", "tablebench_nr"),
-    ),
-)
-
-UPSTREAM: Mapping[str, Upstream] = MappingProxyType({source.name: source for source in _ALL})
-"""Every source that `tablebench pull` knows, by name.
-
-The SHA-256 of no file is known from elsewhere so far: `File.sha256` is None throughout, and the
-digest of the first download is what later ones are held to.
-"""

@@ -12,6 +12,7 @@ from pytest_tablebench.datasets._base import Example
 from pytest_tablebench.datasets._file_dataset import Opened, Part
 from pytest_tablebench.datasets._rows import BadRowError, text_field
 from pytest_tablebench.datasets._streams import json_items
+from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRR
 from pytest_tablebench.tables.table import Table
 
@@ -147,6 +148,15 @@ class FinQA(ToRR[_Row]):
 
     folder = "finqa"
     metric = "fin_qa"
+    upstream = Upstream(
+        "finqa",
+        "github",
+        "czyssrs/FinQA",
+        "0f16e2867befa6840783e58be38c9efb9229d742",  # named in torr.md section 3.1
+        pinned=True,
+        licence=MIT,
+        files=files_at("dataset/train.json", "dataset/dev.json", "dataset/test.json"),
+    )
     test = ("dataset/test.json",)
     pools = (Part(("dataset/train.json",)),)
     instruction = _instruction(hyphens=False)

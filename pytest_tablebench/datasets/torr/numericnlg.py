@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_tablebench.datasets._file_dataset import Opened, Part
 from pytest_tablebench.datasets._rows import BadRowError, Row, text_field
+from pytest_tablebench.datasets.pull._upstream import CC_BY_SA, File, Upstream
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows
 from pytest_tablebench.tables.table import Table
 
@@ -29,6 +30,19 @@ class NumericNLG(ToRRRows):
 
     name = folder = "numericnlg"
     metric = "rouge"
+    upstream = Upstream(
+        "numericnlg",
+        "github",
+        "titech-nlp/numeric-nlg",
+        "HEAD",
+        pinned=False,
+        licence=CC_BY_SA,
+        files=tuple(
+            File(f"data/{kind}_{split}.json")
+            for kind in ("table", "table_desc", "paper")
+            for split in ("train", "val", "test")
+        ),
+    )
     threshold = 0.15
     test = _files("test")
     pools = (

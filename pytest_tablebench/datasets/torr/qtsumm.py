@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_tablebench.datasets._file_dataset import Opened, Part
 from pytest_tablebench.datasets._rows import BadRowError, Row, cells, text_field
+from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows
 from pytest_tablebench.tables.table import Table
 
@@ -21,6 +22,22 @@ class QTSumm(ToRRRows):
 
     name = folder = "qtsumm"
     metric = "rouge"
+    upstream = Upstream(
+        "qtsumm",
+        "hub",
+        "yale-nlp/QTSumm",
+        "main",
+        pinned=False,
+        licence=MIT,
+        files=files_at("qtsumm_train.json", "qtsumm_dev.json", "qtsumm_test.json"),
+        by_hand=(
+            "its authors give access on request: log in at "
+            "https://huggingface.co/datasets/yale-nlp/QTSumm and accept the conditions, then run "
+            "`hf auth login` (or set HF_TOKEN) and this command again; or download "
+            "qtsumm_train.json, qtsumm_dev.json and qtsumm_test.json there in the browser and "
+            "put them into {folder}"
+        ),
+    )
     threshold = 0.40
     test = ("qtsumm_test.json",)
     pools = (

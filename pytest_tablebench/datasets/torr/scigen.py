@@ -17,6 +17,7 @@ from typing import Any
 
 from pytest_tablebench.datasets._file_dataset import Opened, Part
 from pytest_tablebench.datasets._rows import BadRowError, Row, cells, text_field
+from pytest_tablebench.datasets.pull._upstream import CC_BY_NC_SA, File, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows
 from pytest_tablebench.tables.table import Table
 
@@ -34,6 +35,23 @@ class SciGen(ToRRRows):
 
     name = folder = "scigen"
     metric = "rouge"
+    upstream = Upstream(
+        "scigen",
+        "github",
+        "UKPLab/SciGen",
+        "main",
+        pinned=False,
+        licence=CC_BY_NC_SA,
+        files=(
+            File(MEDIUM, optional=True),
+            *files_at(
+                "dataset/train/few-shot/train.json",
+                "dataset/development/few-shot/dev.json",
+                "dataset/test/test-CL.json",
+                "dataset/test/test-Other.json",
+            ),
+        ),
+    )
     threshold = 0.15
     test = ("dataset/test/test-CL.json",)
     pools = (

@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_tablebench.datasets._file_dataset import Opened, Part
 from pytest_tablebench.datasets._rows import BadRowError, Row
+from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows, read_table
 from pytest_tablebench.errors import DataError
 
@@ -23,6 +24,20 @@ class TabFact(ToRRRows):
 
     name = folder = "tabfact"
     metric = "tab_fact"
+    upstream = Upstream(
+        "tabfact",
+        "github_archive",
+        "wenhuchen/Table-Fact-Checking",
+        "master",
+        pinned=False,
+        licence=MIT,
+        files=files_at(
+            "tokenized_data/train_examples.json",
+            "tokenized_data/val_examples.json",
+            "tokenized_data/test_examples.json",
+            "data/all_csv/*.csv",
+        ),
+    )
     test = ("tokenized_data/test_examples.json",)
     # The upstream repository has the training file; slices may lack it.
     pools = (

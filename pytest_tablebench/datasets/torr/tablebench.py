@@ -10,6 +10,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._base import Example
 from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets.pull._upstream import APACHE, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, ToRR
 from pytest_tablebench.datasets.torr._tablebench_files import Row, find_version
 from pytest_tablebench.util.seeds import seeded_random
@@ -79,6 +80,15 @@ class TableBench(ToRR[Row]):
     """
 
     folder = metric = "tablebench"
+    upstream = Upstream(
+        "tablebench",
+        "hub",
+        "Multilingual-Multimodal-NLP/TableBench",
+        "90593ad8af90f027f6f478b8c4c1981d9f073a83",  # named in torr.md section 3.8
+        pinned=True,
+        licence=APACHE,
+        files=files_at("*.jsonl"),
+    )
     threshold = 0.8
     instruction = (
         "You are a table analyst and answer questions about the content of a table.\n\n"

@@ -13,6 +13,7 @@ from pytest_tablebench.datasets._file_dataset import Opened, Part
 from pytest_tablebench.datasets._files import read_text
 from pytest_tablebench.datasets._rows import BadRowError
 from pytest_tablebench.datasets._streams import json_items
+from pytest_tablebench.datasets.pull._upstream import APACHE, File, Upstream
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRR
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
@@ -122,6 +123,28 @@ class TurlCTA(ToRR[_Column]):
 
     name = folder = "turl_cta"
     metric = "turl"
+    upstream = Upstream(
+        "turl_cta",
+        "hub",
+        "stanford-crfm/helm-scenarios",
+        "main",
+        pinned=False,
+        licence=APACHE,
+        files=tuple(
+            File(f"turl-column-type-annotation/{name}", name)
+            for name in (
+                "train.table_col_type.json",
+                "dev.table_col_type.json",
+                "test.table_col_type.json",
+                VOCABULARY_FILE,
+            )
+        ),
+        by_hand=(
+            "the files, type_vocab.txt among them, also belong to the data that "
+            "https://github.com/sunlab-osu/TURL links to; put them into {folder} and run this "
+            "command again"
+        ),
+    )
     test = ("test.table_col_type.json",)
     others = (VOCABULARY_FILE,)
     pools = (

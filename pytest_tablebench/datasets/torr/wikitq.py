@@ -10,6 +10,7 @@ from pytest_tablebench.datasets._base import Example
 from pytest_tablebench.datasets._file_dataset import Opened, Part
 from pytest_tablebench.datasets._files import delimited_rows, read_text
 from pytest_tablebench.datasets._rows import BadRowError, Row
+from pytest_tablebench.datasets.pull._upstream import CC_BY_SA, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows, read_table
 from pytest_tablebench.errors import DataError
 
@@ -27,6 +28,20 @@ class WikiTQ(ToRRRows):
     """
 
     name = folder = metric = "wikitq"
+    upstream = Upstream(
+        "wikitq",
+        "github_archive",
+        "ppasupat/WikiTableQuestions",
+        "master",
+        pinned=False,
+        licence=CC_BY_SA,
+        files=files_at(
+            "data/pristine-unseen-tables.tsv",
+            "data/random-split-1-train.tsv",
+            "data/random-split-1-dev.tsv",
+            "csv/*/*.tsv",
+        ),
+    )
     shots = 1
     test = ("data/pristine-unseen-tables.tsv",)
     pools = (Part(("data/random-split-1-train.tsv",)),)

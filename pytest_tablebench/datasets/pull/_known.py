@@ -1,0 +1,26 @@
+"""The sources of all built-in datasets, as their own modules name them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pytest_tablebench.datasets._benchmark import built_in_datasets
+from pytest_tablebench.datasets.pull._upstream import Upstream
+
+__all__ = ["UPSTREAM", "known_sources"]
+
+
+def known_sources() -> dict[str, Upstream]:
+    """Return the source of every dataset that names one, by the source's name."""
+    found: dict[str, Upstream] = {}
+    for dataset in built_in_datasets():
+        source: Upstream | None = getattr(dataset, "upstream", None)
+        if source is not None:
+            others = found.get(source.name, source).serves
+            found[source.name] = replace(source, serves=(*others, dataset.name))
+    return found
+
+
+UPSTREAM: Mapping[str, Upstream] = known_sources()
+"""Every source that `tablebench pull` knows, by name."""
