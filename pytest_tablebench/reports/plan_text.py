@@ -28,6 +28,12 @@ def plan_lines(
     for plan in plans:
         name = printable(plan["model"], 60)
         lines += _table(name, plan, settings) if settings.plan else [_line(name, plan)]
+        if plan.get("further"):
+            strategies = ", ".join(printable(one, 40) for one in plan["further"])
+            lines.append(
+                f"tablebench: {name}: further steps of {strategies} are in none of these figures: "
+                f"what they ask hangs on answers that are not there yet"
+            )
         if plan.get("judge"):
             judge = printable(plan["judge"], 60)
             lines.append(

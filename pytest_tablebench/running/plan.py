@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import ceil, fsum
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.metrics.steps import Execute
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
@@ -47,6 +48,8 @@ class ModelPlan:
         tokenizer: what counted the tokens; None: four characters each.
         too_long: prompts above what the model reads, among those looked at.
         unusable: cases whose prompt cannot be made, among those looked at.
+        further: strategies with steps that are in none of these figures, because what they ask
+            hangs on answers that are not there yet.
         judge: who judges the answers, which is in none of these figures; None: nobody.
         priced_by_reply: whether only its replies tell what a call costs.
         sent: parameters as they go to the server.
@@ -68,6 +71,7 @@ class ModelPlan:
     tokenizer: str | None = None
     too_long: int = 0
     unusable: int = 0
+    further: tuple[str, ...] = ()
     judge: str | None = None
     priced_by_reply: bool = False
     sent: dict[str, Any] | None = None
@@ -83,8 +87,10 @@ class _Looked:
     """What was found out about the cases that were looked at."""
 
     prompts: dict[str, str]
-    stored: list[Reply]
+    stored: dict[str, Reply]
     unusable: int = 0
+    further: set[str] = field(default_factory=set)
+    """Strategies with steps that cannot be known yet."""
 
 
 def plan_model(
@@ -111,10 +117,11 @@ def plan_model(
         "calls": calls,
         "exact": exact,
         "unusable": round(looked.unusable * scale),
+        "further": tuple(sorted(looked.further)),
     }
     if facts is not None:
         plan |= {"sent": dict(facts.sent), "dropped": dict(facts.dropped)}
-    latencies = [reply.latency_s for reply in looked.stored if reply.latency_s]
+    latencies = [reply.latency_s for reply in looked.stored.values() if reply.latency_s]
     each = fsum(latencies) / len(latencies) if latencies else ASSUMED_S
     waves = ceil(calls / runner.settings.connections)
     plan |= {"seconds": waves * each, "seconds_per_call": each, "measured": bool(latencies)}
@@ -124,31 +131,45 @@ def plan_model(
 
 
 def _look(runner: Runner, cases: Sequence[Case]) -> _Looked:
-    """Make the first request of each case, and look for its answer."""
-    looked = _Looked({}, [])
-    stored: set[str] = set()
-    store = runner.models.store()
+    """Follow the conversation of each case as far as stored answers tell what is asked."""
+    looked = _Looked({}, {})
     for case in cases:
         try:
-            request = runner.prefetch.first_request(case, *runner.renderer.render(case))
+            _follow(runner, case, looked)
         except (ModelError, SettingsError):
             raise
         except Exception:
             # Bad data, or a part of the user's own that fails: the case itself will say where.
             looked.unusable += 1
-            continue
-        if request is None:
-            continue  # it begins with a program: what it asks is known when that has run
+    return looked
+
+
+def _follow(runner: Runner, case: Case, looked: _Looked) -> None:
+    window, store = runner.prefetch, runner.models.store()
+    strategy = window.strategy_of(case)
+    only = getattr(strategy, "rounds", None) == 1
+    conversation = strategy.converse(window.task(*runner.renderer.render(case)))
+    step, number = next(conversation), 0
+    while True:
+        if isinstance(step, Execute) or step.model not in {None, case.model}:
+            looked.further.add(strategy.name)  # what is asked next is known when that was done
+            return
+        request = window.request(case, step, number)
         key = request.key()
-        if key in stored or key in looked.prompts:
-            continue
-        reply = store.get(key) if store is not None else None
+        reply = looked.stored.get(key)
+        if reply is None and key not in looked.prompts:
+            reply = store.get(key) if store is not None else None
         if reply is None:
             looked.prompts[key] = request.text
-        else:
-            stored.add(key)
-            looked.stored.append(reply)
-    return looked
+            looked.further |= set() if only else {strategy.name}
+            return
+        looked.stored[key] = reply
+        if only:
+            return
+        try:
+            step, number = conversation.send(reply), number + 1
+        except StopIteration:
+            return
 
 
 def _tokens(

@@ -181,17 +181,19 @@ class PrefetchWindow:
             return pending
         try:
             pending.example, pending.prompt = self._render(case)
-            task = self._task(pending.example, pending.prompt)
-            pending.conversation = self._strategy_of(case).converse(task)
+            task = self.task(pending.example, pending.prompt)
+            pending.conversation = self.strategy_of(case).converse(task)
             self._do(pending, next(pending.conversation))
         except Exception as error:  # of a part of the user's own its item shows where
             self._fail(pending, error)
         return pending
 
-    def _strategy_of(self, case: Case) -> Strategy:
+    def strategy_of(self, case: Case) -> Strategy:
+        """Return how a case becomes an answer."""
         return self._strategies.get(case.strategy, self._strategy)
 
-    def _task(self, example: Example, prompt: Content) -> Task:
+    def task(self, example: Example, prompt: Content) -> Task:
+        """Return what a strategy is given."""
         return Task(example, prompt, self._compat)
 
     def first_request(self, case: Case, example: Example, prompt: Content) -> Request | None:
@@ -199,12 +201,13 @@ class PrefetchWindow:
 
         Raises `ModelError`.
         """
-        step = next(self._strategy_of(case).converse(self._task(example, prompt)))
-        return self._request(case, step, 0) if isinstance(step, Ask) else None
+        step = next(self.strategy_of(case).converse(self.task(example, prompt)))
+        return self.request(case, step, 0) if isinstance(step, Ask) else None
 
-    def _request(self, case: Case, step: Ask, number: int) -> Request:
+    def request(self, case: Case, step: Ask, number: int) -> Request:
+        """Return the request that a step of a case's strategy means. Raises `ModelError`."""
         route = self._route(step.model or case.model)
-        return request_of(route, case, step, self._strategy_of(case).name, number)
+        return request_of(route, case, step, self.strategy_of(case).name, number)
 
     def _do(self, pending: PendingCase, step: Step) -> None:
         """Have one step of a conversation done: from the store, here or by the executor."""
@@ -234,7 +237,7 @@ class PrefetchWindow:
         if pending.judged:
             request = self._judging.request(route, pending.case, step, len(pending.judging))
         else:
-            request = self._request(pending.case, step, len(pending.steps))
+            request = self.request(pending.case, step, len(pending.steps))
         pending.key = request.key()
         self._keep_images(pending.case.model, request)
         media = None if self.media is None else self.media(pending.case.model).path

@@ -49,7 +49,8 @@ class Strategy(Protocol):
     """How one task becomes an answer.
 
     `name` is used in options, keys and records. `converse` must do nothing slow by itself: that
-    is what its steps are for.
+    is what its steps are for. One whose conversations have one step alone may say so, `rounds = 1`:
+    the plan of a run then prices all of it.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Direct:
     """One request holding the prompt; the reply is the answer."""
 
     name = "direct"
+    rounds = 1
 
     def converse(self, task: Task) -> Conversation:
         """Ask once."""

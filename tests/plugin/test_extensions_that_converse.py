@@ -1,0 +1,96 @@
+"""Installed packages whose parts are conversations: a strategy of two rounds, a judged metric."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.extensions import EXTENSIONS, install, run_extended
+
+SUITE = """
+import pytest
+from pytest_tablebench import assert_score
+
+@pytest.mark.tablebench("crews")
+def test_crews(case, answer):
+    assert_score(case, answer)
+"""
+
+CONFTEST = """
+from pytest_tablebench import Table
+from pytest_tablebench.datasets import TableQuestions, table_question
+
+BOATS = Table(["Boat", "Crew"], [["Wren", "3"], ["Tern", "5"]])
+
+def pytest_tablebench_register_dataset(register):
+    crew = [
+        table_question("tern", BOATS, "How many sail on Tern?", ["5"]),
+        table_question("wren", BOATS, "How many sail on Wren?", ["3"]),
+    ]
+    register(TableQuestions("crews", crew, metric="same_meaning"))
+"""
+
+ONE = ("--bench-serializer=csv", "--bench-perturbation=none")
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with both packages, installed by pip without a network."""
+    return install(tmp_path_factory.mktemp("installed") / "packages", ("metric", "strategy"))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "test_crews.py").write_text(SUITE, encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+    return tmp_path
+
+
+def script(project: Path, name: str, **said: str) -> str:
+    """A scripted model that says each text to prompts that hold its key; `_` stands for a blank."""
+    lines = [{"match": key.replace("_", " "), "text": text} for key, text in said.items()]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (project / name).write_text(text, encoding="utf-8")
+    return f"tablebench/scripted:{name}"
+
+
+@pytest.mark.parametrize("name", ["metric", "strategy"])
+def test_a_package_is_one_short_module_and_its_metadata(name: str) -> None:
+    files = sorted(path.name for path in (EXTENSIONS / name).iterdir() if path.is_file())
+    assert files == ["pyproject.toml", f"tablebench_example_{name}.py"]
+    module = (EXTENSIONS / name / files[1]).read_text(encoding="utf-8")
+    assert len(module.splitlines()) < 100
+
+
+def test_a_judge_is_asked_where_words_differ(installed: Path, project: Path) -> None:
+    model = script(project, "model.jsonl", on_Tern="five", on_Wren="3")
+    judge = script(project, "judge.jsonl", Answer="Yes, it is.")
+    given = (f"--model={model}", *ONE)
+    found = run_extended(installed, project, *given, f"--bench-judge={judge}")
+    assert found.returncode == 0, found.output
+    tern, wren = found.records
+    assert (tern["raw"], tern["score"], tern["part"]) == ("five", 1.0, "meaning")
+    assert tern["parts"] == {"words": 0.0, "meaning": 1.0}
+    assert [step["model"] for step in tern["steps"]] == [None, judge]
+    assert (wren["raw"], wren["parts"]) == ("3", {"words": 1.0, "meaning": 1.0})
+    without = run_extended(installed, project, *given, "--bench-results=without")
+    assert without.returncode == 1
+    lines = (project / "without" / "records.jsonl").read_text(encoding="utf-8").splitlines()
+    reasons = {record["raw"]: record["reason"] for record in map(json.loads, lines)}
+    assert reasons == {"five": "not_judged", "3": None}
+
+
+def test_a_strategy_of_two_rounds_asks_with_what_it_was_told(
+    installed: Path, project: Path
+) -> None:
+    said = {"Your_notes:_the_second_row": "5", "Do_not_answer_yet": "the second row"}
+    model = script(project, "model.jsonl", **said)
+    found = run_extended(
+        installed, project, f"--model={model}", *ONE, "--bench-strategy=notes", "-k=tern"
+    )
+    assert found.returncode == 0, found.output
+    [record] = found.records
+    assert (record["strategy"], record["raw"], record["outcome"]) == ("notes", "5", "right")
+    assert [step["kind"] for step in record["steps"]] == ["ask", "ask"]

@@ -1,0 +1,90 @@
+"""The plan of a strategy with several rounds: what is known is priced, the rest is named."""
+
+from __future__ import annotations
+
+from tests.support.toy_bench import CONFTEST
+
+ROUNDS = """
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.models import Message
+
+
+class Named(Echo):
+    def __init__(self, model, settings):
+        super().__init__(model)
+
+
+class Twice:
+    name = "twice"
+
+    def converse(self, task):
+        first = yield Ask((Message("user", task.prompt),))
+        second = yield Ask((Message("user", f"really {first.text}?"),))
+        return second.text
+
+
+def pytest_tablebench_register_strategy(register):
+    register(Twice())
+"""
+
+FURTHER = "further steps of twice are in none of these figures"
+
+
+def figures(lines: list[str]) -> dict[str, str]:
+    """The rows of the plan's table."""
+    wanted = ("cases", "distinct requests", "in the store", "calls")
+    found = {}
+    for line in lines:
+        for name in wanted:
+            if line.startswith(f"  {name} "):
+                found[name] = line.removeprefix(f"  {name}").strip()
+    return found
+
+
+def test_steps_behind_an_answer_that_is_not_there_are_named(bench):
+    text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
+    bench.pytester.makeconftest(text + ROUNDS)
+    given = ("--model=echo/any", "--bench-limit=2", "--bench-store=answers")
+    both = ("--bench-strategy=direct,twice", "--bench-plan")
+    before = bench.run(*given, *both)
+    # Two questions in two ways: what comes behind the first step of `twice` hangs on its answer.
+    assert figures(before.outlines) == {
+        "cases": "4",
+        "distinct requests": "4",
+        "in the store": "0",
+        "calls": "4",
+    }
+    assert any(FURTHER in line for line in before.outlines)
+    assert bench.calls("ask") == []
+    bench.run(*given, "--bench-strategy=twice")
+    # Both first answers are 36, so that the second question is one and the same.
+    assert len(bench.calls("ask")) == 3
+    after = bench.run(*given, *both)
+    assert figures(after.outlines) == {
+        "cases": "4",
+        "distinct requests": "5",
+        "in the store": "3",
+        "calls": "2",
+    }
+    assert not any(FURTHER in line for line in after.outlines)
+    assert len(bench.calls("ask")) == 3
+
+
+def test_what_a_judge_takes_is_named_too(bench):
+    text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
+    judged = text.replace('metric = "exact_match"', 'metric = "asks"') + ROUNDS
+    judged += """
+
+def asks(prediction, references, **_):
+    reply = yield Ask((Message("user", "?"),))
+
+
+def pytest_tablebench_register_metric(register):
+    register("asks", asks)
+"""
+    bench.pytester.makeconftest(judged)
+    result = bench.run("--model=echo/any", "--bench-judge=other/any", "--bench-plan")
+    assert any(
+        "what other/any judges is in none of these figures" in one for one in result.outlines
+    )
+    assert not any(FURTHER in line for line in result.outlines)
