@@ -93,6 +93,10 @@ class Record:
             record = cls(**{name: value for name, value in data.items() if name in names})
         except TypeError as error:
             raise ValueError(str(error)) from None
+        if not (
+            isinstance(record.part, str | None) and isinstance(record.threshold, int | float | None)
+        ):
+            raise ValueError("its part or threshold is none")
         if record.threshold is None and record.score is not None and record.metric != ASSERTION:
             record = replace(record, threshold=(thresholds or {}).get(str(record.dataset)))
         return record

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -86,7 +88,21 @@ def test_another_schema_is_refused(schema):
         Record.from_line(json.dumps({"schema": schema, **MINIMAL}))
 
 
+@pytest.mark.parametrize("bad", [{"part": ["f1"]}, {"part": 1}, {"threshold": "0.5"}])
+def test_a_part_or_threshold_that_is_none_is_a_damaged_line(bad):
+    with pytest.raises(ValueError, match="part or threshold"):
+        Record.from_line(json.dumps({"schema": 2, **MINIMAL, **bad}))
+
+
 @pytest.mark.parametrize("line", ["", "{", "[]", "3", "null", '{"schema": 1}', '"x"'])
 def test_what_is_no_record_is_a_value_error(line):
     with pytest.raises(ValueError, match=r".+"):
         Record.from_line(line)
+
+
+def test_every_field_is_documented():
+    page = Path(__file__).parents[2].joinpath("docs/run-folder.md").read_text("utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in row.replace("`", "").replace(",", "").split()}
+    assert {field.name for field in fields(Record)} <= named
+    assert f"schema number, now {SCHEMA}." in page
