@@ -172,3 +172,40 @@ def test_judging_again_without_the_store_counts_as_not_judged(ages):
     again = rejudge(ages.path / "run", compat="fixed", registry=found)
     assert [record.reason for record in again.records] == ["not_judged", "not_judged"]
     assert [record.raw for record in again.records] == ["36", "36"]
+
+
+@pytest.fixture
+def called(ages):
+    """The same, with models that the callers of the run ask."""
+    named = "\n\nclass Named(Echo):\n    def __init__(self, model, settings):\n"
+    named += "        super().__init__(model)\n"
+    text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
+    ages.pytester.makeconftest(text + named)
+    return ages
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_callers_ask_the_judge_each_question_once(called, workers):
+    given = ("--model=echo/any", "--bench-judge=judge/any", "-n", workers)
+    result = called.run_apart(*given)
+    result.assert_outcomes(passed=2, failed=2)
+    # Two tests over each of two cases: two answers, and two verdicts on them.
+    assert sorted(model for model, _ in called.calls("ask")) == [
+        *("echo/any", "echo/any"),
+        *("judge/any", "judge/any"),
+    ]
+    facts = called.facts()
+    assert (facts["calls_paid"], facts["cost_usd"]) == (4, 1.5)
+    assert {record["example_id"]: record["score"] for record in called.records()} == {
+        "ada": 0.75,
+        "bo": 0.25,
+    }
+
+
+def test_a_budget_counts_what_the_judge_takes(called):
+    # An answer costs 0.25 and a verdict 0.5: with the first verdict the budget is spent.
+    result = called.run("--model=echo/any", "--bench-judge=judge/any", "--bench-max-cost=0.6")
+    spent = sum({"echo/any": 0.25, "judge/any": 0.5}[model] for model, _ in called.calls("ask"))
+    assert spent <= 1.0
+    assert called.facts()["cost_usd"] == spent
+    assert any("the budget of 0.6 USD is spent" in line for line in result.outlines)

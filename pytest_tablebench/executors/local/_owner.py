@@ -44,9 +44,9 @@ class LaneConfig:
     provider: str = field(repr=False)
     reference: Mapping[str, Any] | None = field(default=None, repr=False)
 
-    def values(self) -> tuple[str, str | None, str]:
+    def values(self) -> tuple[Any, ...]:
         """Return what it is made of."""
-        return self.model, self.api_base, self.provider
+        return tuple(vars(self).values())
 
 
 @dataclass(frozen=True)
