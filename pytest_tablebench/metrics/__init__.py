@@ -10,6 +10,7 @@ from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Judgement, Metric, Processed, Score
 from pytest_tablebench.metrics._bleu import bleu
+from pytest_tablebench.metrics._chart_values import realhit_chart, tablebench_chart
 from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics._f1_strings import f1_strings
 from pytest_tablebench.metrics._fin_qa import fin_qa
@@ -50,10 +51,12 @@ METRICS: dict[str, Metric] = {
         fin_qa,
         realhit,
         realhit_analysis,
+        realhit_chart,
         rouge,
         tab_fact,
         tab_fact_batch,
         tablebench,
+        tablebench_chart,
         turl,
         turl_batch,
         wikitq,

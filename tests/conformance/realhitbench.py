@@ -6,8 +6,12 @@ Programs are not run here, so records of whole programs (`chart_program`) have n
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from pytest_tablebench import postprocess, score
+from pytest_tablebench.metrics import Compat
+from pytest_tablebench.metrics._chart_code import patched, program_of, realhit_code
+from pytest_tablebench.metrics._chart_values import judge_printed, judge_values
 from pytest_tablebench.metrics._realhit import normal_form
 from pytest_tablebench.metrics._realhit_reply import (
     ATTEMPTS,
@@ -21,6 +25,9 @@ from .replay import Record, differences, replays
 
 NOTE = "<NOTE>"
 PARTS = {"em": "EM", "f1": "F1", "rouge_l": "ROUGE-L", "sacrebleu": "SacreBLEU"}
+VALUES = {"true": True, "false": False, "unscorable": "unscorable"}
+PRINTED = {"true": True, "false": False, "unreadable": "False", "no_output": "None"}
+"""What the scripts write of each verdict."""
 
 
 @replays("realhitbench.reply_parse")
@@ -76,3 +83,44 @@ def replay_judge_parse(record: Record) -> Iterator[str]:
     status = "judge_parse_error" if value is None else "ok"
     found = {"reference": score_text(record["reply"]), "fixed": {"score": value, "status": status}}
     yield from differences(found, record["expected"])
+
+
+@replays("realhitbench.chart_extract")
+def replay_chart_extract(record: Record) -> list[str]:
+    text = patched(record["reply"], record["table_path"])
+    code = realhit_code(text)
+    published, fixed = program_of(code, "reference"), program_of(code, "fixed")
+    found = {
+        "patched": text,
+        "code": code,
+        "reference": {"code": published.code, "compiles": published.compiles},
+        "fixed": {"layout": fixed.layout, "compiles": fixed.compiles, "code": fixed.code},
+    }
+    return differences(found, record["expected"])
+
+
+@replays("realhitbench.chart_compare_printed")
+def replay_chart_compare_printed(record: Record) -> Iterator[str]:
+    shares = record["chart_type"].startswith("Pie")
+    verdict = judge_printed(record["printed"], record["reference"], shares=shares)
+    yield from differences(PRINTED[verdict], record["expected"])
+    yield from _chart_score(record, record["printed"], "reference")
+
+
+@replays("realhitbench.chart_compare_values")
+def replay_chart_compare_values(record: Record) -> Iterator[str]:
+    shares = record["chart_type"].startswith("Pie")
+    verdict = judge_values(record["y_values"], record["reference"], shares=shares)
+    yield from differences(VALUES[verdict], record["expected"])
+    yield from _chart_score(record, record["y_values"], "fixed")
+
+
+def _chart_score(record: Record, prediction: Any, compat: Compat) -> list[str]:
+    found = score(
+        "realhit_chart",
+        prediction,
+        [record["reference"]],
+        compat=compat,
+        chart_type=record["chart_type"],
+    )
+    return differences(found.value, float(record["expected"] is True), "value")

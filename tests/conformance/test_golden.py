@@ -41,6 +41,9 @@ COUNTS = {
     "perturbations.json": {"perturbation": 120},
     "prompt_format.json": {"prompt": 9},
     "realhitbench.json": {
+        "realhitbench.chart_compare_printed": 47,
+        "realhitbench.chart_compare_values": 14,
+        "realhitbench.chart_extract": 23,
         "realhitbench.judge_parse": 25,
         "realhitbench.reply_parse": 24,
         "realhitbench.retry": 12,
