@@ -98,15 +98,16 @@ def _pull(names: Sequence[str], data: Path | None) -> None:
 def _list(data: Path | None) -> None:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.datasets._files import fetch_command
-    from pytest_tablebench.running.builtins import builtin_registry
+    from pytest_tablebench.running.builtins import registry_with
 
-    registry = builtin_registry()
     folder = Settings(data=data).data_folder()
+    registry = registry_with(folder)
     print(f"datasets (data folder {folder})")
     for name, dataset in registry.datasets.items():
         try:
-            dataset.open(folder / dataset.folder)
-            state = "there"
+            source = dataset.open(folder / dataset.folder)
+            usable = source.example_ids(1) or not source.problems
+            state = "there" if usable else f"unusable; {source.problems[0]}"
         except DataMissing:
             state = f"missing; get it with: {fetch_command(dataset.get, folder / dataset.folder)}"
         except DataError as error:

@@ -7,6 +7,7 @@ own project in a `conftest.py`. Every name is looked up among what was registere
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pluggy
@@ -36,8 +37,13 @@ hookspec = pluggy.HookspecMarker("pytest")
 
 
 @hookspec
-def pytest_tablebench_register_dataset(register: Callable[[Dataset], None]) -> None:
+def pytest_tablebench_register_dataset(
+    register: Callable[[Dataset], None], data: Path | None
+) -> None:
     """Add datasets: call `register(dataset)` for each; its `name` is used in options.
+
+    `data` is the data folder of the session (`--bench-data`), for datasets that depend on what
+    lies there; None outside of a session. A function that has no use for it leaves it out.
 
     Where no option names serializers or perturbations, a dataset is run in those that it declares
     in attributes `serializers` and `perturbations`: tuples of names. Without them it is run in

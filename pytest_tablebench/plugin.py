@@ -100,8 +100,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read and check the options; say now, not after an hour, what cannot work."""
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(dataset, *, threshold=None): run the test once for every case of a dataset; "
-        f"the test takes `case` and `answer`",
+        f"{MARKER}(dataset, *, threshold=None, folders=False): run the test once for every case "
+        f"of a dataset, or with folders=True of every dataset folder; the test takes `case` and "
+        f"`answer`",
     )
 
     def get(key: str) -> Any:

@@ -72,18 +72,26 @@ class Registry:
     postprocessors: dict[str, Postprocessor] = field(default_factory=dict)
     strategies: dict[str, Strategy] = field(default_factory=dict)
     providers: dict[str, ProviderMaker] = field(default_factory=dict)
+    data: Path | None = field(default=None, kw_only=True)
+    """The data folder of the session, whose own folders are datasets; None outside of one."""
     _origins: dict[tuple[str, str], _Origin] = field(default_factory=dict)
 
     @classmethod
-    def from_hooks(cls, hook: Any, kinds: Iterable[str] = KINDS) -> Registry:
-        """Call the registration hooks. Raises `SettingsError` for a name taken twice."""
-        registry = cls()
+    def from_hooks(
+        cls, hook: Any, kinds: Iterable[str] = KINDS, *, data: Path | None = None
+    ) -> Registry:
+        """Call the registration hooks. Raises `SettingsError` for a name taken twice.
+
+        `data` is the data folder, in which folders may be datasets.
+        """
+        registry = cls(data=data)
         for kind in kinds:
             caller = getattr(hook, f"pytest_tablebench_register_{kind}")
             # One by one, in pluggy's order: who registers a part decides whose grid it joins.
             for found in reversed(caller.get_hookimpls()):
                 owner = _owner(found.plugin)
-                given = {
+                given: dict[str, Any] = {
+                    "data": data,
                     "register": partial(registry._add, kind, owner),
                     "register_postprocessor": partial(registry._add, "post-processor", owner),
                 }
@@ -101,9 +109,11 @@ class Registry:
 
     def update(self, hook: Any) -> None:
         """Add what was registered since: pytest reads a deeper conftest.py when it gets there."""
-        found = Registry.from_hooks(hook)
+        found = Registry.from_hooks(hook, data=self.data)
         for kind in fields(self):
-            known: dict[Any, Any] = getattr(self, kind.name)
+            known = getattr(self, kind.name)
+            if not isinstance(known, dict):
+                continue
             for name, value in getattr(found, kind.name).items():
                 known.setdefault(name, value)
 

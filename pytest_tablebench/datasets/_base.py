@@ -120,7 +120,8 @@ class Source(Protocol):
     """A dataset's opened files.
 
     A source may have a further method, `stratum(example_id)`, that returns the `Stratum` of an
-    example without loading it; without one, `--bench-sample` loads every example.
+    example without loading it; without one, `--bench-sample` loads every example. With a method
+    `perturbations(example_id)` it is asked under those alone that this returns; None: under all.
     """
 
     @property

@@ -10,7 +10,7 @@ import pytest
 from pytest_tablebench.errors import DataMissing, SettingsError, TableBenchError
 from pytest_tablebench.hooks.current import MARKER, ROLE, SESSION, SETTINGS, begin, runner_of
 from pytest_tablebench.hooks.preparation import check_names, check_run
-from pytest_tablebench.util.names import escaped
+from pytest_tablebench.util.names import escaped, slug
 
 if TYPE_CHECKING:
     from pytest_tablebench.session.state import Session
@@ -19,6 +19,8 @@ __all__ = ["is_ours"]
 
 _SKIPPED = object()
 """Stands for the cases of a dataset that the options leave out."""
+_NONE = object()
+"""Stands for the cases of folders where there is no folder: the test is none at all."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -27,13 +29,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         return
     name = metafunc.definition.name
-    well_formed = len(marker.args) == 1 and not set(marker.kwargs) - {"threshold"}
+    folders = marker.kwargs.get("folders") is True
+    named = len(marker.args) == 0 if folders else len(marker.args) == 1
+    well_formed = named and not set(marker.kwargs) - {"threshold", "folders"}
     if not well_formed or "case" not in metafunc.fixturenames:
         raise pytest.Collector.CollectError(
             f"{name}: write @pytest.mark.{MARKER}('dataset'), with threshold=... if need be, on "
             f"a test that takes `case` and `answer`"
         )
-    params, ids = _params(metafunc.config, str(marker.args[0]), name)
+    if folders:
+        params, ids = _folder_params(metafunc.config, name)
+    else:
+        params, ids = _params(metafunc.config, str(marker.args[0]), name)
     metafunc.parametrize("case", params, ids=ids, indirect=True)
 
 
@@ -58,6 +65,47 @@ def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], 
     except TableBenchError as error:
         raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
     return list(cases), ids
+
+
+def _folder_params(config: pytest.Config, test: str) -> tuple[list[Any], list[str]]:
+    """Return the cases of all folders that are datasets; their names stand before the ids.
+
+    A folder that cannot be used is skipped with one line, unless an option asks for it.
+    """
+    from pytest_tablebench.datasets.folder import FolderDataset
+
+    found: list[tuple[Any, str]] = []
+    try:
+        runner = runner_of(config)
+    except TableBenchError as error:
+        raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
+    chosen = runner.settings.datasets
+    for name, dataset in runner.registry.datasets.items():
+        if not isinstance(dataset, FolderDataset) or (chosen is not None and name not in chosen):
+            continue
+        short = slug(name, 20)
+        try:
+            cases, ids = runner.cases(name)
+        except TableBenchError as error:
+            if chosen is not None:
+                raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
+            runner.missing[name] = str(error)
+            skipped = pytest.mark.skip(reason=escaped(str(error)))
+            found.append((pytest.param(name, marks=skipped), f"{short}-unusable"))
+            continue
+        found += [(case, f"{short}-{node_id}") for case, node_id in zip(cases, ids, strict=True)]
+    found = found or [(_NONE, "no-folder")]
+    return [case for case, _ in found], [node_id for _, node_id in found]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
+    """Leave out a test over folders where there is none: it is not even deselected."""
+    found = yield
+    if isinstance(found, list) and found and _has_params(found[0]):
+        params = found[0].callspec.params
+        return [] if params.get("case") is _NONE else found
+    return found
 
 
 def _has_params(item: pytest.Item) -> TypeGuard[pytest.Function]:

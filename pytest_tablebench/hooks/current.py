@@ -88,7 +88,8 @@ def runner_of(config: pytest.Config) -> Runner:
         from pytest_tablebench.registry import Registry
         from pytest_tablebench.running.runner import Runner
 
-        session.serve(Runner(session.settings, Registry.from_hooks(config.hook)))
+        data = session.settings.data_folder()
+        session.serve(Runner(session.settings, Registry.from_hooks(config.hook, data=data)))
         if session.settings.explicit:
             from pytest_tablebench.hooks.trimming import ReportTrimmer
 

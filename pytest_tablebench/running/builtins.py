@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     ProviderMaker = Callable[[str, Settings], Provider | LiteLLMModel]
 
-__all__ = ["BuiltIns", "builtin_registry"]
+__all__ = ["BuiltIns", "builtin_registry", "registry_with"]
 
 hookimpl = pluggy.HookimplMarker("pytest")
 
@@ -35,12 +36,20 @@ class BuiltIns:
     """
 
     @hookimpl(tryfirst=True)
-    def pytest_tablebench_register_dataset(self, register: Callable[[Dataset], None]) -> None:
-        """Register every dataset that lies in the folder of a benchmark."""
+    def pytest_tablebench_register_dataset(
+        self, register: Callable[[Dataset], None], data: Path | None
+    ) -> None:
+        """Register every dataset that lies in the folder of a benchmark, and the user's own."""
         from pytest_tablebench.datasets import built_in_datasets
 
-        for dataset in built_in_datasets():
+        built_in = built_in_datasets()
+        for dataset in built_in:
             register(dataset)
+        if data is not None:
+            from pytest_tablebench.datasets.folder import folder_datasets
+
+            for own in folder_datasets(data, taken={dataset.name for dataset in built_in}):
+                register(own)
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_benchmark(self, register: Callable[[Benchmark], None]) -> None:
@@ -112,7 +121,12 @@ def _each(names: Mapping[str, Any], register: Callable[[str, Any], None]) -> Non
 @lru_cache(maxsize=1)
 def builtin_registry() -> Registry:
     """Return the registry of the built-in parts, for use outside a pytest session."""
+    return registry_with(None)
+
+
+def registry_with(data: Path | None) -> Registry:
+    """Return the registry of the built-in parts and of the datasets in a data folder."""
     manager = pluggy.PluginManager("pytest")
     manager.add_hookspecs(hookspecs)
     manager.register(BuiltIns())
-    return Registry.from_hooks(manager.hook)
+    return Registry.from_hooks(manager.hook, data=data)

@@ -96,7 +96,7 @@ class Runner:
             raise DataError(f"dataset {dataset!r}: no usable example{first}")
         axes, found, grid = self.axes, self.registry.datasets[dataset], self.axes.of(dataset)
         axes.check_strategy(dataset, found)
-        return cross(
+        cases, node_ids = cross(
             dataset,
             ids,
             *grid,
@@ -108,6 +108,18 @@ class Runner:
             seed=self.settings.seed,
             repeats=self.settings.repeats,
         )
+        limits = getattr(source, "perturbations", None)
+        if limits is None:
+            return cases, node_ids
+        allowed = {example_id: limits(example_id) for example_id in ids}
+        kept = [
+            (case, node_id)
+            for case, node_id in zip(cases, node_ids, strict=True)
+            if (names := allowed[case.example_id]) is None or case.perturbation in names
+        ]
+        if not kept:
+            raise DataError(f"dataset {dataset!r}: no question allows any of these perturbations")
+        return [case for case, _ in kept], [node_id for _, node_id in kept]
 
     def _example_ids(self, dataset: str, source: Source) -> Sequence[str]:
         """Return the examples to be asked: a sample, or the first of them."""

@@ -1,0 +1,168 @@
+"""One's own folder as a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets._base import Example, Problem, PromptParts, Render
+    from pytest_tablebench.datasets.folder._questions import Question
+    from pytest_tablebench.datasets.folder._source import FolderSource
+
+__all__ = ["FolderDataset", "FolderSettings"]
+
+
+@dataclass(frozen=True)
+class FolderSettings:
+    """What `tablebench.toml` says; None and () stand for what is usual."""
+
+    name: str | None = None
+    benchmark: str = "own"
+    licence: str | None = None
+    shots: int = 0
+    limit: int | None = None
+    threshold: float = 1.0
+    instruction: str | None = None
+    strategy: str | None = None
+    serializers: tuple[str, ...] = ()
+    perturbations: tuple[str, ...] = ()
+
+
+class FolderDataset:
+    """A dataset of a folder that somebody wrote.
+
+    Arguments:
+        name: how options, gates and reports call it.
+        folder: inside the data folder.
+        question_file: the file of questions in it.
+        settings: of its settings file.
+        problem: why nothing in it can be used; it is told when the dataset is opened.
+    """
+
+    get = ""
+    metric: str | None = "exact_match"
+
+    def __init__(
+        self,
+        name: str,
+        folder: str,
+        question_file: str,
+        settings: FolderSettings | None = None,
+        *,
+        problem: str | None = None,
+    ) -> None:
+        settings = settings or FolderSettings()
+        self.name, self.folder, self.question_file = name, folder, question_file
+        self.benchmark = settings.benchmark
+        self.shots, self.limit, self.threshold = settings.shots, settings.limit, settings.threshold
+        self.strategy = settings.strategy
+        self.serializers, self.perturbations = settings.serializers, settings.perturbations
+        self._settings = settings
+        self._problem = problem
+
+    def open(
+        self,
+        folder: Path,
+        *,
+        compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
+    ) -> FolderSource:
+        """Open the folder. What is wrong in it becomes problems; the other questions run."""
+        from pytest_tablebench.datasets._base import Problem, SourceFacts
+        from pytest_tablebench.datasets.folder._source import FolderSource
+        from pytest_tablebench.datasets.folder._tables import FolderTables
+
+        tables, problems = FolderTables(folder), list[Problem]()
+        found = list(self._questions(tables, problems)) if self._problem is None else []
+        if self._problem is not None:
+            problems.append(Problem(self._file(self.question_file), None, "-", self._problem))
+        elif not found and not problems:
+            problems.append(
+                Problem(self._file(self.question_file), None, "question", "there is none")
+            )
+        licence = self._settings.licence
+        notes = [*tables.notes, *([f"licence: {licence}"] if licence else [])]
+        return FolderSource(
+            found,
+            lambda: found,
+            make=self.example,
+            key=lambda question: (question.text,),
+            facts=lambda: SourceFacts(dict(sorted(tables.digests.items())), tuple(notes)),
+            problems=problems,
+            place=self._file(self.question_file),
+        )
+
+    def _questions(self, tables: Any, problems: list[Problem]) -> Iterator[Question]:
+        """Yield the questions that can be asked, and append what is wrong with the others."""
+        from pytest_tablebench.datasets._base import Problem
+        from pytest_tablebench.datasets._rows import BadRowError
+        from pytest_tablebench.datasets.folder._questions import question_of, raw_questions
+        from pytest_tablebench.errors import DataError
+
+        file, seen = self._file(self.question_file), set[str]()
+        try:
+            for number, row in raw_questions(tables, self.question_file):
+                try:
+                    if isinstance(row, BadRowError):
+                        raise row
+                    question = question_of(tables, number, row)
+                    if question.id in seen:
+                        shown = printable(question.id, 80)
+                        raise BadRowError("id", f"{shown!r} occurs a second time")
+                except BadRowError as error:
+                    problems.append(Problem(file, number, error.field, str(error)))
+                    continue
+                seen.add(question.id)
+                yield question
+        except DataError as error:
+            problems.append(Problem(file, None, "file", str(error)))
+
+    def _file(self, name: str) -> str:
+        """Return a file's name as messages show it."""
+        return printable(name if self.folder == "." else f"{self.folder}/{name}", 120)
+
+    def example(self, question: Question) -> Example:
+        """Return the example of a question."""
+        from pytest_tablebench.datasets._base import Example
+
+        tables = question.tables
+        if question.title and len(tables) == 1:
+            titled = tables[0]
+            tables = (type(titled)(titled.header, titled.rows, question.title, name=titled.name),)
+        names = ["table"] if len(tables) == 1 else [f"table {n + 1}" for n in range(len(tables))]
+        return Example(
+            id=question.id,
+            inputs={"question": question.text, **dict(zip(names, tables, strict=True))},
+            question=question.text,
+            references=question.answers,
+            target=", ".join(question.answers),
+            context={"aliases": dict(question.aliases)} if question.aliases else {},
+            tags=question.tags,
+        )
+
+    def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - there is no reference
+        """First line, without what models wrap a short answer in."""
+        return ("take_first_non_empty_line", "strip_answer_marker")
+
+    def prompt(self, example: Example, render: Render) -> PromptParts:
+        """Return the prompt: each table with its title, then the question."""
+        from pytest_tablebench.datasets._base import PromptParts
+        from pytest_tablebench.datasets._questions import INSTRUCTION
+        from pytest_tablebench.tables.table import Table
+
+        tables = [value for value in example.inputs.values() if isinstance(value, Table)]
+        parts = []
+        for number, table in enumerate(tables, start=1):
+            title = f"Title: {table.title}\n" if table.title else ""
+            which = "Table" if len(tables) == 1 else f"Table {number}"
+            parts.append(f"{title}{which}:\n{render(table)}\n\n")
+        instruction = self._settings.instruction or INSTRUCTION
+        if not tables and not self._settings.instruction:
+            instruction = instruction.partition(". ")[2]  # which speaks of a table
+        source = f"{''.join(parts)}Question: {example.inputs['question']}\n"
+        return PromptParts(instruction, source, "Answer: ")

@@ -1,0 +1,140 @@
+"""Which folders of the data folder are datasets, and what `tablebench.toml` says of each."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.datasets._files import PULL_RECORD, inside
+from pytest_tablebench.datasets.folder._dataset import FolderDataset, FolderSettings
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.names import known_names, printable
+
+__all__ = ["QUESTION_FILES", "SETTINGS_FILE", "folder_datasets", "open_folder"]
+
+SETTINGS_FILE = "tablebench.toml"
+QUESTION_FILES = ("questions.csv", "questions.jsonl", "questions.xlsx")
+
+_TEXTS = ("name", "benchmark", "licence")
+_DEFAULTS: Mapping[str, tuple[type, ...]] = {
+    "shots": (int,),
+    "limit": (int,),
+    "threshold": (int, float),
+    "instruction": (str,),
+    "strategy": (str,),
+    "serializers": (list,),
+    "perturbations": (list,),
+}
+_KINDS = {int: "a whole number", float: "a number", str: "a text", list: "a list of texts"}
+
+
+def folder_datasets(data: Path, taken: Collection[str] = ()) -> Iterator[FolderDataset]:
+    """Yield the datasets of a data folder: `data` itself, if it is one, and folders in it.
+
+    A folder that says something wrong of itself is a dataset too, which tells so when it is
+    opened. `taken` are names that other datasets have.
+    """
+    used = set(taken)
+    for place in _places(data):
+        found = open_folder(data, place)
+        if found.name in used:
+            number = 2
+            while f"{found.name}_{number}" in used:
+                number += 1
+            found = FolderDataset(
+                f"{found.name}_{number}",
+                place,
+                found.question_file,
+                problem=f"the name {found.name!r} is taken; give it another one: "
+                f'name = "..." in {SETTINGS_FILE}',
+            )
+        used.add(found.name)
+        yield found
+
+
+def open_folder(data: Path, place: str) -> FolderDataset:
+    """Return the dataset in the folder `place` of `data`; "." is `data` itself."""
+    folder = data / place
+    own = folder.resolve().name if place == "." else place
+    files = [name for name in QUESTION_FILES if (folder / name).is_file()]
+    first = files[0] if files else QUESTION_FILES[0]
+    try:
+        settings = _settings(folder)
+        if not files:
+            raise DataError(f"no questions: it needs one of {', '.join(QUESTION_FILES)}")
+        if len(files) > 1:
+            raise DataError(f"{' and '.join(files)}: which are the questions? Keep one of them")
+    except DataError as error:
+        return FolderDataset(_name(own), place, first, problem=str(error))
+    return FolderDataset(_name(settings.name or own), place, first, settings)
+
+
+def _places(data: Path) -> list[str]:
+    try:
+        below = sorted(entry.name for entry in data.iterdir() if not entry.name.startswith("."))
+    except OSError:  # there is no data folder
+        return []
+    return [place for place in [".", *below] if _is_dataset(data / place)]
+
+
+def _is_dataset(folder: Path) -> bool:
+    """Whether someone wrote a dataset here; what was pulled has its own reader."""
+    try:
+        if (folder / PULL_RECORD).exists():
+            return False
+        return any((folder / name).is_file() for name in (SETTINGS_FILE, *QUESTION_FILES))
+    except OSError:  # nobody may look into it
+        return False
+
+
+def _name(text: str) -> str:
+    """Return a name that options, gates and case ids can hold."""
+    return re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")[:40] or "own"
+
+
+def _settings(folder: Path) -> FolderSettings:
+    """Read the folder's settings file. Raises `DataError` for what it cannot say."""
+    if not (folder / SETTINGS_FILE).is_file():
+        return FolderSettings()
+    try:
+        content = tomllib.loads(inside(folder, SETTINGS_FILE).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{SETTINGS_FILE}: {error}") from None
+    given = dict(content)
+    defaults = given.pop("defaults", {})
+    if not isinstance(defaults, dict):
+        raise DataError(f"{SETTINGS_FILE}: defaults must be a section: [defaults]")
+    for key, value in given.items():
+        _known(key, (*_TEXTS, "defaults"))
+        if not isinstance(value, str) or not value.strip():
+            raise DataError(f"{SETTINGS_FILE}: {key} must be a text")
+    for key, value in defaults.items():
+        _known(key, _DEFAULTS)
+        _check_default(key, value)
+    lists: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in defaults.items()
+    }
+    return FolderSettings(**given, **lists)
+
+
+def _known(key: str, known: Collection[str]) -> None:
+    if key not in known:
+        shown = printable(key, 60)
+        raise DataError(f"{SETTINGS_FILE}: unknown key {shown!r}; {known_names(key, known)}")
+
+
+def _check_default(key: str, value: Any) -> None:
+    kinds = _DEFAULTS[key]
+    fits = isinstance(value, kinds) and not isinstance(value, bool)
+    if isinstance(value, list):
+        fits = fits and bool(value) and all(isinstance(item, str) for item in value)
+    elif key == "threshold":
+        fits = fits and 0 <= value <= 1
+    elif fits and isinstance(value, int):
+        fits = value >= (1 if key == "limit" else 0)
+    if not fits:
+        what = "a number from 0 to 1" if key == "threshold" else _KINDS[kinds[0]]
+        raise DataError(f"{SETTINGS_FILE}: {key} must be {what}")

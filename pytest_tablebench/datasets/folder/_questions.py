@@ -1,0 +1,205 @@
+"""The file of questions, row by row: what can be asked, and what is wrong with the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_tablebench.datasets._rows import BadRowError
+from pytest_tablebench.datasets.folder._tables import FolderTables
+from pytest_tablebench.datasets.folder._text import delimiter_of, numbered_rows
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import known_names, printable
+
+__all__ = ["COLUMNS", "Question", "question_of", "raw_questions"]
+
+COLUMNS = (
+    *("table", "question", "answer"),
+    *("id", "metric", "tolerance", "unit", "aliases", "tags", "title", "perturbations"),
+)
+
+Raw = Mapping[str, Any]
+"""A row as it stands in the file, by column: text from CSV and XLSX, anything from JSON."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question that can be asked.
+
+    Arguments:
+        id: unique in the folder; the row's number where the file gives none.
+        number: of the row in its file, the header counted.
+        files: the tables as the row names them. tables: what they hold.
+        text: the question. answers: the items of the answer, all of them expected.
+        metric, tolerance, unit: as written; None where the row does not say.
+        aliases: other texts for an answer, by that answer.
+        perturbations: those that leave the answer true; None: all of them.
+    """
+
+    id: str
+    number: int
+    files: tuple[str, ...]
+    tables: tuple[Table, ...]
+    text: str
+    answers: tuple[str, ...]
+    metric: str | None = None
+    tolerance: str | None = None
+    unit: str | None = None
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    title: str | None = None
+    perturbations: tuple[str, ...] | None = None
+
+
+def raw_questions(tables: FolderTables, file: str) -> Iterator[tuple[int, Raw | BadRowError]]:
+    """Yield (number, row) of the file of questions; a row that is none comes as its error.
+
+    Raises `DataError` for a file that cannot be read at all.
+    """
+    if file.endswith(".jsonl"):
+        yield from _json_lines(tables.text(file))
+        return
+    if file.endswith(".csv"):
+        text = tables.text(file)
+        lines: Iterable[tuple[int, list[Any]]] = numbered_rows(text, delimiter_of(text))
+    else:
+        sheet = tables.table(file)
+        lines = enumerate([list(sheet.header), *map(list, sheet.rows)], start=1)
+    yield from _records(file, lines)
+
+
+def _records(
+    file: str, lines: Iterable[tuple[int, list[Any]]]
+) -> Iterator[tuple[int, Raw | BadRowError]]:
+    header: list[str] | None = None
+    for number, cells in lines:
+        if header is None:
+            header = [str(name).strip().lower() for name in cells]
+            _check_header(file, header)
+        elif len(cells) != len(header):
+            message = f"holds {len(cells)} cells, the header has {len(header)}"
+            yield number, BadRowError("row", f"{message}; put quotes around text with commas")
+        elif any(_text(cell) for cell in cells):
+            yield number, dict(zip(header, cells, strict=True))
+
+
+def _check_header(file: str, header: list[str]) -> None:
+    for name in header:
+        if name not in COLUMNS:
+            shown = printable(name, 40)
+            raise DataError(f"{file}: unknown column {shown!r}; {known_names(name, COLUMNS)}")
+    for name in ("question", "answer"):
+        if name not in header:
+            raise DataError(f"{file}: there is no column {name!r}")
+    if len(set(header)) < len(header):
+        raise DataError(f"{file}: a column stands there twice")
+
+
+def _json_lines(text: str) -> Iterator[tuple[int, Raw | BadRowError]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield number, BadRowError("row", f"no JSON: {printable(str(error), 120)}")
+            continue
+        unknown = [name for name in row if name not in COLUMNS] if isinstance(row, dict) else []
+        if not isinstance(row, dict):
+            yield number, BadRowError("row", "must be an object")
+        elif unknown:
+            shown = printable(unknown[0], 40)
+            yield number, BadRowError(shown, f"is no column; {known_names(shown, COLUMNS)}")
+        else:
+            yield number, row
+
+
+def question_of(tables: FolderTables, number: int, row: Raw) -> Question:
+    """Return a row as a question, its tables read. Raises `BadRowError`."""
+    text = _text(row.get("question"))
+    if not text:
+        raise BadRowError("question", "is empty")
+    answers = tuple(_items(row.get("answer"), "answer"))
+    if not answers:
+        raise BadRowError("answer", "is empty")
+    files = tuple(_items(_parsed(row.get("table")), "table"))
+    try:
+        found = tuple(tables.table(file) for file in files)
+    except DataError as error:
+        raise BadRowError("table", str(error)) from None
+    return Question(
+        id=_text(row.get("id")) or str(number),
+        number=number,
+        files=files,
+        tables=found,
+        text=text,
+        answers=answers,
+        metric=_text(row.get("metric")) or None,
+        tolerance=_text(row.get("tolerance")) or None,
+        unit=_text(row.get("unit")) or None,
+        aliases=_aliases(_parsed(row.get("aliases")), answers),
+        tags=_tags(_parsed(row.get("tags"))),
+        title=_text(row.get("title")) or None,
+        perturbations=tuple(_items(_parsed(row.get("perturbations")), "perturbations")) or None,
+    )
+
+
+def _text(value: Any) -> str:
+    """Return a cell as the text that people see in it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value).strip()
+
+
+def _parsed(value: Any) -> Any:
+    """Return the JSON that a cell holds, where it holds a list or an object."""
+    if isinstance(value, str) and value.strip()[:1] in {"[", "{"}:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _items(value: Any, name: str) -> list[str]:
+    """Return the items of a list: of JSON, or of a text with `|` between them."""
+    if isinstance(value, dict):
+        raise BadRowError(name, "must be a text or a list")
+    if isinstance(value, list):
+        if any(isinstance(item, list | dict) for item in value):
+            raise BadRowError(name, "must be a list of texts")
+        parts = [_text(item) for item in value]
+    else:
+        parts = [part.strip() for part in _text(value).split("|")]
+    return [part for part in parts if part]
+
+
+def _aliases(value: Any, answers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    if isinstance(value, dict):
+        for answer in value:
+            if answer not in answers:
+                raise BadRowError("aliases", f"{printable(answer, 40)!r} is none of the answers")
+        return {answer: tuple(_items(others, "aliases")) for answer, others in value.items()}
+    others = tuple(_items(value, "aliases"))
+    if others and len(answers) > 1:
+        raise BadRowError("aliases", 'of several answers: write {"answer": ["alias", ...], ...}')
+    return {answers[0]: others} if others else {}
+
+
+def _tags(value: Any) -> dict[str, str]:
+    if isinstance(value, dict):
+        return {_text(name): _text(tag) for name, tag in value.items()}
+    found = {}
+    for item in _items(value, "tags"):
+        name, equals, tag = (part.strip() for part in item.partition("="))
+        if not (name and equals and tag):
+            raise BadRowError("tags", "are written name=value, with | between them")
+        found[name] = tag
+    return found

@@ -1,0 +1,145 @@
+"""Folders of one's own in a run: node ids, selection, gates, workers, and what is broken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.own_folders import PRICES, QUESTIONS, write_folder
+
+SUITE = Path(__file__).parents[2].joinpath("suites/test_own.py").read_text(encoding="utf-8")
+SMALL = ("--bench-serializer=html", "--bench-perturbation=none", "--bench-no-page")
+
+
+class Place:
+    """A folder with the suite of the package and a data folder beside it."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.data = pytester.path / "data"
+        self.data.mkdir()
+        (pytester.path / "test_own.py").write_text(SUITE, encoding="utf-8")
+        (pytester.path / "tea.jsonl").write_text('{"default": "tea"}\n', encoding="utf-8")
+
+    def run(self, *arguments: str, apart: bool = False) -> pytest.RunResult:
+        how = self.pytester.runpytest_subprocess if apart else self.pytester.runpytest_inprocess
+        return how(
+            "-p", "no:cacheprovider", "--model", "tablebench/scripted:tea.jsonl", "--bench-data",
+            "data", "--bench-results", "run", "--bench-store", "none", *SMALL, *arguments,
+        )  # fmt: skip
+
+    def records(self) -> dict[str, str]:
+        lines = (self.pytester.path / "run/records.jsonl").read_text("utf-8").splitlines()
+        return {row["case_id"]: row["outcome"] for row in map(json.loads, lines)}
+
+
+@pytest.fixture
+def place(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setenv("COLUMNS", "400")
+    return Place(pytester)
+
+
+OUTCOMES = {"mine/cheap/html/none": "right", "mine/coffee/html/none": "wrong"}
+
+
+def test_every_folder_is_run_through_the_suite(place: Place) -> None:
+    write_folder(place.data / "mine")
+    write_folder(place.data / "other")
+    done = place.run("-v")
+    done.stdout.fnmatch_lines(["*::test_own[[]mine-cheap-html-none[]] PASSED*"])
+    assert place.records() == OUTCOMES | {
+        "other/cheap/html/none": "right",
+        "other/coffee/html/none": "wrong",
+    }
+
+
+def test_one_folder_is_chosen_by_name_and_by_k(place: Place) -> None:
+    write_folder(place.data / "mine")
+    write_folder(place.data / "other")
+    place.run("--bench-dataset", "mine")
+    assert place.records() == OUTCOMES
+    done = place.run("-k", "other and coffee", "--collect-only", "-q")
+    assert "test_own.py::test_own[other-coffee-html-none]" in done.stdout.str()
+    assert "cheap" not in done.stdout.str()
+
+
+def test_an_unknown_name_is_refused_and_the_folder_named(place: Place) -> None:
+    write_folder(place.data / "mine")
+    done = place.run("--bench-dataset", "mien")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["*unknown dataset 'mien'; did you mean 'mine'?*"])
+
+
+def test_gates_judge_a_folder(place: Place) -> None:
+    write_folder(place.data / "mine")
+    assert place.run("--bench-gate", "mine.pass_rate >= 0.5", "--bench-gate-point").ret == 0
+    again = place.run(
+        "--bench-gate", "mine.pass_rate >= 0.6", "--bench-gate-point", "--bench-results", "two"
+    )
+    assert again.ret == 10
+
+
+def test_workers_see_the_same_folders(place: Place) -> None:
+    write_folder(place.data / "mine")
+    done = place.run("-n2", apart=True)
+    assert done.parseoutcomes() == {"passed": 1, "failed": 1}
+    assert place.records() == OUTCOMES
+
+
+def test_without_a_folder_the_suite_is_no_test_and_says_nothing(place: Place) -> None:
+    (place.pytester.path / "test_other.py").write_text("def test_good():\n    pass\n")
+    done = place.pytester.runpytest_inprocess("--bench-data", "data", "-p", "no:cacheprovider")
+    assert done.parseoutcomes() == {"passed": 1}
+    assert "collected 1 item" in done.stdout.str()
+    assert "test_own" not in done.stdout.str()
+
+
+def test_a_broken_folder_costs_itself_alone(place: Place) -> None:
+    write_folder(place.data / "mine")
+    write_folder(place.data / "worse", {"questions.csv": "table,question,answer\n"})
+    done = place.run("-rs")
+    assert done.parseoutcomes() == {"passed": 1, "failed": 1, "skipped": 1}
+    assert place.records() == OUTCOMES
+    done.stdout.fnmatch_lines(["*worse/questions.csv, field 'question': there is none"])
+
+
+def test_a_broken_row_is_said_and_the_rest_runs(place: Place) -> None:
+    bad = QUESTIONS + "absent.csv,How many?,3,x\n"
+    write_folder(place.data / "mine", {"prices.csv": PRICES, "questions.csv": bad})
+    done = place.run()
+    assert place.records() == OUTCOMES
+    done.stdout.fnmatch_lines(
+        [
+            "mine: 1 bad row left out:",
+            "  mine/questions.csv, row 4, field 'table': absent.csv: no such file in the folder",
+        ]
+    )
+
+
+def test_a_question_names_its_perturbations(place: Place) -> None:
+    questions = (
+        "table,question,answer,id,perturbations\n"
+        "prices.csv,Which is first?,tea,first,none | transpose\n"
+        "prices.csv,Which is cheap?,tea,cheap,\n"
+        ",What do people drink?,tea,bare,\n"
+    )
+    write_folder(place.data / "mine", {"prices.csv": PRICES, "questions.csv": questions})
+    place.run("--bench-perturbation=none,shuffle_rows")
+    assert place.records() == {
+        "mine/first/html/none": "right",
+        "mine/cheap/html/none": "right",
+        "mine/cheap/html/shuffle_rows": "right",
+        "mine/bare/html/none": "right",
+    }
+
+
+def test_a_hostile_name_of_a_folder_does_nothing(place: Place) -> None:
+    write_folder(place.data / "x\x1b[31m::error::<b>")
+    done = place.run("-v")
+    assert "\x1b[31m::error" not in done.stdout.str()
+    assert list(place.records()) == [
+        "x_31m_error_b/cheap/html/none",
+        "x_31m_error_b/coffee/html/none",
+    ]
