@@ -35,6 +35,9 @@ CASE = ("model", "dataset", "example", "serializer", "perturbation", "strategy",
 
 AXES = (*CASE, "benchmark", "reason")
 
+_GROUPS = (CASE[:3], CASE[3:], AXES[len(CASE) :])
+"""Axes whose names come together: a record is three places in three short lists of them."""
+
 _REQUIRED = ("model", "dataset", "example_id", "serializer", "perturbation", "score")
 _OPTIONAL = (
     "passed", "threshold", "checks", "parts", "strategy", "modality", "benchmark", "reason",
@@ -141,8 +144,8 @@ class ScoreTableBuilder:
     def __init__(self, *, models: bool = False, answers: Answer | None = None) -> None:
         self._required = _REQUIRED if models else _REQUIRED[1:]
         self._models = () if models else ("",)
-        self._known: dict[str, dict[str, int]] = {axis: {} for axis in AXES}
-        self._codes = {axis: array("i") for axis in AXES}
+        self._known: list[dict[tuple[str, ...], int]] = [{} for _ in _GROUPS]
+        self._codes = [array("i") for _ in _GROUPS]
         self._score, self._passed, self._threshold = array("d"), array("d"), array("d")
         self._repeat = array("i")
         self._marks: dict[str, dict[str, dict[int, float]]] = {"checks": {}, "parts": {}}
@@ -161,10 +164,8 @@ class ScoreTableBuilder:
         """Take records, as `append` does; what their source raises is its own."""
         # Written out and bound to names: the paper's grids are half a million records.
         readers, checks, parts = self._readers, self._marks["checks"], self._marks["parts"]
-        models, datasets, examples, *known = (self._known[axis] for axis in AXES)
-        serializers, perturbations, strategies, modalities, benchmarks, reasons = known
-        model_is, dataset_is, example_is, *others = (self._codes[axis].append for axis in AXES)
-        serializer_is, perturbation_is, strategy_is, modality_is, benchmark_is, reason_is = others
+        examples, ways, ends = self._known
+        example_is, way_is, end_is = (codes.append for codes in self._codes)
         score_is, passed_is, threshold_is = (
             column.append for column in (self._score, self._passed, self._threshold)
         )
@@ -190,21 +191,18 @@ class ScoreTableBuilder:
                 score_is(score)
                 passed_is(passed)
                 threshold_is(nan if threshold is None else threshold)
-                model_is(models.setdefault(model, len(models)))
-                dataset_is(datasets.setdefault(dataset, len(datasets)))
-                example_is(examples.setdefault(example, len(examples)))
-                serializer_is(serializers.setdefault(serializer, len(serializers)))
-                perturbation_is(perturbations.setdefault(perturbation, len(perturbations)))
-                strategy_is(strategies.setdefault(strategy or "", len(strategies)))
-                modality_is(modalities.setdefault(modality or "", len(modalities)))
-                benchmark_is(benchmarks.setdefault(benchmark or "", len(benchmarks)))
-                reason_is(reasons.setdefault(reason, len(reasons)))
+                named = model, dataset, example
+                way = serializer, perturbation, strategy or "", modality or ""
+                end = benchmark or "", reason
+                example_is(examples.setdefault(named, len(examples)))
+                way_is(ways.setdefault(way, len(ways)))
+                end_is(ends.setdefault(end, len(ends)))
                 if checked:
                     self._mark(checks, checked)
                 if numbers:
                     self._mark(parts, numbers)
             except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-                number = len(self._codes["reason"]) + 1
+                number = len(self._codes[-1]) + 1
                 raise DataError(
                     f"record {number}: {printable(str(error), 200)}; a record has "
                     f"{', '.join(self._required)}, the names as text and the score as a number "
@@ -243,14 +241,20 @@ class ScoreTableBuilder:
         import numpy as np
 
         names, codes = {}, {}
-        for axis, known in self._known.items():
-            for name in known:
-                if not isinstance(name, str):
-                    raise DataError(f"{name!r} stands where a record has a name; names are text")
-            names[axis] = tuple(sorted(known))
-            ranks = np.empty(len(known), dtype=np.int64)
-            ranks[[known[name] for name in names[axis]]] = np.arange(len(known))
-            codes[axis] = ranks[np.array(self._codes[axis], dtype=np.intc)]
+        for group, known, places in zip(_GROUPS, self._known, self._codes, strict=True):
+            rows = np.array(places, dtype=np.intc)
+            for axis, own in zip(group, zip(*known, strict=True) if known else (), strict=False):
+                for name in own:
+                    if not isinstance(name, str):
+                        raise DataError(
+                            f"{name!r} stands where a record has a name; names are text"
+                        )
+                names[axis] = tuple(sorted(set(own)))
+                place = {name: number for number, name in enumerate(names[axis])}
+                codes[axis] = np.array([place[name] for name in own], dtype=np.int64)[rows]
+        for axis in AXES:  # of no record
+            names.setdefault(axis, ())
+            codes.setdefault(axis, np.array([], dtype=np.int64))
         answers = None
         if any(answer is not None for answer in self._answers):
             answers = np.empty(len(self), dtype=object)
