@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
+    Codes = NDArray[np.int32]
 
 __all__ = ["EQUAL", "Cells", "Marks", "ScoreTable", "ScoreTableBuilder", "field_of", "raw_digest"]
 
@@ -79,7 +80,7 @@ class ScoreTable:
     """
 
     names: Mapping[str, tuple[str, ...]]
-    codes: Mapping[str, Integers]
+    codes: Mapping[str, Codes]
     score: Floats
     passed: Floats
     threshold: Floats
@@ -251,10 +252,10 @@ class ScoreTableBuilder:
                         )
                 names[axis] = tuple(sorted(set(own)))
                 place = {name: number for number, name in enumerate(names[axis])}
-                codes[axis] = np.array([place[name] for name in own], dtype=np.int64)[rows]
+                codes[axis] = np.array([place[name] for name in own], dtype=np.int32)[rows]
         for axis in AXES:  # of no record
             names.setdefault(axis, ())
-            codes.setdefault(axis, np.array([], dtype=np.int64))
+            codes.setdefault(axis, np.array([], dtype=np.int32))
         answers = None
         if any(answer is not None for answer in self._answers):
             answers = np.empty(len(self), dtype=object)
@@ -325,7 +326,7 @@ class Cells:
     def __len__(self) -> int:
         return len(self.first)
 
-    def codes(self, axis: str) -> Integers:
+    def codes(self, axis: str) -> Codes:
         """Return each cell's place among the names of an axis."""
         return self.table.codes[axis][self.first]
 
