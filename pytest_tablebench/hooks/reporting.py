@@ -279,15 +279,16 @@ class ReportingHooks:
         if snapshots is not None:
             snapshots.finish(exitstatus)
         try:
-            self.summaries = state.writer.finish(exitstatus)
+            runs = state.writer.finish(exitstatus)
         except OSError as error:
             text = f"the run folder could not be finished: {error}"
             self._end(state).give_up(session, text, self._why_stopped())
             return
+        self.summaries = {model: run.summary for model, run in runs.items()}
         self._tell_junit()
-        if self.summaries:
+        if runs:
             self._end(state).finish(
-                session, self.summaries, self._why_stopped(), others_failed=self._others_failed > 0
+                session, runs, self._why_stopped(), others_failed=self._others_failed > 0
             )
         elif self._gates_in_vain():
             text = "no case was asked, so every gate is undecided"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import TableBenchError
-from pytest_tablebench.results import read_records, read_run
 from pytest_tablebench.results._texts import TEXTS, read_texts
+from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.snapshots import read_changes
 from pytest_tablebench.util.names import printable
 
@@ -48,36 +48,33 @@ def answer_changes(folder: Path) -> list[AnswerChange] | None:
 
 
 def publish(
-    folder: Path,
-    summary: Mapping[str, Any],
+    run: LoadedRun,
     *,
     page: bool,
     gates: Sequence[GateResult] = (),
     comparison: Comparison | None = None,
-    baseline: Path | None = None,
+    baseline: LoadedRun | None = None,
     allure: tuple[str, Path] | None = None,
 ) -> list[str]:
-    """Write the reports of a closed run folder; return what could not be written.
+    """Write the reports of a run whose folder is closed; return what could not be written.
 
     Arguments:
-        folder: the run folder.
-        summary: of its records, as `summarize` gives it.
+        run: the run.
         page: whether `report.html` is written.
         gates: the verdict.
         comparison: with the baseline.
-        baseline: run folder of the baseline.
+        baseline: the baseline.
         allure: mode (`auto` chooses by size) and folder of Allure results, where wanted.
 
     Raises `OSError` and `TableBenchError` for what cannot be read or written.
     """
-    changes = answer_changes(folder)
+    changes = answer_changes(run.path)
     if page:
         from pytest_tablebench.reports.html import write_page
 
         write_page(
-            folder,
-            folder / "report.html",
-            summary=summary,
+            run,
+            run.path / "report.html",
             gates=gates,
             baseline=baseline,
             comparison=comparison,
@@ -85,9 +82,9 @@ def publish(
         )
     kinds = {c.case_id: "flipped" if c.flipped else "reworded" for c in changes or ()}
     if allure is not None:
-        _write_allure(folder, *allure, kinds)
+        _write_allure(run, *allure, kinds)
     wanted = gates or comparison is not None or os.environ.get("GITHUB_STEP_SUMMARY")
-    return _write_summary(folder, summary, gates, comparison, kinds, page=page) if wanted else []
+    return _write_summary(run, gates, comparison, kinds, page=page) if wanted else []
 
 
 def republish_page(folder: Path) -> list[str]:
@@ -101,14 +98,14 @@ def republish_page(folder: Path) -> list[str]:
     from pytest_tablebench.results.compare import compare_runs
     from pytest_tablebench.results.gates import stored_results
 
-    run, problems = read_run(folder), []
-    named = run.get("baseline")
-    baseline = Path(named) if isinstance(named, str) else None
-    comparison = changes = None
-    if baseline is not None:
+    run, problems = load_run(folder), []
+    named = run.run.get("baseline")
+    baseline = comparison = changes = None
+    if isinstance(named, str):
         try:
+            baseline = load_run(Path(named))
             # Whether unlike runs may be compared was settled when it ran.
-            comparison = compare_runs(baseline, folder, allow_unlike=True)
+            comparison = compare_runs(baseline, run, allow_unlike=True)
         except TableBenchError as error:
             problems.append(f"nothing is compared with the baseline: {printable(str(error), 300)}")
     try:
@@ -116,9 +113,9 @@ def republish_page(folder: Path) -> list[str]:
     except TableBenchError as error:
         problems.append(f"changed answers are not shown: {printable(str(error), 300)}")
     write_page(
-        folder,
+        run,
         folder / "report.html",
-        gates=stored_results(run.get("gates")),
+        gates=stored_results(run.run.get("gates")),
         baseline=baseline,
         comparison=comparison,
         snapshots=changes,
@@ -128,8 +125,7 @@ def republish_page(folder: Path) -> list[str]:
 
 
 def _write_summary(
-    folder: Path,
-    summary: Mapping[str, Any],
+    run: LoadedRun,
     gates: Sequence[GateResult],
     comparison: Comparison | None,
     kinds: dict[str, str],
@@ -138,11 +134,10 @@ def _write_summary(
 ) -> list[str]:
     from pytest_tablebench.reports.github import summary_markdown, write_summary
 
-    run = read_run(folder)
     beside, on_github = (
         summary_markdown(
-            run,
-            summary,
+            run.run,
+            run.summary,
             gates,
             comparison=comparison,
             snapshots=kinds,
@@ -151,15 +146,15 @@ def _write_summary(
         )
         for elsewhere in (False, True)
     )
-    written = write_summary(folder, beside, step_text=on_github)
+    written = write_summary(run.path, beside, step_text=on_github)
     return [written.problem] if written.problem else []
 
 
-def _write_allure(folder: Path, mode: Any, out: Path, kinds: dict[str, str]) -> None:
+def _write_allure(run: LoadedRun, mode: Any, out: Path, kinds: dict[str, str]) -> None:
     from pytest_tablebench.reports.allure import choose_mode, write_allure
 
-    records = list(read_records(folder))
+    records = run.records
     if mode == "auto":
         mode = choose_mode(len(records), sum(not record.passed for record in records))
-    texts = read_texts(folder / TEXTS)
-    write_allure(records, out, run=read_run(folder), mode=mode, texts=texts, snapshots=kinds)
+    texts = read_texts(run.path / TEXTS)
+    write_allure(records, out, run=run.run, mode=mode, texts=texts, snapshots=kinds)

@@ -89,9 +89,9 @@ class RunFolder:
         except OSError as error:
             raise _unwritable(path, error) from None
 
-    def write_run(self, data: Mapping[str, Any]) -> None:
-        """Write `run.json`."""
-        self._replace(RUN, data)
+    def write_run(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Write `run.json`; return what a reader finds in it."""
+        return self._replace(RUN, data)
 
     def write_summary(self, data: Mapping[str, Any]) -> None:
         """Write `summary.json`."""
@@ -135,8 +135,10 @@ class RunFolder:
         """Close the record file."""
         self._records.close()
 
-    def _replace(self, name: str, data: Mapping[str, Any]) -> None:
-        write_whole(self.path / name, json.dumps({"schema": SCHEMA, **data}, indent=2) + "\n")
+    def _replace(self, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        text = json.dumps({"schema": SCHEMA, **data}, indent=2) + "\n"
+        write_whole(self.path / name, text)
+        return dict(json.loads(text))
 
 
 def recorded_text(recorded: int, planned: object) -> str:

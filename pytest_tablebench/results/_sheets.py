@@ -83,6 +83,21 @@ class Sheet:
         ways = {cell[2:] for cell in self.configurations}
         return len(self.examples) * len(self.names(0)) * len(self.names(1)) * len(ways)
 
+    @property
+    def varied(self) -> bool:
+        """Whether an example has answers to several configurations."""
+        import numpy as np
+
+        return bool((np.isfinite(self.scores).sum(axis=1) > 1).any())
+
+    def bands(self) -> list[tuple[float, float, float]]:
+        """Return the lowest, the mean and the highest score of each example with an answer."""
+        import numpy as np
+
+        scores = self.scores[np.any(np.isfinite(self.scores), axis=1)]
+        ends = np.nanmin(scores, axis=1), means(scores), np.nanmax(scores, axis=1)
+        return list(zip(*(values.tolist() for values in ends), strict=True))
+
     def example_values(self) -> dict[str, Floats]:
         """Return performance, robustness and pass rate of each example that has an answer.
 

@@ -1,4 +1,4 @@
-"""A run as it stands in its folder, read once for all that look at it."""
+"""A run as one value: what its folder holds, read once for all that look at it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from pytest_tablebench.results.score_table import ScoreTable, raw_digest
 __all__ = ["LoadedRun", "load_run"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class LoadedRun:
-    """A run folder, finished or cut off; `run` is the content of its `run.json`.
+    """A run folder, finished or cut off; `run` is the content of its `run.json` by now.
 
     Records, table and summary are made when they are first asked for, and then kept. Records
-    that cannot be read raise `SettingsError`, those that make no table `DataError`.
+    that cannot be read raise `SettingsError`, those that make no table `DataError`. `known` is
+    the table as the process knows it that kept the run, without digests of replies.
     """
 
     path: Path
     run: Mapping[str, Any]
+    known: ScoreTable | None = None
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
@@ -37,10 +39,15 @@ class LoadedRun:
         """The score table of the records, with digests of their replies."""
         return ScoreTable.from_records(self.records, answers=raw_digest)
 
+    @property
+    def scores(self) -> ScoreTable:
+        """The table for figures that need no replies; nothing is read where it is known."""
+        return self.table if self.known is None else self.known
+
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The content of `summary.json`."""
-        return summarize(self.table)
+        return summarize(self.scores)
 
 
 def load_run(run: Path | LoadedRun) -> LoadedRun:

@@ -16,9 +16,10 @@ from typing import Any
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import Settings, without_credentials
-from pytest_tablebench.results import Cell, RunFolder, check_writable, claim_folder, summarize
+from pytest_tablebench.results import Cell, RunFolder, ScoreTable, check_writable, claim_folder
 from pytest_tablebench.results._joined import JoinedCase, with_checks
 from pytest_tablebench.results._texts import TEXTS, TextWriter
+from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.message import CaseMessage, Spent
 
 __all__ = ["Received", "RunWriter"]
@@ -262,12 +263,15 @@ class RunWriter:
         price = "price unknown" if None in costs else f"{sum(costs):.2f} USD"
         return f"{calls} calls, {price}"
 
-    def conclude(self, exit_code: int, facts: Mapping[str, Mapping[str, Any]]) -> None:
+    def conclude(
+        self, runs: Mapping[str, LoadedRun], exit_code: int, facts: Mapping[str, Mapping[str, Any]]
+    ) -> None:
         """Write the final `run.json`, with what else is known of each model's run by then."""
-        for model, kept in self.kept.items():
+        for model, run in runs.items():
+            kept = self.kept[model]
             if kept.folder is not None:
                 data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)
-                kept.folder.write_run(data | dict(facts.get(model, {})))
+                run.run = kept.folder.write_run(data | dict(facts.get(model, {})))
 
     def complete(self, model: str) -> bool:
         """Return whether all planned cases of a model are recorded, as all their tests see them."""
@@ -285,9 +289,9 @@ class RunWriter:
         """Return what `run.json` says of a model's run at this moment."""
         return self._run_data(self.kept[model], status="running", exit_code=None)
 
-    def finish(self, exit_code: int) -> dict[str, dict[str, Any]]:
-        """Write `summary.json` and the final `run.json`; return the summaries by model."""
-        summaries = {}
+    def finish(self, exit_code: int) -> dict[str, LoadedRun]:
+        """Write `summary.json` and the final `run.json`; return the runs by model."""
+        runs = {}
         for model, kept in self.kept.items():
             if kept.folder is None:
                 continue
@@ -296,13 +300,14 @@ class RunWriter:
                 with contextlib.suppress(OSError):  # then both stand there, and the last counts
                     places = [case.place for case in kept.cases.values() if case.place is not None]
                     kept.folder.keep_only(places)
-            summaries[model] = summarize(kept.cells.values())
-            kept.folder.write_summary(summaries[model])
             data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)
-            kept.folder.write_run(data)
+            scores = ScoreTable.from_records(kept.cells.values())
+            runs[model] = LoadedRun(kept.path, data, scores)
+            kept.folder.write_summary(runs[model].summary)
+            runs[model].run = kept.folder.write_run(data)
             kept.folder.close()
             kept.texts.close()
-        return summaries
+        return runs
 
     def remove_unused(self) -> None:
         """Leave no folder behind that was made before the run and stayed empty."""

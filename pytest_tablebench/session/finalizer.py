@@ -16,6 +16,7 @@ from pytest_tablebench.results import Record
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.results.loaded_run import LoadedRun
     from pytest_tablebench.results.writer import Received
     from pytest_tablebench.session.state import Session
     from pytest_tablebench.session.verdict import Verdict
@@ -96,7 +97,7 @@ class Finalizer:
     def finish(
         self,
         session: pytest.Session,
-        summaries: Mapping[str, Any],
+        runs: Mapping[str, LoadedRun],
         reason: str,
         *,
         others_failed: bool = False,
@@ -107,11 +108,11 @@ class Finalizer:
         failed that is no case of ours: gates that hold do not hide it.
         """
         self.beside = self._failures_beside()
-        self._judge(summaries, self._cut_short(int(session.exitstatus), reason))
+        self._judge(runs, self._cut_short(int(session.exitstatus), reason))
         self._set_exit_code(session, reason, others_failed=others_failed or bool(self.beside))
-        self._conclude(int(session.exitstatus))
-        for model, summary in summaries.items():
-            self._publish(model, summary)
+        self._conclude(runs, int(session.exitstatus))
+        for model, run in runs.items():
+            self._publish(model, run)
 
     def give_up(self, session: pytest.Session, problem: str, reason: str) -> None:
         """End a run on which nothing can be judged, and say why; its gates are undecided."""
@@ -129,11 +130,11 @@ class Finalizer:
             return None
         return "interrupted" if exit_code == pytest.ExitCode.INTERRUPTED else "pytest failed"
 
-    def _judge(self, summaries: Mapping[str, Any], ended: str | None) -> None:
+    def _judge(self, runs: Mapping[str, LoadedRun], ended: str | None) -> None:
         verdicts, writer = self._state.verdicts, self._state.writer
         if writer is None:
             return
-        for model in summaries:
+        for model, run in runs.items():
             kept = writer.kept[model]
             cut = None if writer.complete(model) else self._given_up.get(model, ended)
             if cut is None and any(cell.reason == "budget" for cell in kept.cells.values()):
@@ -142,7 +143,7 @@ class Finalizer:
             if verdicts is None:
                 continue
             try:
-                self.verdicts[model] = verdicts.judge(model, kept.path, kept.cells.values(), cut)
+                self.verdicts[model] = verdicts.judge(model, run, cut)
             except TableBenchError as error:
                 self.problems.append(f"{model}: no verdict: {error}")
 
@@ -163,7 +164,7 @@ class Finalizer:
             self.exit_code = 10 if 10 in codes else 11 if 11 in codes else int(others_failed)
         session.exitstatus = self.exit_code
 
-    def _conclude(self, exit_code: int) -> None:
+    def _conclude(self, runs: Mapping[str, LoadedRun], exit_code: int) -> None:
         writer = self._state.writer
         if writer is None:
             return
@@ -174,31 +175,27 @@ class Finalizer:
             gates = [dataclasses.asdict(result) for result in verdict.gates]
             facts[model] |= {"gates": gates, "cases_saved": verdict.saved}
         try:
-            writer.conclude(exit_code, facts)
+            writer.conclude(runs, exit_code, facts)
         except OSError as error:
             self.problems.append(f"run.json could not be written: {error}")
 
-    def _publish(self, model: str, summary: Mapping[str, Any]) -> None:
+    def _publish(self, model: str, run: LoadedRun) -> None:
         """Write the page and the summaries; what cannot be written is said, and nothing lost."""
-        writer, settings = self._state.writer, self._state.settings
-        if writer is None:
-            return
+        settings, verdicts = self._state.settings, self._state.verdicts
         from pytest_tablebench.reports.publish import publish
 
-        path = writer.kept[model].path
         verdict = self.verdicts.get(model)
         given = getattr(self._config.option, "allure_report_dir", None)
         allure = None
         if settings.allure is not None or (given and self._state.writes_allure):
-            allure = settings.allure or "auto", Path(given) if given else path / "allure"
+            allure = settings.allure or "auto", Path(given) if given else run.path / "allure"
         try:
             self.problems += publish(
-                path,
-                summary,
+                run,
                 page=settings.page,
                 gates=verdict.gates if verdict else (),
                 comparison=verdict.comparison if verdict else None,
-                baseline=settings.baseline,
+                baseline=verdicts.baseline if verdicts else None,
                 allure=allure,
             )
         except (OSError, TableBenchError) as error:

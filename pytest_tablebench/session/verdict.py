@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from pytest_tablebench.results.gates import (
     parse_gate,
     plan_gates,
 )
+from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.util.names import printable, unknown_name
 
 if TYPE_CHECKING:
@@ -266,41 +268,41 @@ class Verdicts:
 
     # After the run.
 
-    def judge(
-        self, model: str, folder: Path, cells: Collection[Any], ended: str | None = None
-    ) -> Verdict:
-        """Return the verdict on a model's run, from what its folder holds.
+    @cached_property
+    def baseline(self) -> LoadedRun | None:
+        """The baseline, read when the run has ended: its answers are not kept before."""
+        path = self.settings.baseline
+        return None if path is None else load_run(path)
+
+    def judge(self, model: str, loaded: LoadedRun, ended: str | None = None) -> Verdict:
+        """Return the verdict on a model's run.
 
         `ended` says why the run came to its end before its cases did; the part that was asked
         is no sample of the whole then, and decides nothing but what a rule decided before.
         """
-        settings = self.settings
+        settings, baseline, run = self.settings, self.baseline, loaded.run
+        before = None if baseline is None else baseline.run
         comparison = None
-        if settings.baseline is not None:
-            comparison = compare_runs(settings.baseline, folder, allow_unlike=settings.allow_unlike)
+        if baseline is not None:
+            comparison = compare_runs(baseline, loaded, allow_unlike=settings.allow_unlike)
         if not self._gates:
             return Verdict(comparison=comparison)
-        run = read_run(folder)
         if model in self._rules:
             rule = self._rules[model]
-            before = None if settings.baseline is None else read_run(settings.baseline)
             gates = rule.results(run=run, baseline_run=before)
             saved = rule.planned - rule.asked if rule.all_decided else 0
             if ended is not None and not rule.all_decided:
                 gates = [g if g.gate in rule.decided else cut_short(g, ended) for g in gates]
             return Verdict(tuple(gates), comparison, saved, _saved_text(rule, saved, run))
-        if settings.baseline is None:
-            gates = judge_gates(cells, self._gates, point=settings.gate_point, run=run)
-        else:
-            # From the files: only they have the answers' texts, which may be all the same.
-            gates = judge_gates(
-                read_records(folder),
-                self._gates,
-                read_records(settings.baseline),
-                point=settings.gate_point,
-                run=run,
-                baseline_run=read_run(settings.baseline),
-            )
+        # Beside a baseline answers count, which may be all the same.
+        gates = judge_gates(
+            loaded.scores if baseline is None else loaded.table,
+            self._gates,
+            None if baseline is None else baseline.table,
+            point=settings.gate_point,
+            run=run,
+            baseline_run=before,
+        )
         if ended is not None:
             gates = [cut_short(gate, ended) for gate in gates]
         return Verdict(tuple(gates), comparison)

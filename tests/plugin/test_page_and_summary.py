@@ -32,6 +32,30 @@ def summary(bench: GateBench, folder: str = "run") -> str:
     return unescape((bench.path / folder / "summary.md").read_text(encoding="utf-8"))
 
 
+WATCHED = """
+import sys
+
+def watched(event, found):
+    if event == "open" and str(found[0]).endswith("records.jsonl") and found[1] == "r":
+        log("read", Path(found[0]).parent.name)
+
+sys.addaudithook(watched)
+"""
+
+
+def test_the_end_of_a_run_reads_each_folder_once(bench):
+    """Gates, comparison, page, summary and Allure results are made of one loaded run."""
+    assert bench.run_apart(bench.model(outcomes()), results="old").ret == 0
+    conftest = bench.path / "conftest.py"
+    conftest.write_text(conftest.read_text(encoding="utf-8") + WATCHED, encoding="utf-8")
+    beside = ("--bench-baseline=old", "--bench-allure=all", f"--alluredir={bench.path / 'allure'}")
+    assert bench.run_apart(bench.model(outcomes(wrong=3)), PAGE, GATE, *beside).ret == 0
+    assert {"report.html", "summary.md"} <= written(bench)
+    assert "The gate holds" in summary(bench)
+    # The baseline once more before the run, which it has to be fit for.
+    assert sorted(name for (name,) in bench.calls("read")) == ["old", "old", "run"]
+
+
 # The page
 
 

@@ -115,7 +115,7 @@ def test_two_tests_make_one_record_in_any_order(writer, turned, metric, outcome,
     for one in reversed(told) if turned else told:
         writer.receive(one)
     assert writer.complete("m")
-    summary = writer.finish(1)["m"]["benchmarks"]["toys"]
+    summary = writer.finish(1)["m"].summary["benchmarks"]["toys"]
     [line] = lines(writer)
     assert line["checks"] == {"test_base": True, "test_tone": False}
     assert (line["outcome"], line["score"], line["passed"]) == (outcome, score, score == 1)

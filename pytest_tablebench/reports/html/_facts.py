@@ -11,8 +11,10 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.reports.html._plots import Plot, band_plot, histogram_plot, win_rate_plot
 from pytest_tablebench.results import Record, spread
 from pytest_tablebench.results._folder import recorded_text, selection_text
+from pytest_tablebench.results._sheets import sheets
 from pytest_tablebench.results.analyses import _contrasts
 from pytest_tablebench.results.analyses._grid import read_scores
+from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import counted, out_of, printable, tied
 
 __all__ = [
@@ -230,25 +232,18 @@ def _sum(values: Iterable[Any]) -> Any:
     return None if not known or any(value is None for value in known) else sum(known)
 
 
-def plots(records: Sequence[Record]) -> tuple[dict[str, list[Plot]], list[str]]:
+def plots(records: Sequence[Record], table: ScoreTable) -> tuple[dict[str, list[Plot]], list[str]]:
     """Return the figures by section, and why some could not be drawn; a section may be empty."""
     answered = [record for record in records if record.score is not None]
-    ranges: dict[str, dict[str, list[float]]] = {}
-    for record in answered:
-        scores = ranges.setdefault(record.dataset, {}).setdefault(record.example_id, [])
-        scores.append(float(record.score or 0))
-    several = any(len(scores) > 1 for found in ranges.values() for scores in found.values())
-    band = {
-        name: [(min(s), sum(s) / len(s), max(s)) for s in found.values()]
-        for name, found in sorted(ranges.items())
-        if several
-    }
+    found = sheets(table.cells)
+    several = any(sheet.varied for sheet in found.values())
+    band = {name: sheet.bands() for name, sheet in found.items()} if several else {}
     latency = [record.latency_s for record in answered if record.latency_s]
     tokens = {
         "prompt": [float(r.prompt_tokens) for r in answered if r.prompt_tokens],
         "completion": [float(r.completion_tokens) for r in answered if r.completion_tokens],
     }
-    wins, notes = _win_rates(records)
+    wins, notes = _win_rates(table)
     sections: dict[str, list[Plot | None]] = {
         "band": [band_plot(band)],
         "wins": wins,
@@ -260,10 +255,10 @@ def plots(records: Sequence[Record]) -> tuple[dict[str, list[Plot]], list[str]]:
     return {name: [plot for plot in found if plot] for name, found in sections.items()}, notes
 
 
-def _win_rates(records: Sequence[Record]) -> tuple[list[Plot | None], list[str]]:
+def _win_rates(table: ScoreTable) -> tuple[list[Plot | None], list[str]]:
     try:
         # Only this one of the analyses: all of them together take seconds.
-        rates = _contrasts.win_rates(read_scores(records))
+        rates = _contrasts.win_rates(read_scores(table))
     except DataError as error:
         return [], [f"win rates: {printable(str(error), 300)}"]
     found: list[Plot | None] = []

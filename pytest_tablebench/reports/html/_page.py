@@ -20,9 +20,10 @@ from pytest_tablebench.reports.html._pack import (
 )
 from pytest_tablebench.reports.html._plots import histogram_plot
 from pytest_tablebench.reports.html._render import compiled, money, save_page
-from pytest_tablebench.results import Record, read_records, read_run, summarize
+from pytest_tablebench.results import Record
 from pytest_tablebench.results._record import case_key
 from pytest_tablebench.results._texts import TEXTS, read_texts
+from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.snapshots import word_diff as diff_words
 from pytest_tablebench.util.names import counted, printable
 
@@ -59,12 +60,11 @@ def prepare_page() -> None:
 
 
 def write_page(
-    run_folder: Path,
+    loaded: Path | LoadedRun,
     out: Path,
     *,
-    summary: Mapping[str, Any] | None = None,
     gates: Sequence[_facts.GateLike] = (),
-    baseline: Path | None = None,
+    baseline: Path | LoadedRun | None = None,
     comparison: Comparison | None = None,
     snapshots: Sequence[ChangeLike] | None = None,
     notes: Sequence[str] = (),
@@ -72,33 +72,32 @@ def write_page(
     """Write the page of a run, whatever became of it, as one file without any dependency.
 
     Arguments:
-        run_folder: its records, and its texts where it kept them.
+        loaded: the run, or its folder.
         out: the file to write; a former one is replaced.
-        summary: of its records, where it is known already.
         gates: as judged; without any the page has figures but no verdict.
-        baseline: run folder whose answers stand beside those that flipped.
+        baseline: the run, or its folder, whose answers stand beside those that flipped.
         comparison: of the baseline with this run.
         snapshots: answers that are not the stored ones; None where nothing was compared.
         notes: sentences on what is missing in the page.
 
     Raises `SettingsError` for a folder that is no run, or where `out` cannot be written.
     """
-    run = read_run(run_folder)
-    records = list(read_records(run_folder, keep=excerpt))
-    summary = summary if summary is not None else summarize(records)
+    loaded = load_run(loaded)
+    run, summary, folder = loaded.run, loaded.summary, loaded.path
+    records = [excerpt(record) for record in loaded.records]
     own = {case_key(record): record.case_id for record in records} if comparison else {}
     packed = pack(
         records,
-        read_texts(run_folder / TEXTS),
+        read_texts(folder / TEXTS),
         CaseMarks(_flags(own, comparison, snapshots), _before(own, comparison, baseline)),
-        {"folder": run_folder.name, "texts": (run_folder / TEXTS).exists()},
+        {"folder": folder.name, "texts": (folder / TEXTS).exists()},
     )
     axes = {
         "dataset": packed.datasets,
         "serializer": packed.serializers,
         "perturbation": packed.perturbations,
     }
-    plots, plot_notes = _facts.plots(records)
+    plots, plot_notes = _facts.plots(records, loaded.scores)
     facts = {
         "model": str(run.get("model")),
         "run": run,
@@ -142,15 +141,15 @@ def _flags(
 
 
 def _before(
-    own: Mapping[str, str], comparison: Comparison | None, baseline: Path | None
+    own: Mapping[str, str], comparison: Comparison | None, baseline: Path | LoadedRun | None
 ) -> dict[str, tuple[str, str]]:
     """Return outcome and reply in the baseline of each flipped case."""
     if comparison is None or baseline is None:
         return {}
     flipped = {*comparison.better, *comparison.worse} & own.keys()
     return {
-        own[key]: (record.outcome, record.raw or "")
-        for record in read_records(baseline, keep=excerpt)
+        own[key]: (record.outcome, excerpt(record).raw or "")
+        for record in load_run(baseline).records
         if (key := case_key(record)) in flipped
     }
 
