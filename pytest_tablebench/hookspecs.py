@@ -94,6 +94,8 @@ def pytest_tablebench_register_metric(
 ) -> None:
     """Add metrics, `function(prediction, references, *, compat, **context) -> Score`.
 
+    One that asks a judge or has programs run is a generator function: it yields `Ask`, `Execute`,
+    is sent what came of each, and returns the score (see `pytest_tablebench.metrics.Judgement`).
     Post-processors a dataset's chain names are added with the second argument.
     """
 

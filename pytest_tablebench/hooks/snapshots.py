@@ -176,6 +176,8 @@ class SnapshotHooks:
                 "datasets",
                 "serializers",
                 "perturbations",
+                "strategies",
+                "modalities",
                 "limit",
                 "sample",
                 "configs_per_example",

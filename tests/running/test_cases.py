@@ -69,3 +69,34 @@ def test_ids_stay_short_when_every_name_is_long():
     _, node_ids = cross("toy", long, long, long, long)
     assert len(set(node_ids)) == 16
     assert max(map(len, node_ids)) < 100
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_ids_name_strategy_and_modality_where_a_run_has_several(examples, strategies, models):
+    cases, node_ids = cross(
+        "toy",
+        examples,
+        ["html", "picture"],
+        ["none"],
+        models,
+        strategies=strategies,
+        modalities=["text", "image"],
+        shown={"html": ["text"], "picture": ["image", "text"]},
+    )
+    assert len(cases) == 3 * len(examples) * len(strategies) * len(models)
+    assert len({case.case_id for case in cases}) == len(set(node_ids)) == len(cases)
+    for case, node_id in zip(cases, node_ids, strict=True):
+        assert len(node_id) < 100
+        assert PLAIN.fullmatch(node_id)
+        parts = case.case_id.split("/")
+        assert len(parts) == 5 + (len(strategies) > 1) + (len(models) > 1)
+        assert parts[4 + (len(strategies) > 1)] == case.modality
+
+
+def test_long_names_of_all_axes_leave_ids_short():
+    long = ["n" * 200, "n" * 199 + "m"]
+    cases, node_ids = cross(
+        "toy", long, long, long, long, strategies=long, modalities=long, repeats=2
+    )
+    assert len(set(node_ids)) == len({case.case_id for case in cases}) == 2**7
+    assert max(map(len, node_ids)) < 100
