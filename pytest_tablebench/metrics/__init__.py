@@ -24,6 +24,7 @@ from pytest_tablebench.metrics._realhit import realhit, realhit_analysis
 from pytest_tablebench.metrics._rouge import rouge
 from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
 from pytest_tablebench.metrics._tablebench import tablebench
+from pytest_tablebench.metrics._tablebench_answer import tablebench_answer
 from pytest_tablebench.metrics._turl import turl, turl_batch
 from pytest_tablebench.metrics._wikitq import wikitq
 from pytest_tablebench.util.names import printable, unknown_name
@@ -56,6 +57,7 @@ METRICS: dict[str, Metric] = {
         tab_fact,
         tab_fact_batch,
         tablebench,
+        tablebench_answer,
         tablebench_chart,
         turl,
         turl_batch,

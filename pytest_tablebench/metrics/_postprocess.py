@@ -16,6 +16,11 @@ from pytest_tablebench.metrics._realhit_reply import (
     realhit_answer_or_nothing,
     realhit_answer_or_reply,
 )
+from pytest_tablebench.metrics._tablebench_reply import (
+    tablebench_final_answer,
+    tablebench_marked_answer,
+    tablebench_printed_answer,
+)
 from pytest_tablebench.metrics._verdict import read_verdict
 from pytest_tablebench.util.names import unknown_name
 
@@ -102,6 +107,9 @@ POSTPROCESSORS: dict[str, Postprocessor] = {
         strip_answer_marker,
         realhit_answer_or_nothing,
         realhit_answer_or_reply,
+        tablebench_final_answer,
+        tablebench_marked_answer,
+        tablebench_printed_answer,
     )
 }
 

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import realhitbench, statistics, torr, treb  # noqa: F401 - they register their replays
+from . import realhitbench, statistics, tablebench, torr, treb  # noqa: F401 - they register their replays
 from .replay import REPLAYS, read, replay
 
 

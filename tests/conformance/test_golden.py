@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from . import realhitbench, statistics, torr, treb  # noqa: F401 - they register their replays
+from . import realhitbench, statistics, tablebench, torr, treb  # noqa: F401 - they register their replays
 from .replay import REPLAYS, differences, kind_of, read, replay
 from .vectors import folder
 
@@ -51,6 +51,14 @@ COUNTS = {
     },
     "sampling.json": {"demo_choice": 8, "generator": 6, "split_lottery": 1},
     "serializers.json": {"serializer": 245},
+    "tablebench.json": {
+        "tablebench.by_type": 2,
+        "tablebench.chart_compare": 19,
+        "tablebench.em_function": 72,
+        "tablebench.final_answer": 18,
+        "tablebench.item": 72,
+        "tablebench.python_code": 10,
+    },
     "treb.json": {
         "treb.icot_parse": 28,
         "treb.icot_steps": 23,

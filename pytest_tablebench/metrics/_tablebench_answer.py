@@ -1,0 +1,165 @@
+"""TableBench's own scores of answers, and how replies are read (spec: tablebench.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
+from types import MappingProxyType
+from typing import Any
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._postprocess import run_chain
+from pytest_tablebench.metrics._rouge import rouge_l
+
+__all__ = [
+    "ERRORS",
+    "answer_items",
+    "counting_part",
+    "item_parts",
+    "matches",
+    "normal_form",
+    "tablebench_answer",
+]
+
+ERRORS: Mapping[str, int] = MappingProxyType(
+    {"em": 0, "em_with_error_2": 2, "em_with_error_5": 5, "em_with_error_10": 10}
+)
+"""By how many percent a number may be wrong, by the name of the part; 0 rounds instead."""
+
+_CHAIN = ("lower_case", "remove_punctuations", "remove_articles", "fix_whitespace")
+_WITH_ERROR = ("CorrelationAnalysis", "TrendForecasting", "StatisticalAnalysis")
+
+# A number is as long as people write it; what is longer is compared as text.
+_LONGEST = 400
+_NUMBER = re.compile(r"(?P<value>-?\d+(?:\.(?P<decimals>\d+))?)(?P<percent>%?)")
+_EXACT = Context(prec=2 * _LONGEST)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_TOKEN = re.compile(r"[a-z0-9]+")
+
+
+@dataclass(frozen=True)
+class _Number:
+    value: Decimal
+    decimals: int
+    is_percent: bool
+
+
+def tablebench_answer(
+    prediction: Processed,
+    references: Sequence[Processed],
+    *,
+    compat: Compat = "fixed",
+    qtype: str = "",
+    qsubtype: str = "",
+    **_: Any,
+) -> Score:
+    """Exact match, with an error of 2, 5 and 10 percent allowed or not, and ROUGE-L.
+
+    The score is the part that counts for the kind of question (`counting_part`). An answer is a
+    list of items parted by commas, compared one by one in their order.
+
+    `reference`: case, marks and articles go first, so an answer is always one item, and signs,
+    points and percent signs play no part; more items than expected would cost nothing.
+
+    `fixed`: only items that are no numbers lose marks and articles, but never all they have;
+    a comma before exactly three digits is part of a number; each item has its share of the
+    longer side.
+    """
+    wanted = [item_parts(str(text), str(prediction), compat=compat) for text in references]
+    names = (*ERRORS, "rouge_l")
+    parts = {name: max((found[name] for found in wanted), default=0.0) for name in names}
+    part = counting_part(qtype, qsubtype)
+    return Score(parts[part], parts, part)
+
+
+def counting_part(qtype: str, qsubtype: str) -> str:
+    """Return the part that counts for a kind of question."""
+    if qsubtype in _WITH_ERROR:
+        return "em_with_error_10"
+    return "rouge_l" if qtype == "DataAnalysis" and qsubtype != "ImpactAnalysis" else "em"
+
+
+def normal_form(text: str) -> str:
+    """Return a text without case, marks and articles."""
+    return str(run_chain(_CHAIN, text))
+
+
+def item_parts(answer: str, prediction: str, *, compat: Compat) -> dict[str, float]:
+    """Return every part of an answer's score, 0 to 1."""
+    plain_answer, plain_prediction = normal_form(answer), normal_form(prediction)
+    if compat == "reference":
+        wanted, given = answer_items(plain_answer), answer_items(plain_prediction)
+        weight = len(wanted)
+    else:
+        wanted, given = _own_items(answer), _own_items(prediction)
+        weight = max(len(wanted), len(given))
+    parts = {
+        name: matches(wanted, given, error, compat=compat) / weight
+        for name, error in ERRORS.items()
+    }
+    tokens = _TOKEN.findall(plain_answer), _TOKEN.findall(plain_prediction)
+    return {**parts, "rouge_l": rouge_l(*tokens)}
+
+
+def answer_items(text: str) -> list[str]:
+    """Split an answer at its commas."""
+    return [item.strip() for item in text.split(",")]
+
+
+def _own_items(text: str) -> list[str]:
+    items = answer_items(_THOUSANDS.sub("", text))
+    return [item if _number(item) else normal_form(item) or item.lower() for item in items]
+
+
+def matches(wanted: Sequence[str], given: Sequence[str], error: int, *, compat: Compat) -> int:
+    """Return how many of the wanted items are given at their place.
+
+    Without an error numbers are rounded half up: shares of a hundred to four decimals where
+    either is a percentage, and all others to the fewest decimals among the wanted numbers. With
+    one they are not rounded, and only 0 is near 0.
+    """
+    numbers = [_number(item) for item in wanted]
+    places = min((number.decimals for number in numbers if number), default=0)
+    found = 0
+    for text, number, item in zip(wanted, numbers, given, strict=False):
+        other = _number(item)
+        if number is None:
+            found += text == item
+        elif other is not None:
+            found += (
+                _near(number.value, other.value, error, compat)
+                if error
+                else _alike(number, other, places)
+            )
+    return found
+
+
+def _alike(one: _Number, other: _Number, places: int) -> bool:
+    if one.is_percent or other.is_percent:
+        places = 4
+    step = Decimal(1).scaleb(-places)
+    values = (number.value.quantize(step, ROUND_HALF_UP, _EXACT) for number in (one, other))
+    return next(values) == next(values)
+
+
+def _near(wanted: Decimal, given: Decimal, error: int, compat: Compat) -> bool:
+    if not wanted:
+        return not given
+    if compat == "reference":
+        one, other = float(wanted), float(given)
+        return abs(one - other) / abs(one) <= error / 100 if one else not other
+    distance = _EXACT.abs(_EXACT.subtract(wanted, given))
+    return _EXACT.multiply(distance, Decimal(100)) <= _EXACT.multiply(error, wanted.copy_abs())
+
+
+def _number(text: str) -> _Number | None:
+    found = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
+    if found is None:
+        return None
+    value, is_percent = Decimal(found["value"]), bool(found["percent"])
+    if is_percent:
+        value = value.scaleb(-2, _EXACT)
+    return _Number(value, len(found["decimals"] or ""), is_percent)
