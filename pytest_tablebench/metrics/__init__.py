@@ -26,6 +26,7 @@ from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
 from pytest_tablebench.metrics._tablebench import tablebench
 from pytest_tablebench.metrics._tablebench_answer import tablebench_answer
 from pytest_tablebench.metrics._turl import turl, turl_batch
+from pytest_tablebench.metrics._typed_answer import typed_answer
 from pytest_tablebench.metrics._wikitq import wikitq
 from pytest_tablebench.util.names import printable, unknown_name
 
@@ -61,6 +62,7 @@ METRICS: dict[str, Metric] = {
         tablebench_chart,
         turl,
         turl_batch,
+        typed_answer,
         wikitq,
     )
 }

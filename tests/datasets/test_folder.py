@@ -125,7 +125,7 @@ def test_json_lines_hold_lists_and_other_columns(tmp_path: Path) -> None:
     assert list(example.inputs) == ["question", "table 1", "table 2"]
     assert example.references == ("coffee", "7")
     assert example.context["aliases"] == {"coffee": ("mocha",)}
-    assert example.tags["type"] == "list"
+    assert example.tags == {"type": "list", "answer": "list"}
     assert source.perturbations("1") == ("none", "shuffle_rows")
 
 

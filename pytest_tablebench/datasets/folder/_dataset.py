@@ -46,7 +46,7 @@ class FolderDataset:
     """
 
     get = ""
-    metric: str | None = "exact_match"
+    metric: str | None = "typed_answer"
 
     def __init__(
         self,
@@ -141,13 +141,13 @@ class FolderDataset:
             question=question.text,
             references=question.answers,
             target=", ".join(question.answers),
-            context={"aliases": dict(question.aliases)} if question.aliases else {},
-            tags=question.tags,
+            context={**question.context, "aliases": dict(question.aliases)},
+            tags={"answer": question.context["kind"], **question.tags},
         )
 
     def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - there is no reference
-        """First line, without what models wrap a short answer in."""
-        return ("take_first_non_empty_line", "strip_answer_marker")
+        """The whole reply: the metric knows how many lines an answer of its kind has."""
+        return ("to_string_stripped",)
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return the prompt: each table with its title, then the question."""

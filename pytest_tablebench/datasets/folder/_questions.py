@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tablebench.datasets._rows import BadRowError
+from pytest_tablebench.datasets.folder._answers import answer_context
 from pytest_tablebench.datasets.folder._tables import FolderTables
 from pytest_tablebench.datasets.folder._text import delimiter_of, numbered_rows
 from pytest_tablebench.errors import DataError
@@ -34,7 +35,7 @@ class Question:
         number: of the row in its file, the header counted.
         files: the tables as the row names them. tables: what they hold.
         text: the question. answers: the items of the answer, all of them expected.
-        metric, tolerance, unit: as written; None where the row does not say.
+        context: what the metric is told of the answer.
         aliases: other texts for an answer, by that answer.
         perturbations: those that leave the answer true; None: all of them.
     """
@@ -45,9 +46,7 @@ class Question:
     tables: tuple[Table, ...]
     text: str
     answers: tuple[str, ...]
-    metric: str | None = None
-    tolerance: str | None = None
-    unit: str | None = None
+    context: Mapping[str, Any]
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     title: str | None = None
@@ -137,9 +136,13 @@ def question_of(tables: FolderTables, number: int, row: Raw) -> Question:
         tables=found,
         text=text,
         answers=answers,
-        metric=_text(row.get("metric")) or None,
-        tolerance=_text(row.get("tolerance")) or None,
-        unit=_text(row.get("unit")) or None,
+        context=answer_context(
+            found,
+            answers,
+            metric=_text(row.get("metric")) or None,
+            tolerance=_text(row.get("tolerance")) or None,
+            unit=_text(row.get("unit")) or None,
+        ),
         aliases=_aliases(_parsed(row.get("aliases")), answers),
         tags=_tags(_parsed(row.get("tags"))),
         title=_text(row.get("title")) or None,

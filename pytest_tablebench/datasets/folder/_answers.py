@@ -1,0 +1,89 @@
+"""Of what kind an answer is, and what the columns of its table say of how it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pytest_tablebench.datasets._rows import BadRowError
+from pytest_tablebench.metrics._typed_answer import KINDS, answer_kind
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import unknown_name
+
+__all__ = ["answer_context", "columns_with"]
+
+_COMMA = re.compile(r"\D*\d{1,3}(?:\.\d{3})+,\d+\D*|\D*\d+,(?:\d{1,2}|\d{4,})\D*")
+_POINT = re.compile(r"\D*\d{1,3}(?:,\d{3})+\.\d+\D*|\D*\d+\.(?:\d{1,2}|\d{4,})\D*")
+_SLASHES = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.*")
+_UNIT = re.compile(r".*[(\[]\s*([^()\[\]]{1,12}?)\s*[)\]]\s*")
+_TOLERANCE = re.compile(r"\d+(?:\.\d+)?\s*%?")
+
+
+def answer_context(
+    tables: Sequence[Table],
+    answers: Sequence[str],
+    *,
+    metric: str | None,
+    tolerance: str | None,
+    unit: str | None,
+) -> dict[str, Any]:
+    """Return what the metric `typed_answer` is told of a question. Raises `BadRowError`.
+
+    Arguments:
+        tables: of the question.
+        answers: the items of its answer.
+        metric: the kind that the row names.
+        tolerance: of a number, as the row says.
+        unit: of a number, as the row says.
+    """
+    if tolerance is not None and not _TOLERANCE.fullmatch(tolerance):
+        raise BadRowError("tolerance", "must be a number, 0.5, or a share of the answer, 2%")
+    own = list(columns_with(tables, answers))
+    columns = [cells for _, cells in own or _columns(tables)]
+    found: dict[str, Any] = {"decimal": _decimal(columns), "day_first": _day_first(columns)}
+    header = next((_UNIT.fullmatch(str(name)) for name, _ in own), None)
+    found["unit"] = unit or (header[1] if header else "")
+    kind = (metric or "").casefold().replace("/", "_").replace(" ", "_") or answer_kind(
+        answers, decimal=found["decimal"], day_first=found["day_first"], unit=unit or ""
+    )
+    if kind not in KINDS:
+        raise BadRowError("metric", unknown_name("metric", kind, KINDS))
+    if len(answers) > 1 and kind not in {"list", "ordered_list"}:
+        raise BadRowError("metric", f"{kind} takes one answer, the row has {len(answers)}")
+    return {**found, "kind": kind, "tolerance": (tolerance or "").replace(" ", "")}
+
+
+def columns_with(
+    tables: Sequence[Table], answers: Sequence[str]
+) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield (name, cells) of the columns in which an answer stands."""
+    wanted = {answer.strip().casefold() for answer in answers}
+    for name, cells in _columns(tables):
+        if any(str(cell).strip().casefold() in wanted for cell in cells):
+            yield name, cells
+
+
+def _columns(tables: Sequence[Table]) -> Iterator[tuple[Any, list[Any]]]:
+    for table in tables:
+        for place, name in enumerate(table.header):
+            yield name, [row[place] for row in table.rows if place < len(row)]
+
+
+def _texts(columns: Sequence[Sequence[Any]]) -> Iterator[str]:
+    return (cell.strip() for cells in columns for cell in cells if isinstance(cell, str))
+
+
+def _decimal(columns: Sequence[Sequence[Any]]) -> str:
+    """Return the decimal sign of columns: a comma only where they show it and nothing else."""
+    comma = any(_COMMA.fullmatch(text) for text in _texts(columns))
+    point = any(_POINT.fullmatch(text) for text in _texts(columns))
+    return "," if comma and not point else "."
+
+
+def _day_first(columns: Sequence[Sequence[Any]]) -> bool | None:
+    """Return whether `5/3/2024` begins with its day; None where no date of the columns says."""
+    found = [match for text in _texts(columns) if (match := _SLASHES.fullmatch(text))]
+    first = any(int(match[1]) > 12 for match in found)
+    second = any(int(match[2]) > 12 for match in found)
+    return first if first != second else None

@@ -1,0 +1,79 @@
+"""What the columns of a table say of how an answer is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_tablebench.datasets._rows import BadRowError
+from pytest_tablebench.datasets.folder._answers import answer_context
+from pytest_tablebench.tables.table import Table
+
+
+def context(cells: list[object], answer: str, name: str = "x", **given: str) -> dict[str, object]:
+    table = Table([name], [[cell] for cell in cells])
+    row = {"metric": None, "tolerance": None, "unit": None, **given}
+    return answer_context([table], [answer], **row)
+
+
+def test_a_column_says_its_decimal_sign() -> None:
+    assert context(["1.234,5", "2.000"], "2.000")["decimal"] == ","
+    assert context(["12,50", "3,10"], "3,10")["decimal"] == ","
+    assert context(["1,234.5", "2,000"], "2,000")["decimal"] == "."
+    assert context(["1.234", "2.000"], "2.000")["decimal"] == "."  # it does not say
+    assert context(["1,5", "1.5"], "1.5")["decimal"] == "."  # it says both
+
+
+def test_another_column_says_nothing_where_one_holds_the_answer() -> None:
+    table = Table(["a", "b"], [["1,5", "2.75"]])
+    row = {"metric": None, "tolerance": None, "unit": None}
+    assert answer_context([table], ["2.75"], **row)["decimal"] == "."
+    assert answer_context([table], ["1,5"], **row)["decimal"] == ","
+
+
+def test_a_column_says_which_number_is_the_day() -> None:
+    assert context(["5/3/2024", "25/3/2024"], "5/3/2024")["day_first"] is True
+    assert context(["5/3/2024", "3/25/2024"], "5/3/2024")["day_first"] is False
+    assert context(["5/3/2024", "6/3/2024"], "5/3/2024")["day_first"] is None
+
+
+def test_a_column_names_its_unit() -> None:
+    assert context([12, 13], "12", "Weight (kg)")["unit"] == "kg"
+    assert context([12, 13], "12", "Weight (kg)", unit="lb")["unit"] == "lb"
+    assert context([12, 13], "12", "Weight")["unit"] == ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ("12", "number"),
+        ("1,234.5", "number"),
+        ("25 %", "number"),
+        ("5 kg", "text"),
+        ("007", "text"),
+        ("0.5", "number"),
+        ("2024-03-05", "date"),
+        ("14:30", "date"),
+        ("Yes", "yes_no"),
+        ("tea", "text"),
+        ("one two three four five six seven eight nine ten eleven twelve", "free_text"),
+    ],
+)
+def test_the_kind_is_chosen_by_how_an_answer_is_written(answer: str, kind: str) -> None:
+    assert context(["x"], answer)["kind"] == kind
+
+
+def test_the_row_overrides_the_kind_and_a_unit_makes_a_number() -> None:
+    assert context(["x"], "12", metric="text")["kind"] == "text"
+    assert context(["x"], "yes", metric="yes/no")["kind"] == "yes_no"
+    assert context(["x"], "5 kg", unit="kg")["kind"] == "number"
+
+
+def test_what_a_row_cannot_say() -> None:
+    with pytest.raises(BadRowError, match="unknown metric 'numbr'; did you mean 'number'"):
+        context(["x"], "12", metric="numbr")
+    with pytest.raises(BadRowError, match=r"must be a number, 0\.5, or a share"):
+        context(["x"], "12", tolerance="some")
+    table = Table(["x"], [["1"]])
+    row = {"metric": "number", "tolerance": None, "unit": None}
+    with pytest.raises(BadRowError, match="number takes one answer, the row has 2"):
+        answer_context([table], ["1", "2"], **row)
