@@ -1,11 +1,17 @@
-"""Serializers: a table in, text out. The names are ToRR's own."""
+"""Serializers: a table in, text out. The names are ToRR's own, and `latex`.
+
+A flat table is written in ToRR's grammar, one with structure in RealHiTBench's (`_structured.py`);
+`indexed_row_major`, `df` and `concat` have none for structure and show it flattened.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.serializers._dataframe import to_df
+from pytest_tablebench.serializers._structured import STRUCTURED, flattened, to_latex
 from pytest_tablebench.serializers._text import (
     to_concat,
     to_csv,
@@ -23,26 +29,45 @@ __all__ = ["SERIALIZERS", "Content", "Image", "Serializer", "serialize"]
 Serializer = Callable[[Table], Content]
 """`serializer(table)` returns a text, or a tuple of texts and pictures."""
 
+
+def _either(name: str, flat: Callable[[Table], str]) -> Callable[[Table], str]:
+    """Return the format of one name: ToRR's for a flat table, another for one with structure."""
+    structured = STRUCTURED.get(name)
+
+    @wraps(flat)
+    def write(table: Table) -> str:
+        if not table.is_structured:
+            return flat(table)
+        return structured(table) if structured else flat(flattened(table))
+
+    return write
+
+
 SERIALIZERS: dict[str, Callable[[Table], str]] = {
-    "html": to_html,
-    "csv": to_csv,
-    "json": to_json,
-    "markdown": to_markdown,
-    "indexed_row_major": to_indexed_row_major,
-    "df": to_df,
-    "concat": to_concat,
+    name: _either(name, flat)
+    for name, flat in (
+        ("html", to_html),
+        ("csv", to_csv),
+        ("json", to_json),
+        ("markdown", to_markdown),
+        ("indexed_row_major", to_indexed_row_major),
+        ("df", to_df),
+        ("concat", to_concat),
+    )
 }
 """ToRR's seven formats (spec: torr.md section 5), in the paper's order."""
 
+_FORMATS = {**SERIALIZERS, "latex": to_latex}
+
 
 def serialize(table: Table, serializer: str) -> str:
-    """Return the table as text in one of ToRR's formats.
+    """Return the table as text in one of ToRR's formats, or in LaTeX.
 
     Raises `SettingsError` for an unknown serializer and `TableError`, naming table and cell,
     for a table the format cannot hold.
     """
     try:
-        function = SERIALIZERS[serializer]
+        function = _FORMATS[serializer]
     except KeyError:
-        raise SettingsError(unknown_name("serializer", serializer, SERIALIZERS)) from None
+        raise SettingsError(unknown_name("serializer", serializer, _FORMATS)) from None
     return function(table)

@@ -13,7 +13,7 @@ import os
 import re
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,17 @@ if TYPE_CHECKING:
     from openpyxl.workbook.workbook import Workbook
     from openpyxl.worksheet.worksheet import Worksheet
 
-__all__ = ["read_csv", "read_html", "read_pandas", "read_xlsx", "to_pandas"]
+__all__ = [
+    "find_html_table",
+    "open_sheet",
+    "read_csv",
+    "read_html",
+    "read_pandas",
+    "read_workbook_bytes",
+    "read_xlsx",
+    "sheet_values",
+    "to_pandas",
+]
 
 _CSV_DIALECTS: dict[str, dict[str, Any]] = {
     "rfc4180": {"doublequote": True},
@@ -76,8 +86,13 @@ def _csv_rows(text: str, where: str, options: dict[str, Any]) -> list[tuple[int,
             csv.field_size_limit(limit)
 
 
-def read_html(source: str | os.PathLike[str], *, index: int) -> Table:
-    """Read one table of an HTML text or file; see `Table.from_html`."""
+def find_html_table(
+    source: str | os.PathLike[str], *, index: int, limit: tuple[int, int] | None = None
+) -> tuple[bs4.Tag, bs4.BeautifulSoup, str | None, str]:
+    """Return one table of an HTML text or file, its document, the file's name, and its place.
+
+    `limit` is how many rows and cells the text may hold at most, counted before it is parsed.
+    """
     import bs4
 
     text, name, where = _read_text(
@@ -86,6 +101,11 @@ def read_html(source: str | os.PathLike[str], *, index: int) -> Table:
         lambda text: _has_line_end(text) or "<table" in text.lower(),
         "has a line end or a <table>",
     )
+    if limit is not None:
+        for pattern, most, what in zip(("<tr", "<t[dh]"), limit, ("rows", "cells"), strict=True):
+            count = len(re.findall(pattern, text, re.IGNORECASE))
+            if count > most:
+                raise TableError(f"{where}: {count:,} {what}; at most {most:,} are read")
     # An XML declaration before XHTML says nothing about the table; the parser warns of it.
     text = re.sub(r"^\s*<\?xml[^>]*>", "", text)
     # Outside of these tags Beautiful Soup makes one blank of a text of blanks only.
@@ -94,8 +114,13 @@ def read_html(source: str | os.PathLike[str], *, index: int) -> Table:
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(tables):
         known = f"0 to {len(tables) - 1}" if tables else "none"
         raise TableError(f"{where} has no <table> with index {index!r}; there are: {known}")
-    where = f"{where}, table {index}"
-    heads, rows = _html_rows(tables[index], where)
+    return tables[index], soup, name, f"{where}, table {index}"
+
+
+def read_html(source: str | os.PathLike[str], *, index: int) -> Table:
+    """Read one flat table of an HTML text or file; see `Table.from_html`."""
+    table, _, name, where = find_html_table(source, index=index)
+    heads, rows = _html_rows(table, where)
     if not heads and not rows:
         raise TableError(f"{where} has no rows; the first one must be the header")
     header = heads[-1] if heads else rows.pop(0)
@@ -157,17 +182,21 @@ def _refuse_span(cell: bs4.Tag, where: str) -> None:
         if match and match[1].lstrip("0") != "1":
             raise TableError(
                 f"{where}, cell {cell.get_text()[:40]!r}: {attribute}={match[1]}; "
-                f"this call reads flat tables; merged cells need a reader of hierarchical ones"
+                f"this call reads flat tables; structure=True reads merged cells"
             )
 
 
-def read_xlsx(path: str | os.PathLike[str], *, sheet: str | int) -> Table:
-    """Read one sheet of a workbook; see `Table.from_xlsx`."""
-    import openpyxl
-
+def read_workbook_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str, str]:
+    """Return a workbook's bytes, its file name, and what messages call it."""
     file = _to_path(path, "XLSX")
     where = f"XLSX file '{printable(str(file), 300)}'"
-    data = _read_bytes(file, where, "")
+    return _read_bytes(file, where, ""), file.name, where
+
+
+def open_sheet(data: bytes, sheet: str | int, where: str) -> tuple[Worksheet, str]:
+    """Return one sheet of a workbook, and what messages call it; no formula is run."""
+    import openpyxl
+
     try:
         with warnings.catch_warnings():
             # About parts of a workbook (styles, validations) that no cell depends on.
@@ -178,19 +207,25 @@ def read_xlsx(path: str | os.PathLike[str], *, sheet: str | int) -> Table:
     except Exception as error:  # a damaged file surfaces as nearly any exception
         raise TableError(f"{where} cannot be read as a workbook: {error!r}") from error
     chosen = _choose_sheet(workbook, sheet, where)
-    where = f"{where}, sheet {chosen.title!r}"
+    return chosen, f"{where}, sheet {chosen.title!r}"
+
+
+def read_xlsx(path: str | os.PathLike[str], *, sheet: str | int) -> Table:
+    """Read one sheet of a workbook as a flat table; see `Table.from_xlsx`."""
+    data, name, where = read_workbook_bytes(path)
+    chosen, where = open_sheet(data, sheet, where)
     merged = sorted(
         chosen.merged_cells.ranges, key=lambda cells: (cells.min_row or 0, cells.min_col or 0)
     )
     if merged:
         more = f" and {len(merged) - 1} more ranges" if len(merged) > 1 else ""
         raise TableError(
-            f"{where}: cells {merged[0].coord}{more} are merged; this call reads flat tables, and "
-            f"merged cells need a reader of hierarchical ones"
+            f"{where}: cells {merged[0].coord}{more} are merged; this call reads flat tables; "
+            f"structure=True reads merged cells"
         )
     header, *rows = _sheet_rows(chosen, where)
     names = tuple("" if cell is None else str(cell) for cell in header)
-    return Table(names, tuple(tuple(row) for row in rows), name=file.name)
+    return Table(names, tuple(tuple(row) for row in rows), name=name)
 
 
 def _choose_sheet(workbook: Workbook, sheet: str | int, where: str) -> Worksheet:
@@ -206,15 +241,18 @@ def _choose_sheet(workbook: Workbook, sheet: str | int, where: str) -> Worksheet
     return workbook.worksheets[sheet]
 
 
-def _sheet_rows(sheet: Worksheet, where: str) -> list[list[Cell]]:
-    """Return the smallest block of cells that holds every value of the sheet."""
+def sheet_values(sheet: Worksheet) -> Iterator[tuple[tuple[int, int], Cell]]:
+    """Yield line and column, from 1, of each value of the sheet, and the value."""
     # `iter_rows` would make a cell for each position up to the last formatted one, which
     # can be the millionth row; the sheet's own mapping holds only what the file has.
-    filled = {
-        position: _sheet_value(cell)
-        for position, cell in sheet._cells.items()
-        if cell.value is not None
-    }
+    for position, cell in sheet._cells.items():
+        if cell.value is not None:
+            yield position, _sheet_value(cell)
+
+
+def _sheet_rows(sheet: Worksheet, where: str) -> list[list[Cell]]:
+    """Return the smallest block of cells that holds every value of the sheet."""
+    filled = dict(sheet_values(sheet))
     if not filled:
         raise TableError(f"{where} is empty; its first row must be the header")
     lines = [line for line, _ in filled]

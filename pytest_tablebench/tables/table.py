@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.errors import TableError
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["Cell", "Span", "Table"]
+    from pytest_tablebench.tables.hierarchy.paths import Paths
+
+__all__ = ["Cell", "Path", "Span", "Table"]
 
 Cell = Any
 """Text, int, float, bool or None; a list where an upstream file holds one inside a cell."""
@@ -29,9 +32,16 @@ class Span(NamedTuple):
     columns: int
 
 
+class Path(NamedTuple):
+    """The header texts that a cell stands under, outermost first."""
+
+    row: tuple[str, ...]
+    column: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Table:
-    """A flat table: one header line and rows of typed cells.
+    """A table: a header line and rows of typed cells, and structure where there is more.
 
     Arguments:
         header: column names, shape (columns,); normally text, but kept as given.
@@ -48,7 +58,7 @@ class Table:
     The table never changes: sequences are copied into tuples, and every operation returns
     a new table. Cells keep their type, so 1, 1.0, "1" and True stay apart when serialized.
 
-    Structure is kept in four fields that a flat table leaves empty. No draw is seeded by them
+    Structure is kept in further fields, which a flat table leaves empty. No draw is seeded by them
     and `as_mapping` does not show them; code that knows none works on `header` and `rows`.
 
     Arguments:
@@ -56,8 +66,11 @@ class Table:
             `header` stays the last line, the flat one that flat formats show.
         row_headers: how many leading columns name the rows.
         row_levels: how deep each row is indented, 0 for the outermost, shape (rows,).
-        spans: merged cells, counted over header lines and rows together; a merged cell's text
-            stands in its upper left position, and what it covers holds "".
+        spans: merged cells, counted over `lines`; a merged cell's text stands in its upper left
+            position, and what it covers holds "".
+        captions: lines above the header, shape (lines, columns), blank ones too.
+        sections: which rows (from 0) only name the rows that follow.
+        notes: lines below the rows, shape (lines, columns), blank ones too.
     """
 
     header: tuple[Cell, ...]
@@ -69,6 +82,9 @@ class Table:
     row_headers: int = field(default=0, kw_only=True)
     row_levels: tuple[int, ...] = field(default=(), kw_only=True)
     spans: tuple[Span, ...] = field(default=(), kw_only=True)
+    captions: tuple[tuple[Cell, ...], ...] = field(default=(), kw_only=True)
+    sections: tuple[int, ...] = field(default=(), kw_only=True)
+    notes: tuple[tuple[Cell, ...], ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         for label, value in (("header", self.header), ("rows", self.rows)):
@@ -87,15 +103,43 @@ class Table:
         object.__setattr__(self, "rows", tuple(rows))
         object.__setattr__(self, "extra", _extra_pairs(self.extra))
         if self.is_structured:
-            object.__setattr__(self, "header_rows", tuple(map(tuple, self.header_rows)))
+            for part in ("captions", "header_rows", "notes"):
+                object.__setattr__(self, part, tuple(map(tuple, getattr(self, part))))
+            object.__setattr__(self, "sections", tuple(self.sections))
             object.__setattr__(self, "row_levels", tuple(self.row_levels))
             object.__setattr__(self, "spans", tuple(sorted(Span(*span) for span in self.spans)))
             _check_structure(self)
 
     @property
     def is_structured(self) -> bool:
-        """Whether the table has more than one header line, row headers, levels or merged cells."""
-        return bool(self.header_rows or self.row_headers or self.row_levels or self.spans)
+        """Whether the table has any of the fields that flat tables leave empty."""
+        return bool(
+            self.header_rows
+            or self.row_headers
+            or self.row_levels
+            or self.spans
+            or self.captions
+            or self.sections
+            or self.notes
+        )
+
+    @property
+    def lines(self) -> tuple[tuple[Cell, ...], ...]:
+        """All lines as they stand in a sheet: captions, header lines, rows, notes."""
+        return (*self.captions, *self.header_rows, self.header, *self.rows, *self.notes)
+
+    @cached_property
+    def _paths(self) -> Paths:
+        from pytest_tablebench.tables.hierarchy.paths import Paths
+
+        return Paths(self)
+
+    def path(self, row: int, column: int) -> Path:
+        """Return the header texts that a cell of `rows` stands under, outermost first.
+
+        Both positions are from 0. Raises `TableError` where the table has no such cell.
+        """
+        return self._paths.of(row, column)
 
     @property
     def label(self) -> str:
@@ -171,7 +215,9 @@ class Table:
         return readers.read_csv(source, dialect=dialect, title=title)
 
     @classmethod
-    def from_html(cls, source: str | PathLike[str], *, index: int = 0) -> Table:
+    def from_html(
+        cls, source: str | PathLike[str], *, index: int = 0, structure: bool = False
+    ) -> Table:
         """Read the `index`-th `<table>` (from 0, in document order) of an HTML text or file.
 
         `source` is the text itself when it is text with a line end or a `<table`, else the
@@ -179,14 +225,25 @@ class Table:
         `<thead>` (rows above it are left out), or else the first row; cells are text with
         white space as written, `<br>` as a line end and an inner table as its bare text. End
         tags may be missing where HTML allows it. Raises `TableError` for an unreadable file,
-        without such a table, for ragged rows or for merged cells: this call reads flat tables.
+        without such a table, for ragged rows or for merged cells.
+
+        With `structure` merged cells, header lines, row headers, sections, captions and notes are
+        read too (see `hierarchy.layout`). Rows may then be short, blanks around line ends of the
+        source are one blank, and tables beyond 100,000 rows or 1,000,000 cells are refused.
         """
         from pytest_tablebench.tables import readers
+
+        if structure:
+            from pytest_tablebench.tables.hierarchy import html, layout
+
+            return layout.to_table(html.read_html_grid(source, index=index))
 
         return readers.read_html(source, index=index)
 
     @classmethod
-    def from_xlsx(cls, path: str | PathLike[str], *, sheet: str | int = 0) -> Table:
+    def from_xlsx(
+        cls, path: str | PathLike[str], *, sheet: str | int = 0, structure: bool = False
+    ) -> Table:
         """Read one sheet (name, or index from 0); numbers, booleans, empty cells keep their type.
 
         The table is the smallest block that holds every value; its first row is the header,
@@ -194,10 +251,29 @@ class Table:
         Dates and times become ISO text, durations `26:00:00`. The file gives the table its
         name. Raises `TableError` for an unreadable file, an unknown or empty sheet, or
         merged cells.
+
+        With `structure` the lines begin at A1, empty cells are "", and merged cells, header lines,
+        row headers, indents, sections, captions and notes are read too (see `hierarchy.layout`).
+        Workbooks beyond 64 MiB unpacked, 100,000 lines or 1,000,000 cells are refused.
         """
         from pytest_tablebench.tables import readers
 
+        if structure:
+            from pytest_tablebench.tables.hierarchy import layout, xlsx
+
+            return layout.to_table(xlsx.read_xlsx_grid(path, sheet=sheet))
+
         return readers.read_xlsx(path, sheet=sheet)
+
+    def to_xlsx(self, path: str | PathLike[str]) -> None:
+        """Write the lines as the one sheet of a new workbook, with merged cells and indents.
+
+        Text that looks like a formula stays text. Raises `TableError` naming the cell that a
+        sheet cannot hold.
+        """
+        from pytest_tablebench.tables.hierarchy import xlsx
+
+        xlsx.write_xlsx(self, path)
 
     @classmethod
     def from_pandas(cls, frame: pd.DataFrame, *, title: str | None = None) -> Table:
@@ -238,12 +314,23 @@ def _extra_pairs(extra: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[
 
 def _check_structure(table: Table) -> None:
     """Raise a `TableError` for structure that does not fit the header and rows."""
-    width, lines = len(table.header), len(table.header_rows) + 1 + len(table.rows)
-    for number, line in enumerate(table.header_rows, start=1):
-        if len(line) != width:
+    table.require_rectangular("structure")
+    width, lines = len(table.header), len(table.lines)
+    for part, what in (
+        ("captions", "caption"),
+        ("header_rows", "header line"),
+        ("notes", "note"),
+    ):
+        for number, line in enumerate(getattr(table, part), start=1):
+            if len(line) != width:
+                raise TableError(
+                    f"{table.label}: {what} {number} has {counted(len(line), 'cell')}, the last "
+                    f"header line {width}"
+                )
+    for row in table.sections:
+        if not 0 <= row < len(table.rows):
             raise TableError(
-                f"{table.label}: header line {number} has {counted(len(line), 'cell')}, the last "
-                f"one {width}"
+                f"{table.label}: section row {row} of {counted(len(table.rows), 'row')}"
             )
     if not 0 <= table.row_headers <= width:
         raise TableError(

@@ -10,7 +10,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import realhitbench, statistics, tablebench, torr, treb  # noqa: F401 - they register their replays
+from . import (  # noqa: F401 - they register their replays
+    hierarchy,
+    realhitbench,
+    statistics,
+    tablebench,
+    torr,
+    treb,
+)
 from .replay import REPLAYS, read, replay
 
 

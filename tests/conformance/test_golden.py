@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 
-from . import realhitbench, statistics, tablebench, torr, treb  # noqa: F401 - they register their replays
+from . import (  # noqa: F401 - they register their replays
+    hierarchy,
+    realhitbench,
+    statistics,
+    tablebench,
+    torr,
+    treb,
+)
 from .replay import REPLAYS, differences, kind_of, read, replay
 from .vectors import folder
 
@@ -27,6 +34,7 @@ COUNTS = {
         "plan": 5,
         "wealth": 8,
     },
+    "hierarchy.json": {"real_table": 13, "written_table": 11},
     "metrics.json": {
         "metric.f1_strings": 23,
         "metric.fin_qa": 71,

@@ -1,0 +1,214 @@
+r"""Tables with structure as text, in the grammar of RealHiTBench's own files.
+
+Captions, header lines, rows and notes are written as the lines of one sheet (spec:
+realhitbench.md section 1, "Table files"): LaTeX keeps merges and names the package they need in a
+comment; HTML keeps them as `colspan` and `rowspan`; CSV quotes every cell, and what a merged cell
+covers is empty; Markdown has an index column and pads its cells; JSON has a record for each line
+under the first one. Three things are ours: HTML marks header cells with `<th>`, the long style
+sheet of its head is left out, and no format counts numbers among decimals that the table has not.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable, Iterable
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.hierarchy.grid import owners
+from pytest_tablebench.tables.hierarchy.paths import Paths, expanded
+from pytest_tablebench.tables.table import Cell, Span, Table
+
+__all__ = ["STRUCTURED", "flattened", "to_latex"]
+
+_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "[": "{[}",  # behind the end of a line it would begin an argument
+        "]": "{]}",
+        **{character: f"\\{character}" for character in "#$%&_{}"},
+    }
+)
+_LONGEST_TEXT = 50_000_000  # characters of padding and text; beyond it padding is given up
+_PIXELS = 9  # of one level of indentation, as spreadsheets export it
+
+
+def _text(cell: Cell) -> str:
+    return "" if cell is None else str(cell)
+
+
+def to_latex(table: Table) -> str:
+    r"""A `tabular` with `\multirow` and `\multicolumn`; cells are escaped, line ends kept."""
+    if not table.header:
+        raise TableError(f"{table.label}: has no columns; serializer 'latex' needs at least one")
+    merged = owners(table.spans)
+    lines = [
+        " & ".join(_latex_cells(line, number, merged)) for number, line in enumerate(table.lines)
+    ]
+    needs = "% \\usepackage{multirow}\n" if any(span.rows > 1 for span in table.spans) else ""
+    body = " \\\\\n".join(lines)
+    columns = "l" * len(table.header)
+    return (
+        f"{needs}\\begin{{table}}[]\n\\begin{{tabular}}{{{columns}}}\n{body}\n"
+        "\\end{tabular}\n\\end{table}"
+    )
+
+
+def _latex_cells(
+    line: tuple[Cell, ...], number: int, merged: dict[tuple[int, int], Span]
+) -> Iterable[str]:
+    for column, cell in enumerate(line):
+        span = merged.get((number, column), Span(number, column, 1, 1))
+        if column != span.column:
+            continue
+        text = _latex_text(_text(cell)) if number == span.row else ""
+        if span.rows > 1 and number == span.row:
+            text = f"\\multirow{{{span.rows}}}{{*}}{{{text}}}"
+        yield f"\\multicolumn{{{span.columns}}}{{l}}{{{text}}}" if span.columns > 1 else text
+
+
+def _latex_text(text: str) -> str:
+    parts = [part.translate(_ESCAPES) for part in text.splitlines()]
+    if len(parts) < 2:
+        return "".join(parts)
+    return r"\begin{tabular}[c]{@{}l@{}}" + r"\\ ".join(parts) + r"\end{tabular}"
+
+
+def _to_html(table: Table) -> str:
+    """Header lines and captions in `<thead>`, notes in `<tfoot>`; text is escaped."""
+    merged = owners(table.spans)
+    first = len(table.captions) + len(table.header_rows) + 1
+    last = first + len(table.rows)
+    parts = (("thead", 0, first), ("tbody", first, last), ("tfoot", last, len(table.lines)))
+    text = "<table>\n"
+    for part, start, stop in parts:
+        if start == stop:
+            continue
+        rows = "".join(
+            f"    <tr>{''.join(_html_cells(table, number, merged, first))}</tr>\n"
+            for number in range(start, stop)
+        )
+        text += f"  <{part}>\n{rows}  </{part}>\n"
+    return f"{text}</table>"
+
+
+def _html_cells(
+    table: Table, number: int, merged: dict[tuple[int, int], Span], first: int
+) -> Iterable[str]:
+    line, row = table.lines[number], number - first
+    is_row = 0 <= row < len(table.rows)
+    level = table.row_levels[row] if is_row and table.row_levels else 0
+    labels = [column for column in range(table.row_headers) if _text(line[column])]
+    for column, cell in enumerate(line):
+        span = merged.get((number, column), Span(number, column, 1, 1))
+        if span[:2] != (number, column):
+            continue
+        is_head = len(table.captions) <= number < first or (is_row and column < table.row_headers)
+        tag = "th" if is_head else "td"
+        marks = f' rowspan="{span.rows}"' if span.rows > 1 else ""
+        marks += f' colspan="{span.columns}"' if span.columns > 1 else ""
+        if level and labels and column == labels[-1]:
+            marks += f' style="padding-left:{_PIXELS * level}px"'
+        text = html.escape(_text(cell), quote=False).replace("\n", "<br>")
+        yield f"<{tag}{marks}>{text}</{tag}>"
+
+
+def _to_csv(table: Table) -> str:
+    """Every cell in quotes; quotes inside are doubled, line ends kept."""
+    return "\n".join(
+        ",".join('"' + _text(cell).replace('"', '""') + '"' for cell in line)
+        for line in table.lines
+    )
+
+
+def _to_markdown(table: Table) -> str:
+    """A pipe table under its first line, with a column of line numbers; cells padded to width.
+
+    A cell of several lines is written in as many, as the grammar has it.
+    """
+    lines = [
+        [_text(number), *(_text(cell).replace("\t", " ") for cell in line)]
+        for number, line in enumerate(table.lines, start=-1)
+    ]
+    lines[0][0] = ""
+    parts = [[cell.splitlines() or [""] for cell in line] for line in lines]
+    # The writer of the benchmark's files makes a column two wider than its first line.
+    widths = [
+        max([len(text) + 2 for text in column[0]] + [len(text) for part in column for text in part])
+        for column in zip(*parts, strict=True)
+    ]
+    if sum(widths) * sum(max(map(len, line)) for line in parts) > _LONGEST_TEXT:
+        widths = [0] * len(widths)
+    written = [text for line in parts for text in _padded(line, widths)]
+    rule = [f"{'-' * (widths[0] + 1)}:", *(f":{'-' * (width + 1)}" for width in widths[1:])]
+    written.insert(max(map(len, parts[0])), f"|{'|'.join(rule)}|")
+    return "\n".join(written)
+
+
+def _padded(line: list[list[str]], widths: list[int]) -> Iterable[str]:
+    for step in range(max(map(len, line))):
+        texts = [cell[step] if step < len(cell) else "" for cell in line]
+        index, others = texts[0].rjust(widths[0]), zip(texts[1:], widths[1:], strict=True)
+        yield f"| {' | '.join([index, *(text.ljust(width) for text, width in others)])} |"
+
+
+def _to_json(table: Table) -> str:
+    """A record for each line under the first one, whose cells are the keys.
+
+    A key is `Unnamed: n` where the first line is empty, and `name.1` where a name is there before;
+    values are text, or null where a cell is empty.
+    """
+    names: list[str] = []
+    used: dict[str, None] = {}
+    for column, cell in enumerate(table.lines[0]):
+        name = _text(cell) or f"Unnamed: {column}"
+        unique, again = name, 0
+        while unique in used:
+            again += 1
+            unique = f"{name}.{again}"
+        used[unique] = None
+        names.append(unique)
+    return json.dumps(
+        [
+            dict(zip(names, (_text(cell) or None for cell in line), strict=True))
+            for line in table.lines[1:]
+        ],
+        ensure_ascii=False,
+    )
+
+
+STRUCTURED: dict[str, Callable[[Table], str]] = {
+    "html": _to_html,
+    "csv": _to_csv,
+    "markdown": _to_markdown,
+    "json": _to_json,
+}
+"""The formats that have lines of their own for header lines, merged cells, captions and notes."""
+
+
+def flattened(table: Table) -> Table:
+    """Return a flat table of the same values, for formats of one header line.
+
+    A column's name is its header path, joined by ` > `. A merged cell's text stands in each
+    position it covers. The label of a row begins with the section and the rows it stands under.
+    Sections have no row of their own; blank rows, captions and notes are left out.
+    """
+    first = len(table.captions) + len(table.header_rows) + 1
+    lines, paths = expanded(table), Paths(table)
+    sections = set(table.sections)
+    rows = []
+    for row in range(len(table.rows)):
+        line = lines[first + row]
+        if row in sections or not any(map(_text, line)):
+            continue
+        labels = [column for column in range(table.row_headers) if _text(line[column])]
+        if labels and (above := paths.above(row)):
+            line[labels[0]] = " > ".join([*above, _text(line[labels[0]])])
+        rows.append(line)
+    header = [" > ".join(paths.column(column)) for column in range(len(table.header))]
+    return table.replace(header=header, rows=rows)

@@ -1,0 +1,94 @@
+"""A sheet as it stands in its file: cells, merges and indents, before anything is named header.
+
+Files are hostile. All readers of this room keep to the limits below, and a file beyond them is one
+`TableError` that names file and place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.table import Cell, Span
+
+__all__ = ["MAX_CELLS", "MAX_COLUMNS", "MAX_LINES", "Grid", "check_size", "fit", "owners"]
+
+MAX_LINES = 100_000
+MAX_COLUMNS = 16_384
+MAX_CELLS = 1_000_000
+"""The largest grid that is read; the largest real table of the benchmark has about 50,000 cells."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One table of a file.
+
+    Arguments:
+        cells: shape (lines, columns), "" where nothing stands or a merged cell covers.
+        spans: merged cells, sorted, without overlaps.
+        indents: how far the text of a cell stands in, by position; only where it does.
+        heads: positions of cells that the file itself marks as headers (`<th>`).
+        groups: the part of the table each line stands in (`thead`, `tbody`, `tfoot`), shape
+            (lines,), or empty.
+        name: the file's name.
+        where: what messages call the place.
+    """
+
+    cells: tuple[tuple[Cell, ...], ...]
+    spans: tuple[Span, ...] = ()
+    indents: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    heads: frozenset[tuple[int, int]] = frozenset()
+    groups: tuple[str, ...] = ()
+    name: str | None = None
+    where: str = "table"
+
+
+def check_size(lines: int, columns: int, where: str) -> None:
+    """Raise a `TableError` for a table larger than the limits."""
+    for count, limit, what in (
+        (lines, MAX_LINES, "lines"),
+        (columns, MAX_COLUMNS, "columns"),
+        (lines * columns, MAX_CELLS, "cells"),
+    ):
+        if count > limit:
+            raise TableError(f"{where}: {count:,} {what}; at most {limit:,} are read")
+
+
+def owners(spans: Iterable[Span]) -> dict[tuple[int, int], Span]:
+    """Return the merged cell that each position belongs to."""
+    return {
+        (line, column): span
+        for span in spans
+        for line in range(span.row, span.row + span.rows)
+        for column in range(span.column, span.column + span.columns)
+    }
+
+
+def fit(values: Mapping[tuple[int, int], Cell], spans: Iterable[Span], where: str) -> Grid:
+    """Return the grid from the first cell of the sheet to the last value or merged cell.
+
+    Text of blanks alone, as spreadsheet exports put into empty cells, is an empty cell. Raises
+    `TableError` for an empty table or one beyond the limits.
+    """
+    ordered = tuple(sorted(spans))
+    filled = {place: value for place, value in values.items() if not _is_blank(value)}
+    if not filled:
+        raise TableError(f"{where} is empty")
+    lines = 1 + max([line for line, _ in filled] + [span.row + span.rows - 1 for span in ordered])
+    columns = 1 + max(
+        [column for _, column in filled] + [span.column + span.columns - 1 for span in ordered]
+    )
+    check_size(lines, columns, where)
+    covered = owners(ordered)
+    for place in filled.keys() & covered.keys():
+        if place != covered[place][:2]:
+            del filled[place]  # a spreadsheet keeps such values, and shows them nowhere
+    cells = [[""] * columns for _ in range(lines)]  # type: list[list[Cell]]
+    for (line, column), value in filled.items():
+        cells[line][column] = value
+    return Grid(tuple(map(tuple, cells)), ordered, where=where)
+
+
+def _is_blank(value: Cell) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())

@@ -1,0 +1,171 @@
+"""A `<table>` with merged cells as a grid."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.hierarchy.grid import (
+    MAX_CELLS,
+    MAX_COLUMNS,
+    MAX_LINES,
+    Grid,
+    check_size,
+    fit,
+)
+from pytest_tablebench.tables.readers import find_html_table
+from pytest_tablebench.tables.table import Span
+
+if TYPE_CHECKING:
+    import bs4
+
+__all__ = ["read_html_grid"]
+
+_INDENT = re.compile(r"padding-left\s*:\s*(\d{1,4})(?:\.\d+)?px", re.IGNORECASE)
+_RULE = re.compile(r"\.([\w-]{1,40})\s*\{([^{}]*)\}")
+_PIXELS = 9
+"""Pixels of one level of indentation in the HTML that spreadsheets export."""
+
+
+@dataclass
+class _Cell:
+    tag: str
+    columns: int
+    rows: int
+    indent: int
+    parts: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The text as a browser breaks it: at each `<br>`, which is a form feed here.
+
+        Blanks stay; line ends of the source with the blanks around them count as one blank.
+        """
+        first, *others = re.split(r"[\r\n]+", "".join(self.parts))
+        text = first.rstrip(" \t") if others else first
+        for number, other in enumerate(others, start=1):
+            more = other.lstrip(" \t")
+            more = more.rstrip(" \t") if number < len(others) else more
+            text += f" {more}" if text and more and not text.endswith("\f") else more
+        return text.replace("\f", "\n")
+
+
+def read_html_grid(source: str | PathLike[str], *, index: int) -> Grid:
+    """Read the `index`-th table of an HTML text or file as a grid.
+
+    A rowspan that reaches past the table is cut, and so is a colspan that reaches into a merged
+    cell from above; short rows are filled with empty cells (spec: realhitbench.md section 1).
+    Raises `TableError` as `Table.from_html` does, and for tables beyond the limits.
+    """
+    table, soup, name, where = find_html_table(source, index=index, limit=(MAX_LINES, MAX_CELLS))
+    indents = {
+        rule[1]: _level(rule[2])
+        for style in soup.find_all("style")
+        for rule in _RULE.finditer(style.get_text())
+    }
+    return replace(_placed(*_lines(table, indents, where), where), name=name)
+
+
+def _level(style: str) -> int:
+    match = _INDENT.search(style)
+    return round(int(match[1]) / _PIXELS) if match else 0
+
+
+def _lines(
+    table: bs4.Tag, indents: dict[str, int], where: str
+) -> tuple[list[list[_Cell]], list[str]]:
+    """Return the cells of each row, and the part of the table in which the row stands."""
+    from bs4.element import CData, NavigableString, Tag
+
+    for inner in table.find_all("table"):
+        inner.replace_with(inner.get_text())
+    for remark in table.find_all("div", class_="comment"):
+        remark.decompose()  # shown beside a cell on demand, and no part of it
+    for line_break in table.find_all("br"):
+        line_break.replace_with("\f")
+    lines: list[list[_Cell]] = []
+    groups: list[str] = []
+    tag: Tag | None = None
+    for node in table.descendants:
+        if isinstance(node, Tag):
+            if node.name == "tr":
+                parent = node.find_parent(["thead", "tbody", "tfoot", "table"])
+                lines.append([])
+                groups.append(parent.name if parent is not None and parent is not table else "")
+                tag = None
+            elif node.name in {"td", "th"}:
+                if not lines:
+                    raise TableError(f"{where}: a <{node.name}> stands outside of any <tr>")
+                tag = node
+                lines[-1].append(_cell(node, indents, f"{where}, row {len(lines)}"))
+        elif (
+            type(node) in {NavigableString, CData}
+            and tag is not None
+            and node.find_parent(["td", "th", "table"]) is tag
+        ):
+            lines[-1][-1].parts.append(str(node))
+    return lines, groups
+
+
+def _cell(node: bs4.Tag, indents: dict[str, int], where: str) -> _Cell:
+    classes = node.get_attribute_list("class")
+    level = max((indents.get(str(name), 0) for name in classes), default=0)
+    own = _level(str(node.get("style", "")))
+    columns = _span(node, "colspan", MAX_COLUMNS, where) or 1
+    return _Cell(node.name, columns, _span(node, "rowspan", MAX_LINES, where), own or level)
+
+
+def _span(node: bs4.Tag, attribute: str, limit: int, where: str) -> int:
+    """Return the number an attribute begins with, as browsers do; 1 where it is none."""
+    match = re.match(r"\s*0*(\d+)", str(node.get(attribute, "1")))
+    if match is None:
+        return 1
+    if len(match[1]) > 9 or int(match[1]) > limit:
+        raise TableError(f"{where}: {attribute}={match[1][:20]}; at most {limit:,} are read")
+    return int(match[1])
+
+
+def _placed(lines: list[list[_Cell]], groups: list[str], where: str) -> Grid:
+    """Put each cell at the first free position of its row, as the HTML standard says."""
+    taken: dict[int, set[int]] = {}
+    values = {}
+    spans: list[Span] = []
+    indents = {}
+    heads = set()
+    total = 0
+    for number, cells in enumerate(lines):
+        column = 0
+        used = taken.pop(number, set())
+        for cell in cells:
+            while column in used:
+                column += 1
+            rows = min(cell.rows or len(lines), len(lines) - number)
+            columns = next(
+                (step for step in range(1, cell.columns) if column + step in used), cell.columns
+            )
+            total += rows * columns
+            check_size(len(lines), column + columns, where)
+            if total > MAX_CELLS:
+                raise TableError(
+                    f"{where}, row {number + 1}: more than {MAX_CELLS:,} cells; no more are read"
+                )
+            values[number, column] = cell.text
+            if cell.tag == "th":
+                heads.add((number, column))
+            if cell.indent:
+                indents[number, column] = cell.indent
+            if rows * columns > 1:
+                spans.append(Span(number, column, rows, columns))
+            for line in range(number + 1, number + rows):
+                taken.setdefault(line, set()).update(range(column, column + columns))
+            column += columns
+    grid = fit(values, spans, where)
+    return replace(
+        grid,
+        indents=indents,
+        heads=frozenset(heads),
+        groups=tuple(groups[: len(grid.cells)]),
+    )

@@ -1,0 +1,128 @@
+"""What a cell means: the header texts above it and beside it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import accumulate
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.hierarchy.grid import owners
+from pytest_tablebench.tables.table import Cell, Path, Table
+
+__all__ = ["Paths", "expanded", "one_line"]
+
+
+def one_line(cell: Cell) -> str:
+    """Return a cell as the text of a path: white space collapsed, None as ""."""
+    return "" if cell is None else " ".join(str(cell).split())
+
+
+def expanded(table: Table) -> list[list[Cell]]:
+    """Return the table's lines with the text of a merged cell in all positions it covers."""
+    lines = [list(line) for line in table.lines]
+    for (line, column), span in owners(table.spans).items():
+        lines[line][column] = lines[span.row][span.column]
+    return lines
+
+
+def _latest(name: str, text: str) -> str:
+    return text or name
+
+
+class Paths:
+    """The paths of one table's cells, each line and column worked out once."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._owners = owners(table.spans)
+        self._lines = table.lines
+        self._first = len(table.captions) + len(table.header_rows) + 1
+        self._columns = [self._column(column) for column in range(len(table.header))]
+        self._above: list[tuple[str, ...]] = []
+        self._rows = self._row_paths()
+
+    def of(self, row: int, column: int) -> Path:
+        """Return the path of a cell; see `Table.path`."""
+        if not (0 <= row < len(self._rows) and 0 <= column < len(self._columns)):
+            raise TableError(
+                f"{self._table.label}: no cell in row {row}, column {column}; there are "
+                f"{len(self._rows)} rows and {len(self._columns)} columns, counted from 0"
+            )
+        return Path(self._rows[row], self._columns[column])
+
+    def column(self, column: int) -> tuple[str, ...]:
+        """Return the header texts above a column."""
+        return self._columns[column]
+
+    def above(self, row: int) -> tuple[str, ...]:
+        """Return the sections and the less deep rows that a row stands under."""
+        return self._above[row]
+
+    def _anchor(self, line: int, column: int) -> tuple[int, int]:
+        span = self._owners.get((line, column))
+        return (span.row, span.column) if span else (line, column)
+
+    def _column(self, column: int) -> tuple[str, ...]:
+        top = len(self._table.captions)
+        places = list(dict.fromkeys(self._anchor(line, column) for line in range(top, self._first)))
+        if not any(one_line(self._lines[line][at]) for line, at in places):
+            return ()  # a divider: no name reaches over it
+        names = []
+        for line, at in places:
+            text = one_line(self._lines[line][at])
+            if not text and line < self._first - 1 and not self._is_merged:
+                text = self._over_groups[line - top][at]
+            names.append(text)
+        return tuple(name for name in names if name)
+
+    @cached_property
+    def _is_merged(self) -> bool:
+        """Whether the header has cells merged over columns: then what is blank is meant so."""
+        top = len(self._table.captions)
+        return any(span.columns > 1 and top <= span.row < self._first for span in self._table.spans)
+
+    @cached_property
+    def _over_groups(self) -> list[list[str]]:
+        """For each header line the names that stand over columns without being merged over them.
+
+        Such a name holds until the next one to its right.
+        """
+        return [
+            list(accumulate([one_line(cell) for cell in line], _latest))
+            for line in self._lines[len(self._table.captions) : self._first]
+        ]
+
+    def _row_paths(self) -> list[tuple[str, ...]]:
+        table = self._table
+        levels = table.row_levels or (0,) * len(table.rows)
+        sections = set(table.sections)
+        above: list[tuple[int, str]] = []  # sections that hold, with their levels
+        parents: list[tuple[int, str, tuple[str, ...]]] = []  # rows less and less deep
+        found = []
+        for row, level in enumerate(levels):
+            outer, label = self._labels(row)
+            if row in sections:
+                above = [kept for kept in above if kept[0] < level]
+                parents = []
+                self._above.append(tuple(text for _, text in above))
+                found.append((*self._above[-1], label))
+                above.append((level, label))
+                continue
+            parents = [kept for kept in parents if kept[0] < level and kept[2] == outer]
+            under = tuple(text for _, text, _ in parents)
+            over = tuple(text for _, text in above)
+            self._above.append((*over, *under))
+            names = (*over, *outer, *under, label)
+            found.append(tuple(name for name in names if name))
+            if label:
+                parents.append((level, label, outer))
+        return found
+
+    def _labels(self, row: int) -> tuple[tuple[str, ...], str]:
+        """Return the texts of a row's header cells: all but the last, and the last."""
+        line = self._first + row
+        places = dict.fromkeys(
+            self._anchor(line, column) for column in range(self._table.row_headers)
+        )
+        texts = [text for at, column in places if (text := one_line(self._lines[at][column]))]
+        return (tuple(texts[:-1]), texts[-1]) if texts else ((), "")

@@ -1,0 +1,116 @@
+"""What stands where in a grid, asked line by line."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_tablebench.tables.hierarchy.grid import Grid, owners
+from pytest_tablebench.tables.table import Cell, Span
+
+__all__ = ["Shape", "is_numeric", "is_year"]
+
+_NUMBER = re.compile(r"[-+−(<>~]?\s?[£$€]?\s?[-+]?\d[\d.,:/\s-]*[%)*]*")
+_YEAR = re.compile(r"(18|19|20|21)\d\d([/-]\d\d(\d\d)?)?")
+_NO_VALUE = frozenset({"-", "–", "—", ".", "..", ". .", "...", ":", "n/a", "NA"})
+
+
+def is_numeric(cell: Cell) -> bool:
+    """Return whether a cell is a number, a text of one, or a mark for one that is missing."""
+    if isinstance(cell, str):
+        text = cell.strip()
+        return text in _NO_VALUE or (len(text) < 40 and _NUMBER.fullmatch(text) is not None)
+    return isinstance(cell, int | float)
+
+
+def is_year(cell: Cell) -> bool:
+    """Return whether a cell is a year, or two of them as in 2005/06; headers often are."""
+    return _YEAR.fullmatch(str(cell).strip()) is not None
+
+
+class Shape:
+    """A grid, and for each line the columns where a cell with content begins."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        self.lines = [
+            [column for column, cell in enumerate(line) if cell != ""] for line in grid.cells
+        ]
+        self.width = len(grid.cells[0])
+        self.left = min(columns[0] for columns in self.lines if columns)
+        self._owners = owners(grid.spans)
+        self._merged: dict[int, list[Span]] = {}
+        for span in grid.spans:
+            self._merged.setdefault(span.row, []).append(span)
+
+    def cell(self, line: int, column: int) -> Cell:
+        """Return what stands at a position, and where a merged cell covers it, that cell's text."""
+        span = self._owners.get((line, column))
+        return self.grid.cells[span.row][span.column] if span else self.grid.cells[line][column]
+
+    def owner(self, line: int, column: int) -> Span | None:
+        """Return the merged cell that a position belongs to."""
+        return self._owners.get((line, column))
+
+    def is_filled(self, line: int, column: int) -> bool:
+        """Return whether a text stands at a position or reaches over it."""
+        return bool(self.cell(line, column) != "")
+
+    def is_covered(self, line: int, column: int) -> bool:
+        """Return whether a merged cell from a line above reaches over a position."""
+        span = self._owners.get((line, column))
+        return span is not None and span.row < line
+
+    def merged_in(self, line: int) -> list[Span]:
+        """Return the merged cells that begin in a line and hold a text."""
+        return [
+            span
+            for span in self._merged.get(line, ())
+            if self.grid.cells[span.row][span.column] != ""
+        ]
+
+    def extent(self, line: int) -> int:
+        """Return how many columns lie between the left edge and the end of the last text."""
+        if not self.lines[line]:
+            return 0
+        last = self.lines[line][-1]
+        span = self._owners.get((line, last))
+        return last + (span.columns if span else 1) - self.left
+
+    def fills(self, line: int) -> bool:
+        """Return whether the first text of a line reaches over the whole width."""
+        span = self._owners.get((line, self.lines[line][0]))
+        return span is not None and bool(span.columns == self.width - self.left)
+
+    def is_label(self, line: int) -> bool:
+        """Return whether a line holds one text, at the left edge, that stays in its line."""
+        if len(self.lines[line]) != 1 or self.lines[line][0] != self.left:
+            return False
+        span = self._owners.get((line, self.left))
+        return span is None or (span.rows == 1 and span.row == line)
+
+    def is_named_row(self, line: int) -> bool:
+        """Return whether the file marks a line's label as a header of this row alone."""
+        return (line, self.left) in self.grid.heads and not self.fills(line)
+
+    def is_head_line(self, line: int) -> bool:
+        """Return whether the file marks all cells of a line as headers, and it has several."""
+        marked = [column for column in range(self.width) if (line, column) in self.grid.heads]
+        if not marked or (len(marked) == 1 and self.fills_at(line, marked[0])):
+            return False
+        return all((line, column) in self.grid.heads for column in self.lines[line])
+
+    def fills_at(self, line: int, column: int) -> bool:
+        """Return whether a merged cell at a position covers the whole width."""
+        span = self._owners.get((line, column))
+        return span is not None and span.columns == self.width
+
+    def leading_heads(self, line: int) -> int:
+        """Return how many leading positions of a line the file marks as headers."""
+        count = 0
+        while count < self.width:
+            span = self._owners.get((line, count))
+            place = (span.row, span.column) if span else (line, count)
+            if place not in self.grid.heads:
+                break
+            count += 1
+        return count

@@ -1,0 +1,176 @@
+"""A sheet of a workbook as a grid, and a table as a workbook."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.hierarchy.grid import (
+    MAX_CELLS,
+    MAX_COLUMNS,
+    MAX_LINES,
+    Grid,
+    check_size,
+    fit,
+)
+from pytest_tablebench.tables.readers import open_sheet, read_workbook_bytes, sheet_values
+from pytest_tablebench.tables.table import Cell, Span, Table
+
+if TYPE_CHECKING:
+    from openpyxl.worksheet.worksheet import Worksheet
+
+__all__ = ["read_xlsx_grid", "write_xlsx"]
+
+_MAX_UNPACKED = 64 * 1024 * 1024
+_MERGE = re.compile(rb"<(?:\w+:)?mergeCell\b([^>]*)>")
+_REFERENCE = re.compile(
+    rb"""\sref\s*=\s*["']([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?["']"""
+)
+
+
+def read_xlsx_grid(path: str | PathLike[str], *, sheet: str | int) -> Grid:
+    """Read one sheet as a grid that begins at A1, whatever stands there.
+
+    A formula gives its last stored value; none is run. Raises `TableError` as `Table.from_xlsx`
+    does, for workbooks that unpack to more than 64 MiB, and for sheets beyond the limits.
+    """
+    data, name, where = read_workbook_bytes(path)
+    _check_parts(data, where)
+    chosen, where = open_sheet(data, sheet, where)
+    values = {(line - 1, column - 1): value for (line, column), value in sheet_values(chosen)}
+    if values:
+        check_size(1 + max(line for line, _ in values), 1 + max(c for _, c in values), where)
+    grid = fit(values, _spans(chosen), where)
+    indents = {
+        (cell.row - 1, cell.column - 1): level
+        for cell in chosen._cells.values()
+        if cell.value is not None and (level := round(cell.alignment.indent or 0)) > 0
+    }
+    return replace(grid, indents=indents, name=name)
+
+
+def _check_parts(data: bytes, where: str) -> None:
+    """Raise a `TableError` for a workbook that would not stay small once it is unpacked.
+
+    The library makes an object of every cell, those that a merged cell covers too, before it can
+    be asked how many there are; so the parts are looked through as they lie in the archive.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            # An archive gives no more of a part than the size it declares.
+            unpacked = sum(part.file_size for part in archive.infolist())
+            if unpacked > _MAX_UNPACKED:
+                raise TableError(
+                    f"{where} unpacks to {unpacked:,} bytes; at most {_MAX_UNPACKED:,} are read"
+                )
+            for part in archive.namelist():
+                _check_part(archive.read(part), f"{where}, part {part[:100]!r}")
+    except TableError:
+        raise
+    except Exception as error:  # a damaged archive surfaces as nearly any exception
+        raise TableError(f"{where} cannot be read as a workbook: {error!r}") from error
+
+
+def _check_part(content: bytes, where: str) -> None:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        content = content.decode("utf-16").encode("utf-8")
+    start = content.removeprefix(b"\xef\xbb\xbf").lstrip()[:200]
+    if not start.startswith((b"<", b"\0<")):
+        return  # a picture, a font; no parser reads this as XML
+    encoding = re.match(rb"""<\?xml[^>]*encoding\s*=\s*["']([\w.-]+)["']""", start)
+    known = not encoding or encoding[1].lower() in {b"utf-8", b"utf-16", b"us-ascii", b"ascii"}
+    if not known or b"\0" in content:
+        raise TableError(f"{where} is not XML in UTF-8")
+    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+        raise TableError(f"{where} declares a document type; workbooks have none")
+    if content.count(b"<row ") + content.count(b":row ") > MAX_LINES:
+        raise TableError(f"{where} has more than {MAX_LINES:,} lines; no more are read")
+    total = 0
+    for merge in _MERGE.finditer(content):
+        reference = _REFERENCE.search(merge[1])
+        if reference is None:
+            raise TableError(f"{where}: merged cells {merge[1][:60]!r} cannot be read")
+        left, top, right, bottom = (reference[number] for number in (1, 2, 3, 4))
+        rows = abs(int(bottom or top) - int(top)) + 1
+        columns = abs(_number(right or left) - _number(left)) + 1
+        total += rows * columns
+        if rows > MAX_LINES or columns > MAX_COLUMNS or total > MAX_CELLS:
+            place = merge[1].strip().decode("ascii", "replace")[:60]
+            raise TableError(
+                f"{where}: merged cells {place} cover {rows:,} x {columns:,} cells; "
+                f"at most {MAX_CELLS:,} are read"
+            )
+
+
+def _number(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - 64
+    return number
+
+
+def _spans(sheet: Worksheet) -> list[Span]:
+    return [
+        Span(
+            merged.min_row - 1,
+            merged.min_col - 1,
+            merged.max_row - merged.min_row + 1,
+            merged.max_col - merged.min_col + 1,
+        )
+        for merged in sheet.merged_cells.ranges
+        if merged.max_row > merged.min_row or merged.max_col > merged.min_col
+    ]
+
+
+def write_xlsx(table: Table, path: str | PathLike[str]) -> None:
+    """Write the table's lines as the first sheet of a new workbook, text as text.
+
+    Merged cells and indents are kept. Raises `TableError` naming line and column for a cell that
+    a sheet cannot hold.
+    """
+    import openpyxl
+    from openpyxl.styles import Alignment
+
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    first = len(table.lines) - len(table.rows) - len(table.notes)
+    for line, cells in enumerate(table.lines):
+        row = line - first
+        level = table.row_levels[row] if table.row_levels and 0 <= row < len(table.rows) else 0
+        label = _label(cells, table.row_headers) if level else None
+        for column, value in enumerate(cells):
+            if value is None or value == "":
+                continue
+            try:
+                cell = sheet.cell(line + 1, column + 1, _writable(value))
+            except Exception as error:  # characters and types that no sheet takes
+                raise TableError(
+                    f"{table.label}: line {line + 1}, column {column + 1}: {value!r:.60} cannot "
+                    f"stand in a sheet"
+                ) from error
+            if isinstance(value, str):
+                cell.data_type = "s"  # what looks like a formula or an error is none
+            if column == label:
+                cell.alignment = Alignment(indent=level)
+    for span in table.spans:
+        sheet.merge_cells(
+            start_row=span.row + 1,
+            start_column=span.column + 1,
+            end_row=span.row + span.rows,
+            end_column=span.column + span.columns,
+        )
+    book.save(path)
+
+
+def _label(cells: tuple[Cell, ...], row_headers: int) -> int | None:
+    found = [column for column in range(row_headers) if cells[column] not in {"", None}]
+    return found[-1] if found else None
+
+
+def _writable(value: Cell) -> Cell:
+    return str(value) if isinstance(value, list) else value
