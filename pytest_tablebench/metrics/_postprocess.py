@@ -19,6 +19,7 @@ from pytest_tablebench.metrics._realhit_reply import (
 from pytest_tablebench.metrics._tablebench_reply import (
     tablebench_final_answer,
     tablebench_marked_answer,
+    tablebench_marked_or_printed,
     tablebench_printed_answer,
 )
 from pytest_tablebench.metrics._verdict import read_verdict
@@ -109,6 +110,7 @@ POSTPROCESSORS: dict[str, Postprocessor] = {
         realhit_answer_or_reply,
         tablebench_final_answer,
         tablebench_marked_answer,
+        tablebench_marked_or_printed,
         tablebench_printed_answer,
     )
 }

@@ -59,7 +59,8 @@ def tablebench_answer(
     """Exact match, with an error of 2, 5 and 10 percent allowed or not, and ROUGE-L.
 
     The score is the part that counts for the kind of question (`counting_part`). An answer is a
-    list of items parted by commas, compared one by one in their order.
+    list of items parted by commas, compared one by one in their order. `parse@1` is 0 where
+    nothing was read of the reply.
 
     `reference`: case, marks and articles go first, so an answer is always one item, and signs,
     points and percent signs play no part; more items than expected would cost nothing.
@@ -71,6 +72,7 @@ def tablebench_answer(
     wanted = [item_parts(str(text), str(prediction), compat=compat) for text in references]
     names = (*ERRORS, "rouge_l")
     parts = {name: max((found[name] for found in wanted), default=0.0) for name in names}
+    parts["parse@1"] = float(prediction != "")
     part = counting_part(qtype, qsubtype)
     return Score(parts[part], parts, part)
 

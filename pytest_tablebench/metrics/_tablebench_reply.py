@@ -6,7 +6,12 @@ import re
 
 from pytest_tablebench.metrics._markers import strip_answer_marker
 
-__all__ = ["tablebench_final_answer", "tablebench_marked_answer", "tablebench_printed_answer"]
+__all__ = [
+    "tablebench_final_answer",
+    "tablebench_marked_answer",
+    "tablebench_marked_or_printed",
+    "tablebench_printed_answer",
+]
 
 _PUBLISHED = re.compile(r"Final Answer: (.+)")
 _MARKER = re.compile(r"final answer\**\s*:\**", re.IGNORECASE)
@@ -37,3 +42,8 @@ def tablebench_marked_answer(value: object) -> str:
     if line.count("**") == 1:
         line = line.removesuffix("**")
     return strip_answer_marker(line)
+
+
+def tablebench_marked_or_printed(value: object) -> str:
+    """Return the same of what a program printed, else all of it, stripped (`fixed`)."""
+    return tablebench_marked_answer(value) or str(value).strip()

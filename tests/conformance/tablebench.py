@@ -50,7 +50,8 @@ def replay_item(record: Record) -> Iterator[str]:
     yield from differences(texts, record["processed"], "processed")
     for compat, expected in record["expected"].items():
         found = score("tablebench_answer", record["prediction"], [record["answer"]], compat=compat)
-        parts = percentages(found.parts)
+        parts = percentages({name: found.parts[name] for name in NAMES})
+        yield from differences(found.parts["parse@1"], float(record["prediction"] != ""), "parse")
         if "ROUGE-L" not in expected:
             del parts["ROUGE-L"]
         yield from differences(parts, expected, compat)

@@ -114,7 +114,15 @@ def test_the_part_that_counts(qtype: str, qsubtype: str, part: str) -> None:
 def test_the_best_reference_counts_for_each_part() -> None:
     found = score("tablebench_answer", "b c", ["b", "b c"]).parts
     assert (found["em"], found["rouge_l"]) == (1, 1)
-    assert set(score("tablebench_answer", "b", []).parts.values()) == {0}
+    nothing = dict(score("tablebench_answer", "b", []).parts)
+    assert nothing.pop("parse@1") == 1
+    assert set(nothing.values()) == {0}
+
+
+@pytest.mark.parametrize("compat", ["fixed", "reference"])
+def test_no_text_is_a_reply_that_was_not_read(compat: Any) -> None:
+    found = score("tablebench_answer", "", ["42"], compat=compat)
+    assert (found.value, found.parts["parse@1"]) == (0, 0)
 
 
 ROWS = [
@@ -171,6 +179,7 @@ def test_reading_a_reply(reply: str, published: str, fixed: str) -> None:
     assert postprocess("tablebench_final_answer", reply) == published
     assert postprocess("tablebench_marked_answer", reply) == fixed
     assert postprocess("tablebench_printed_answer", reply) == (published or reply.strip())
+    assert postprocess("tablebench_marked_or_printed", reply) == (fixed or reply.strip())
 
 
 @given(ANY_TEXT, ANY_TEXT, st.sampled_from(["fixed", "reference"]))
