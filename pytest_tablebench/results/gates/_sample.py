@@ -256,7 +256,7 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
 def _extremes(scores: Floats) -> tuple[Floats, Floats]:
     """Return each example's robustness at worst and at best over its missing cells.
 
-    At worst one of those is right and another wrong, or what was answered is.
+    At worst, 1 - (max(x, 1) - min(x, 0)) of section 5: 0 where a cell is missing.
     """
     import numpy as np
 
