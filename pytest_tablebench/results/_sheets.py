@@ -120,15 +120,14 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
 
     table = cells.table
     dataset, example = cells.codes("dataset"), cells.codes("example")
-    sizes = [max(1, len(table.names[axis])) for axis in _AXES]
-    configuration = np.ravel_multi_index([cells.codes(axis) for axis in _AXES], sizes)
+    configuration = table.key(_AXES)[cells.first]
     lost = cells.asked - cells.answered
     place = np.full(len(cells), -1)
     found = {}
     for code, name in enumerate(table.names["dataset"]):
         own = np.flatnonzero(dataset == code)
         rows, row = np.unique(example[own], return_inverse=True)
-        columns, column = np.unique(configuration[own], return_inverse=True)
+        _, columns, column = np.unique(configuration[own], return_index=True, return_inverse=True)
         shape = (len(rows), len(columns))
         place[own] = row * shape[1] + column
 
@@ -144,8 +143,8 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
                 checks[check] = np.full(shape, np.nan)
                 checks[check].reshape(-1)[place[marks.rows[here]]] = marks.values[here]
         configurations = [
-            tuple(table.names[axis][at] for axis, at in zip(_AXES, places, strict=True))
-            for places in zip(*np.unravel_index(columns, sizes), strict=True)
+            tuple(table.names[axis][table.codes[axis][at]] for axis in _AXES)
+            for at in cells.first[own[columns]]
         ]
         ways = {cell[2:] for cell in configurations}
         found[name] = Sheet(

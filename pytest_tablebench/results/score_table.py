@@ -39,6 +39,9 @@ AXES = (*CASE, "benchmark", "reason")
 _GROUPS = (CASE[:3], CASE[3:], AXES[len(CASE) :])
 """Axes whose names come together: a record is three places in three short lists of them."""
 
+LARGEST = 1 << 62
+"""No key of a row is as large."""
+
 _REQUIRED = ("model", "dataset", "example_id", "serializer", "perturbation", "score")
 _OPTIONAL = (
     "passed", "threshold", "checks", "parts", "strategy", "modality", "benchmark", "reason",
@@ -110,8 +113,16 @@ class ScoreTable:
         """Return a number for each row, in the order of these axes' names."""
         import numpy as np
 
-        sizes = [max(1, len(self.names[axis])) for axis in axes]
-        return np.ravel_multi_index([self.codes[axis] for axis in axes], sizes).astype(np.int64)
+        key, size = np.zeros(len(self), dtype=np.int64), 1
+        for axis in axes:
+            many = max(1, len(self.names[axis]))
+            if size * many > LARGEST:  # all names differ: no more numbers than rows are needed
+                key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+                size = len(key)
+            key *= many
+            key += self.codes[axis]
+            size *= many
+        return key
 
     def doubled(self, axes: Sequence[str] = CASE) -> tuple[int, int] | None:
         """Return a row whose case occurs more than once with the same repeat, and how often.

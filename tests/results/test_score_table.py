@@ -151,6 +151,21 @@ def test_strategies_are_configurations_where_there_are_several():
     assert (alone.configurations, alone.ways) == ((("csv", "none"),), {"direct", "text"})
 
 
+def test_any_number_of_names_has_a_place():
+    """Seven axes of 1,000 names each are 10^21 places, more than 64 bits count."""
+    axes = ("dataset", "example_id", "serializer", "perturbation", "strategy", "modality", "model")
+    records = [{"score": 0.5, **{axis: f"{axis}{n:03}" for axis in axes}} for n in range(1000)]
+    table = ScoreTable.from_records(reversed(records), models=True)
+    assert table.doubled() is None
+    assert [table.case(row, "dataset") for row in table.cells.first[:2]] == [
+        "dataset000",
+        "dataset001",
+    ]
+    [sheet, *others] = sheets(table.cells).values()
+    assert sheet.configurations == (("serializer000", "perturbation000"),)
+    assert len(others) == 999
+
+
 def test_a_part_leaves_out_examples_that_were_not_asked_there():
     records = [*RUN, cell("e3", "json", 1.0)]
     part = sheets(ScoreTable.from_records(records).cells)["d"].part(0, "json")
