@@ -152,6 +152,7 @@ def lists(value: Any) -> Any:
         (" [1, -2.5e1,\n3.,]\n", [1, -25.0, 3.0]),
         ("1, 2", [1, 2]),
         ("(1)", 1),
+        ("[00, 01.5, 1e3]", [0, 1.5, 1000.0]),
         ("(1,)", [1]),
         ("[(), [True]]", [[], [True]]),
     ],
@@ -162,7 +163,22 @@ def test_reading_values(text: str, values: Any) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[", "]", "[1", "1]", "[1)", "[,]", "[1,,2]", "[1 2]", "nan", "[1, masked]", "1x", "1..2"],
+    [
+        "",
+        "[",
+        "]",
+        "[1",
+        "1]",
+        "[1)",
+        "[,]",
+        "[1,,2]",
+        "[1 2]",
+        "nan",
+        "[1, masked]",
+        "1x",
+        "1..2",
+        "01",
+    ],
 )
 def test_what_holds_no_values(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
