@@ -76,9 +76,9 @@ def _first_line(shape: Shape) -> int:
     A caption stands alone in its line, or is a pair of name and value over a wider table.
     """
     count = len(shape.lines)
-    marked = [line for line in range(count) if shape.is_head_line(line)]
-    if marked and all(shape.grid.groups[line] == "thead" for line in marked[:1]):
-        return marked[0]
+    marked = next((line for line in range(count) if shape.is_head_line(line)), None)
+    if marked is not None and shape.grid.groups[marked] == "thead":
+        return marked
     widest = max(shape.extent(line) for line in range(count))
     for line in range(count):
         places = shape.lines[line]

@@ -93,11 +93,13 @@ class Shape:
         return (line, self.left) in self.grid.heads and not self.fills(line)
 
     def is_head_line(self, line: int) -> bool:
-        """Return whether the file marks all cells of a line as headers, and it has several."""
-        marked = [column for column in range(self.width) if (line, column) in self.grid.heads]
-        if not marked or (len(marked) == 1 and self.fills_at(line, marked[0])):
+        """Return whether the file marks all cells of a line as headers, and it has several.
+
+        Where there is a `<thead>`, no line outside of it is one.
+        """
+        if "thead" in self.grid.groups and self.grid.groups[line] != "thead":
             return False
-        return all((line, column) in self.grid.heads for column in self.lines[line])
+        return self.leading_heads(line) == self.width and not self.fills_at(line, 0)
 
     def fills_at(self, line: int, column: int) -> bool:
         """Return whether a merged cell at a position covers the whole width."""
