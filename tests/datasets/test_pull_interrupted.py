@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.datasets.pull import _transfer as transfer_module
 from pytest_tablebench.datasets.pull import pull
+from pytest_tablebench.datasets.pull._replies import Remote, check_reply
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.running.builtins import builtin_registry
 from tests.support.pulls import FINQA, GATED, LOCK, QTSUMM, TEST, WIKITQ, Place, sha256
@@ -205,9 +206,9 @@ def test_a_compressed_body_is_refused(place: Place) -> None:
 
 def test_encryption_is_not_given_up_on_the_way() -> None:
     reply = httpx.Response(200, request=httpx.Request("GET", "http://example.test/file"))
-    asked = transfer_module.Remote("https://example.test/file")
+    asked = Remote("https://example.test/file")
     with pytest.raises(DataError, match="not encrypted"):
-        transfer_module._check(reply, asked, "file", page=False)
+        check_reply(reply, asked, "file", page=False)
 
 
 def test_a_server_that_says_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from pytest_tablebench.config.addresses import header_fault
-from pytest_tablebench.datasets.pull._transfer import (
+from pytest_tablebench.datasets.pull._replies import (
     PASSING,
-    Answer,
     NoAccess,
     NotThere,
     PassingFailure,
     Remote,
-    Transfer,
-    same_server,
 )
+from pytest_tablebench.datasets.pull._transfer import Answer, Transfer, same_server
 from pytest_tablebench.datasets.pull._upstream import File, Upstream, is_pattern, matches
 from pytest_tablebench.errors import DataError
 

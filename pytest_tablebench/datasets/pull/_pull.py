@@ -21,14 +21,8 @@ from pytest_tablebench.datasets.pull._lock import (
     read_lock,
     write_text,
 )
-from pytest_tablebench.datasets.pull._transfer import (
-    MAX_BYTES,
-    NoAccess,
-    NotThere,
-    Remote,
-    Transfer,
-    part_of,
-)
+from pytest_tablebench.datasets.pull._replies import NoAccess, NotThere, Remote
+from pytest_tablebench.datasets.pull._transfer import MAX_BYTES, Transfer, part_of
 from pytest_tablebench.datasets.pull._upstream import File, Upstream
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.names import counted, printable, unknown_name

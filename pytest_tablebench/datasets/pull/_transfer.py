@@ -1,7 +1,9 @@
 """One file from one address: streamed, resumed, retried, bounded in size and time.
 
 A client for asyncio does the work: there a time limit holds for a whole reply, where others know
-limits for each read alone, and a server that sends a byte now and then never meets those.
+limits for each read alone, and a server that sends a byte now and then never meets those. Nor do
+huggingface_hub and pooch: the one follows a listing without an end, and takes the token to
+whatever server a page of it names.
 """
 
 from __future__ import annotations
@@ -12,12 +14,22 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from pytest_tablebench.datasets._files import file_digest
 from pytest_tablebench.datasets.pull._lock import os_error
+from pytest_tablebench.datasets.pull._replies import (
+    GOES_ON,
+    PAGE,
+    PassingFailure,
+    Remote,
+    TooLarge,
+    TooSlow,
+    check_reply,
+    is_page,
+)
 from pytest_tablebench.errors import DataError
 
 if TYPE_CHECKING:
@@ -26,12 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_BYTES",
-    "PASSING",
     "Answer",
-    "NoAccess",
-    "NotThere",
-    "PassingFailure",
-    "Remote",
     "Transfer",
     "part_of",
     "same_server",
@@ -58,41 +65,7 @@ FILE_S = 3600.0
 
 MAX_WAIT_S = 30.0
 MAX_REDIRECTS = 5
-PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-
 T = TypeVar("T")
-
-
-class NoAccess(DataError):
-    """The server wants a permission that we do not have."""
-
-
-class NotThere(DataError):
-    """The server has no such file."""
-
-
-class TooLarge(DataError):
-    """The server sends more than any file of a dataset holds."""
-
-
-class TooSlow(DataError):
-    """The server sends so slowly that there is no use in waiting."""
-
-
-class PassingFailure(Exception):
-    """An attempt failed in a way that the next one may not; `wait` is the server's wish in s."""
-
-    def __init__(self, message: str, wait: float | None = None) -> None:
-        super().__init__(message)
-        self.wait = wait
-
-
-@dataclass(frozen=True)
-class Remote:
-    """A file on a server; `headers` may hold a token and are never shown."""
-
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -213,9 +186,9 @@ class Transfer:
         except httpx.TransportError as error:
             kind = "no answer in time" if isinstance(error, httpx.TimeoutException) else str(error)
             kind = kind or type(error).__name__
-            raise DataError(f"{what}: {kind}; {_GOES_ON}") from None
+            raise DataError(f"{what}: {kind}; {GOES_ON}") from None
         except PassingFailure as error:
-            raise DataError(f"{what}: {error}; {_GOES_ON}") from None
+            raise DataError(f"{what}: {error}; {GOES_ON}") from None
 
     def ask(self, method: str, remote: Remote, most: int) -> Answer:
         """Ask once for something short, at that server alone: a redirect elsewhere is the answer.
@@ -334,7 +307,7 @@ class Transfer:
                 tag.unlink(missing_ok=True)
                 raise PassingFailure("the server could not go on from what was there")
             page = part.stem.lower().endswith((".html", ".htm"))
-            _check(response, remote, what, page=page)
+            check_reply(response, remote, what, page=page)
             if response.status_code == 200:
                 have = 0
                 part.unlink(missing_ok=True)
@@ -360,8 +333,8 @@ class Transfer:
         with _progress(total, have, Path(stream.name).stem, show=self._bar) as bar:
             # As they arrive: fixed chunks would lose what came of the last one before a cut.
             async for chunk in response.aiter_raw():
-                if have == 0 and not page and _is_page(chunk):
-                    raise DataError(f"{what}: {_PAGE}")
+                if have == 0 and not page and is_page(chunk):
+                    raise DataError(f"{what}: {PAGE}")
                 have += len(chunk)
                 if have > self._max_bytes:
                     raise TooLarge(f"{what}: more than the {self._max_bytes} bytes allowed")
@@ -371,49 +344,15 @@ class Transfer:
                 bar.update(len(chunk))
                 now = self._clock()
                 if now >= end:
-                    raise TooSlow(f"{what}: not there after {FILE_S:g} s; {_GOES_ON}")
+                    raise TooSlow(f"{what}: not there after {FILE_S:g} s; {GOES_ON}")
                 if now - since >= SPEED_S:
                     if have - then < LEAST_SPEED * (now - since):
                         raise TooSlow(
                             f"{what}: {have - then} bytes in {now - since:.0f} s are too slow; "
-                            f"{_GOES_ON}"
+                            f"{GOES_ON}"
                         )
                     since, then = now, have
         os.fsync(stream.fileno())
-
-
-_GOES_ON = "the same command goes on from here"
-_PAGE = (
-    "a web page came instead of the file (a log-in or proxy page?); "
-    "open the address in a browser to see it"
-)
-
-
-def _is_page(start: bytes) -> bool:
-    head = start[:256].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    return head.startswith((b"<!doctype html", b"<html"))
-
-
-def _check(response: httpx.Response, remote: Remote, what: str, *, page: bool) -> None:
-    """Raise unless the response brings the file."""
-    status = response.status_code
-    if remote.url.startswith("https:") and response.url.scheme != "https":
-        raise DataError(f"{what}: was led to an address that is not encrypted")
-    if status in PASSING:
-        after = response.headers.get("Retry-After", "")
-        raise PassingFailure(
-            f"the server answered {status}", float(after) if after.isdecimal() else None
-        )
-    if status in (401, 403):
-        raise NoAccess(f"{what}: the server answered {status}, access is denied")
-    if status in (404, 410):
-        raise NotThere(f"{what}: the server answered {status}, there is no such file (any more)")
-    if status not in (200, 206):
-        raise DataError(f"{what}: the server answered {status}")
-    if not page and response.headers.get("Content-Type", "").startswith("text/html"):
-        raise DataError(f"{what}: {_PAGE}")
-    if response.headers.get("Content-Encoding", "identity") != "identity":
-        raise DataError(f"{what}: the server compressed the file although asked not to")
 
 
 def _write_tag(tag: Path, etag: str) -> None:
