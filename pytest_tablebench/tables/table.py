@@ -155,6 +155,15 @@ class Table:
         """Number of rows (without the header) and of header cells."""
         return len(self.rows), len(self.header)
 
+    def parts(self) -> tuple[Table, ...]:
+        """Return the tables that stand below or beside each other in one sheet.
+
+        Where there is one alone, it is this one. See `hierarchy.parts` for what tells them.
+        """
+        from pytest_tablebench.tables.hierarchy import parts
+
+        return parts.parts_of(self)
+
     def replace(
         self,
         *,

@@ -1,0 +1,118 @@
+"""Several tables in one sheet, told by a header that is there again.
+
+Below each other: header lines that repeat, word for word, begin another table, and the label and
+blank lines right above them belong to it. Beside each other: last header lines that are the same
+names several times over, from the left edge on, with or without an empty column between, are as
+many tables (spec: realhitbench.md section 1, nested sub-tables and joined tables; that a header
+repeats is our reading of its classes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_tablebench.tables.hierarchy.grid import fit
+from pytest_tablebench.tables.hierarchy.layout import to_table
+from pytest_tablebench.tables.hierarchy.paths import one_line
+from pytest_tablebench.tables.table import Span, Table
+
+__all__ = ["parts_of"]
+
+
+def parts_of(table: Table) -> tuple[Table, ...]:
+    """Return the tables that stand in one; the table itself, alone, where there is one."""
+    starts = _stacked(table)
+    if len(starts) > 1:
+        ends = [*starts[1:], len(table.lines)]
+        width = len(table.header)
+        cuts = [
+            _cut(table, range(start, end), range(width))
+            for start, end in zip(starts, ends, strict=True)
+        ]
+        return tuple(part for cut in cuts for part in parts_of(cut))
+    blocks = _beside(table)
+    if len(blocks) > 1:
+        lines = range(len(table.captions), len(table.lines) - len(table.notes))
+        return tuple(_cut(table, lines, block) for block in blocks)
+    return (table,)
+
+
+def _stacked(table: Table) -> list[int]:
+    """Return the line that each table begins with, the first one's captions included."""
+    first, lines = len(table.captions), table.lines
+    depth = len(table.header_rows) + 1
+    header = lines[first : first + depth]
+    if sum(bool(one_line(cell)) for line in header for cell in line) < 2:
+        return [0]
+    starts = [0]
+    for line in range(first + depth, len(lines) - depth):
+        if lines[line : line + depth] == header:
+            start = line
+            while start > starts[-1] + depth and _is_title(lines[start - 1]):
+                start -= 1
+            starts.append(start)
+    return starts
+
+
+def _is_title(line: tuple[object, ...]) -> bool:
+    return sum(bool(one_line(cell)) for cell in line) == bool(one_line(line[0]))
+
+
+def _beside(table: Table) -> list[range]:
+    """Return the columns of each of several equal tables, empty where there is one."""
+    names = [one_line(cell) for cell in table.header]
+    count = len(names)
+    top, bottom = len(table.captions), len(table.captions) + len(table.header_rows) + 1
+    for width in range(2, count // 2 + 1):
+        for gap in (0, 1):
+            if (count + gap) % (width + gap):
+                continue
+            blocks = [range(at, at + width) for at in range(0, count, width + gap)]
+            same = all([names[at] for at in block] == names[:width] for block in blocks)
+            if not (same and all(names[:width])) or len(set(names[:width])) < width:
+                continue
+            inside = any(
+                top <= span.row < bottom and _crosses(span, blocks) for span in table.spans
+            )
+            if not inside and not any(
+                one_line(line[block.start - 1])
+                for line in table.lines[top:]
+                for block in blocks[1:]
+                if gap
+            ):
+                return blocks
+    return []
+
+
+def _crosses(span: Span, blocks: list[range]) -> bool:
+    return any(span.column < block.start < span.column + span.columns for block in blocks)
+
+
+def _cut(table: Table, lines: range, columns: range) -> Table:
+    """Return a part of the sheet as a table of its own."""
+    values = {
+        (line - lines.start, column - columns.start): table.lines[line][column]
+        for line in lines
+        for column in columns
+    }
+    spans = [
+        Span(span.row - lines.start, span.column - columns.start, span.rows, span.columns)
+        for span in table.spans
+        if span.row in lines
+        and span.row + span.rows <= lines.stop
+        and span.column in columns
+        and span.column + span.columns <= columns.stop
+    ]
+    grid = fit(values, spans, table.label)
+    return to_table(replace(grid, indents=_indents(table, lines, columns), name=table.name))
+
+
+def _indents(table: Table, lines: range, columns: range) -> dict[tuple[int, int], int]:
+    first = len(table.captions) + len(table.header_rows) + 1
+    indents = {}
+    for row, level in enumerate(table.row_levels):
+        line = first + row
+        labels = [at for at in range(table.row_headers) if one_line(table.lines[line][at])]
+        if level and labels and line in lines and labels[-1] in columns:
+            indents[line - lines.start, labels[-1] - columns.start] = level
+    return indents
