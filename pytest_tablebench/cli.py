@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from pytest_tablebench.commands import compare, rejudge
+from pytest_tablebench.commands import compare, own_tables, rejudge
 from pytest_tablebench.errors import DataError, DataMissing, TableBenchError
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices
@@ -20,7 +20,8 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code: 0, or 2 for what cannot be done, said in one line.
 
-    `rejudge` returns what its gates say: 0 all hold, 10 one fails, 11 one is undecided.
+    `rejudge` returns what its gates say: 0 all hold, 10 one fails, 11 one is undecided. `check`
+    returns 1 where it finds something.
     """
     parser = argparse.ArgumentParser(
         prog="tablebench", description="Language models on table benchmarks. Runs start in pytest."
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pulling.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
     pulling.set_defaults(run=lambda given: _pull(given.names, given.bench_data))
 
-    for add_parser in (compare.add_parser, rejudge.add_parser):
+    for add_parser in (compare.add_parser, rejudge.add_parser, own_tables.add_parsers):
         add_parser(commands)
 
     given = parser.parse_args(arguments)

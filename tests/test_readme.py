@@ -90,7 +90,7 @@ def records(folder: Path) -> list[object]:
 
 def test_every_command_is_known_here() -> None:
     tested = {*MAKE, *PLAIN, *PULL, *API, *OLLAMA, *SERVER, *INSTALLED, *OWN, *REPORT}
-    tested |= {*BEFOREHAND, *GATED, *AGAIN}
+    tested |= {*BEFOREHAND, *GATED, *AGAIN, *OWN_TABLES, *NEW}
     assert set(COMMANDS) == tested
     assert len(COMMANDS) == len(set(COMMANDS))
 
@@ -251,6 +251,49 @@ def test_suite_of_ones_own(command: str, tmp_path: Path) -> None:
     assert done.returncode in {0, 1}, done.stdout + done.stderr
     assert len(records(tmp_path)) == 2 * 35
     assert "prices" in done.stdout
+
+
+OWN_TABLES = [
+    "tablebench check shop",
+    "pytest --bench-data shop --bench-dataset shop --model tablebench/lexical "
+    '--bench-gate "shop.pass_rate >= 0.3"',
+]
+
+
+def test_tables_of_ones_own(checkout: Path) -> None:
+    import openpyxl
+
+    (questions,) = re.findall(r"```csv\n(.*?)```", README, re.DOTALL)
+    shop = checkout / "shop"
+    shop.mkdir()
+    (shop / "questions.csv").write_text(questions, encoding="utf-8")
+    book = openpyxl.Workbook()
+    for row in [
+        ["product", "price", "in stock"],
+        ["tea", 2.40, "yes"],
+        ["coffee", 3.10, "no"],
+        ["cocoa", 2.95, "yes"],
+    ]:
+        book.worksheets[0].append(row)
+    book.save(shop / "prices.xlsx")
+    checked, judged = (run(command, checkout) for command in OWN_TABLES)
+    assert checked.stdout == "shop: 3 questions (1 number, 1 text, 1 list), no problem\n"
+    assert checked.returncode == 0, checked.stderr
+    assert judged.returncode == 11, judged.stdout + judged.stderr  # three questions decide nothing
+    assert "The gate is undecided." in judged.stdout
+    assert len(records(checkout)) == 3 * 35
+
+
+NEW = ["tablebench new mine"]
+
+
+@pytest.mark.parametrize("command", NEW)
+def test_a_folder_to_begin_with(command: str, checkout: Path) -> None:
+    done = run(command, checkout)
+    assert done.returncode == 0, done.stderr
+    done = run("pytest --bench-data mine", checkout, PYTEST_ADDOPTS="-q --bench-dataset=mine")
+    assert done.returncode in {0, 1}, done.stdout + done.stderr
+    assert len(records(checkout)) == 4 * 35
 
 
 REPORT = ["tablebench report tablebench-results/*"]

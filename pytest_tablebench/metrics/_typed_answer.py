@@ -67,7 +67,8 @@ def typed_answer(
 ) -> Score:
     """1 when the reply says what is expected, 0 when not; free text by ROUGE-L.
 
-    docs/own-tables.md says for each kind what is right, with examples. `partial` is the share of
+    docs/own-tables.md says for each kind what is right, with examples. The part that counts is
+    called by the kind, so that records show which one was chosen; `partial` is the share of
     a list's items that were found, F1 over both lists; else it is the score.
 
     Arguments:
@@ -96,7 +97,7 @@ def typed_answer(
     else:
         line = strip_answer_marker(reply.partition("\n")[0].strip())
         value = partial = float(judge.same(str(line), wanted[0], chosen))
-    return Score(value, {"typed_answer": value, "partial": partial}, "typed_answer")
+    return Score(value, {chosen: value, "partial": partial}, chosen)
 
 
 def _plain(text: str) -> str:

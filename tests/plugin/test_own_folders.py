@@ -65,14 +65,11 @@ def test_one_folder_is_chosen_by_name_and_by_k(place: Place) -> None:
     assert "cheap" not in done.stdout.str()
 
 
-def test_the_kind_of_an_answer_is_a_tag_of_the_record(place: Place) -> None:
+def test_the_kind_of_an_answer_is_in_its_record(place: Place) -> None:
     write_folder(place.data / "mine")
     place.run()
     lines = (place.pytester.path / "run/records.jsonl").read_text("utf-8").splitlines()
-    assert [row["tags"] for row in map(json.loads, lines)] == [
-        {"answer": "text"},
-        {"answer": "number"},
-    ]
+    assert [row["part"] for row in map(json.loads, lines)] == ["text", "number"]
 
 
 def test_an_unknown_name_is_refused_and_the_folder_named(place: Place) -> None:

@@ -3,7 +3,26 @@
 `folder_datasets` finds them; nothing else is imported before one is opened.
 """
 
+from typing import TYPE_CHECKING
+
 from pytest_tablebench.datasets.folder._dataset import FolderDataset
 from pytest_tablebench.datasets.folder._find import QUESTION_FILES, SETTINGS_FILE, folder_datasets
+from pytest_tablebench.util.lazy import lazily
 
-__all__ = ["QUESTION_FILES", "SETTINGS_FILE", "FolderDataset", "folder_datasets"]
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets.folder._check import Checked, check_dataset
+    from pytest_tablebench.datasets.folder._example import write_example
+
+__all__ = [
+    "QUESTION_FILES",
+    "SETTINGS_FILE",
+    "Checked",
+    "FolderDataset",
+    "check_dataset",
+    "folder_datasets",
+    "write_example",
+]
+
+__getattr__ = lazily(
+    __name__, {"_check": ("Checked", "check_dataset"), "_example": ("write_example",)}
+)

@@ -1,0 +1,56 @@
+"""`tablebench new DIR` and `tablebench check DIR`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.names import counted, printable
+
+__all__ = ["add_parsers"]
+
+
+def add_parsers(commands: Any) -> None:
+    """Add both commands to the `tablebench` parser."""
+    new = commands.add_parser("new", help="write a small dataset folder to begin with")
+    new.add_argument("folder", type=Path, metavar="DIR", help="folder that is not there yet")
+    new.set_defaults(lines=_new)
+    check = commands.add_parser("check", help="look for mistakes in dataset folders")
+    check.add_argument("folder", type=Path, metavar="DIR", help="dataset folder, or one of them")
+    check.set_defaults(lines=_check)
+
+
+def _new(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.datasets.folder import write_example
+
+    folder: Path = given.folder
+    names = write_example(folder)
+    shown = printable(str(folder))
+    return [
+        f"{shown}: {', '.join(names)}",
+        f"look for mistakes: tablebench check {shown}",
+        f"run: pytest --pyargs pytest_tablebench.suites --bench-data {shown}",
+    ], 0
+
+
+def _check(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+
+    found = list(folder_datasets(given.folder))
+    if not found:
+        raise DataError(
+            f"no dataset in {given.folder}: it needs questions.csv, .jsonl or .xlsx; begin with "
+            f"one that runs: tablebench new DIR"
+        )
+    lines, code = [], 0
+    for dataset in found:
+        checked = check_dataset(dataset, given.folder / dataset.folder)
+        lines += [printable(str(problem), 400) for problem in checked.problems]
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in checked.kinds.items())
+        problems = counted(len(checked.problems), "problem") if checked.problems else "no problem"
+        asked = counted(sum(checked.kinds.values()), "question")
+        lines.append(f"{dataset.name}: {asked}{f' ({kinds})' if kinds else ''}, {problems}")
+        code = 1 if checked.problems else code
+    return lines, code

@@ -1,0 +1,215 @@
+"""Looking for mistakes in a dataset folder: what would make a measurement say something else."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.datasets._base import Problem
+from pytest_tablebench.datasets.folder._dataset import FolderDataset
+from pytest_tablebench.datasets.folder._questions import Question
+from pytest_tablebench.metrics._typed_answer import answer_kind
+from pytest_tablebench.metrics._typed_dates import read_moment
+from pytest_tablebench.metrics._typed_numbers import read_quantity
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import counted, printable
+
+__all__ = ["Checked", "check_dataset"]
+
+_CONTEXT = 128_000
+"""Tokens that most models read."""
+_TAGS, _PER_TOKEN = 9, 4
+"""Characters of the tags around a cell in HTML, and of a token, about."""
+_WHOLE = re.compile(
+    r"\b(?:how many|how much more|count|total|sum|altogether|together|average|mean|median|most"
+    r"|least|more|less|fewer|difference|between|all|both|each|every|first|last|next|\w+est|max\w*|min\w*)\b"
+)
+"""Words of questions that look at several rows on purpose."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found: problems in the order of the file, and questions by kind of answer."""
+
+    problems: tuple[Problem, ...]
+    kinds: Mapping[str, int]
+
+
+def check_dataset(dataset: FolderDataset, folder: Path) -> Checked:
+    """Look for mistakes in a folder; none is found by asking a model."""
+    source = dataset.open(folder)
+    questions = source.rows()
+    place = "" if dataset.folder == "." else f"{dataset.folder}/"
+    file = printable(f"{place}{dataset.question_file}", 120)
+    found = list(source.problems)
+    tables = {name: table for q in questions for name, table in zip(q.files, q.tables, strict=True)}
+    for name, table in tables.items():
+        shown = printable(f"{place}{name}", 120)
+        found += [Problem(shown, row, field, text) for row, field, text in _of_table(table)]
+    asked: dict[tuple[object, ...], int] = {}
+    for question in questions:
+        key = (_plain(question.text), question.files)
+        first = asked.setdefault(key, question.number)
+        problems = list(_of_question(question))
+        if first != question.number:
+            problems.append(("question", f"is that of row {first}; leave one of them out"))
+        found += [Problem(file, question.number, field, text) for field, text in problems]
+    return Checked(tuple(found), Counter(question.context["kind"] for question in questions))
+
+
+def _plain(value: Any) -> str:
+    return " ".join(str("" if value is None else value).casefold().split())
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return True
+    return isinstance(value, str) and any(
+        answer_kind([value], decimal=decimal) == "number" for decimal in ".,"
+    )
+
+
+def _column(table: Table, place: int) -> list[Any]:
+    cells = [row[place] for row in table.rows if place < len(row)]
+    return [cell for cell in cells if _plain(cell)]
+
+
+def _of_table(table: Table) -> Iterator[tuple[int | None, str, str]]:
+    """Yield (row, field, message); the header is row 1."""
+    if not table.rows:
+        yield None, "table", "has a header and no row; was the header left out?"
+        return
+    if _has_two_headers(table):
+        yield 2, "row", "looks like a second header; keep one, with names like `Sales 2024`"
+    names = Counter(_plain(name) for name in table.header)
+    for place, name in enumerate(table.header, start=1):
+        if not _plain(name):
+            yield 1, f"column {place}", "has no name; a question cannot ask for it: give it one"
+        elif names.pop(_plain(name), 0) > 1:
+            shown = printable(str(name), 40)
+            yield 1, shown, "is the name of several columns; give each its own"
+    sizes = [len(str(cell)) + _TAGS for row in table.rows for cell in row]
+    tokens = sum(sizes) // _PER_TOKEN
+    if tokens > _CONTEXT:
+        yield (
+            None,
+            "table",
+            f"is about {counted(tokens, 'token')} long as HTML, and most models read "
+            f"{_CONTEXT:,}; keep the rows and columns that the questions are about",
+        )
+
+
+def _has_two_headers(table: Table) -> bool:
+    """Whether a row of names stands above columns of numbers."""
+    first = table.rows[0]
+    if len(table.rows) < 2 or any(_is_number(cell) for cell in first):
+        return False
+    for place, cell in enumerate(first):
+        below = [other for other in (row[place] for row in table.rows[1:]) if _plain(other)]
+        if re.search(r"[a-z]", _plain(cell)) and below and all(map(_is_number, below)):
+            return True
+    return False
+
+
+def _of_question(question: Question) -> Iterator[tuple[str, str]]:
+    """Yield (field, message)."""
+    kind, context = question.context["kind"], question.context
+    text = _plain(question.text)
+    for answer in question.answers:
+        shown = printable(answer, 40)
+        if kind == "number" and read_quantity(answer, context["decimal"]) is None:
+            yield "answer", f"{shown!r} is no number, as the metric wants; write it in figures"
+        elif kind == "date" and read_moment(answer, context["day_first"]) is None:
+            yield "answer", f"{shown!r} is no date, as the metric wants; write it as 2024-03-05"
+        if kind != "yes_no" and len(answer) > 1 and " or " not in text and _says(text, answer):
+            yield "question", f"contains its answer {shown!r}; ask without saying it"
+    if question.tables and kind in {"text", "list", "ordered_list"}:
+        yield from _absent(question)
+    if len(question.tables) == 1 and len(question.answers) == 1:
+        yield from _ambiguous(question)
+
+
+def _says(text: str, words: str) -> bool:
+    """Whether a text holds words, not only as a part of others."""
+    plain = _plain(words)
+    # Columns are long, and most of their cells are said nowhere.
+    return plain in text and re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", text) is not None
+
+
+def _absent(question: Question) -> Iterator[tuple[str, str]]:
+    """Yield answers that no cell holds, though the metric compares texts."""
+    cells = {
+        _plain(cell)
+        for table in question.tables
+        for row in (table.header, *table.rows)
+        for cell in row
+    }
+    text = _plain(question.text)
+    for answer in question.answers:
+        if _plain(answer) in cells or answer_kind([answer]) in {"number", "date"}:
+            continue
+        shown = printable(answer, 40)
+        for table in question.tables:
+            numeric = [
+                str(name)
+                for place, name in enumerate(table.header)
+                if _plain(name) and _says(text, str(name))
+                if (column := _column(table, place)) and all(map(_is_number, column))
+            ]
+            if numeric:
+                name = printable(numeric[0], 40)
+                yield (
+                    "answer",
+                    f"{shown!r} is a text, and the column {name!r} holds numbers; write the answer "
+                    f"as the cells do",
+                )
+                break
+        else:
+            yield (
+                "answer",
+                f"{shown!r} stands in no cell; write it as the table does, or name its metric "
+                f"(free_text, yes_no)",
+            )
+
+
+def _ambiguous(question: Question) -> Iterator[tuple[str, str]]:
+    """Yield a look-up that fits several rows whose cells differ where the answer stands."""
+    table, text = question.tables[0], _plain(question.text)
+    if _WHOLE.search(text):
+        return
+    named: dict[int, set[str]] = {}
+    for place in range(len(table.header)):
+        values = {_plain(cell) for cell in _column(table, place)}
+        said = {value for value in values if len(value) > 1 and _says(text, value)}
+        if said:
+            named[place] = said
+    rows = [
+        number
+        for number, row in enumerate(table.rows)
+        if named and all(_plain(row[place]) in values for place, values in named.items())
+    ]
+    columns = _answer_columns(table, rows, question.answers[0], set(named))
+    for place in columns:
+        if len({_plain(table.rows[number][place]) for number in rows}) > 1:
+            what = printable(" and ".join(sorted(set().union(*named.values()))), 60)
+            places = " and ".join(str(number + 2) for number in rows[:3])
+            yield (
+                "question",
+                f"fits several rows: {what!r} stands in rows {places} of {question.files[0]}, with "
+                f"different {printable(str(table.header[place]), 40)!r}; say which is meant",
+            )
+            return
+
+
+def _answer_columns(table: Table, rows: Sequence[int], answer: str, but: set[int]) -> list[int]:
+    """Return the columns in which one of the rows holds the answer."""
+    wanted = _plain(answer)
+    return [
+        place
+        for place in range(len(table.header))
+        if place not in but and any(_plain(table.rows[number][place]) == wanted for number in rows)
+    ]

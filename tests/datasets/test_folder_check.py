@@ -1,0 +1,174 @@
+"""`tablebench check` and `tablebench new`: each mistake has its line, and the example has none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.cli import main
+from tests.support.own_folders import write_folder
+
+PEOPLE = "name,age,city\nAnn,36,Rome\nBo,41,Oslo\nAnn,12,Bern\n"
+HEAD = "table,question,answer\n"
+
+
+def question(text: str, answer: str, more: str = "") -> dict[str, str | bytes]:
+    """A folder with one question about three people; `more` is a further column and its value."""
+    name, _, value = more.partition("=")
+    head = f"table,question,answer{f',{name}' if name else ''}\n"
+    row = f"people.csv,{text},{answer}{f',{value}' if name else ''}\n"
+    return {"people.csv": PEOPLE, "questions.csv": head + row}
+
+
+def table(text: str | bytes, name: str = "t.csv") -> dict[str, str | bytes]:
+    """A folder with one question, and a table that is to be found wrong."""
+    return {name: text, "questions.csv": f"{HEAD}{name},Is it so?,yes\n"}
+
+
+Q, T = "mine/questions.csv", "mine/t.csv"
+BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
+    "no questions": ({"questions.csv": HEAD}, f"{Q}, field 'question': there is none"),
+    "no file of questions": ({"tablebench.toml": ""}, "no questions: it needs one of"),
+    "settings": (
+        {**question("Who is 41?", "Bo"), "tablebench.toml": "nam = 'x'"},
+        "unknown key 'nam'",
+    ),
+    "no such table": (
+        {"questions.csv": f"{HEAD}x.csv,Is it so?,yes\n"},
+        f"{Q}, row 2, field 'table': x.csv: no such file",
+    ),
+    "unreadable table": (table(b"PK\3\4", "t.xlsx"), "t.xlsx: is no workbook"),
+    "ragged row": (table("a,b\n1,2\n3\n"), "t.csv: line 3: 1 cell, the header has 2"),
+    "open quote": (table('a,b\n"1,2\n'), "t.csv: line 2: unexpected end of data"),
+    "empty table": (table(""), "t.csv: holds no line"),
+    "header alone": (table("a,b\n"), f"{T}, field 'table': has a header and no row"),
+    "two headers": (
+        table("Report,2024\nName,Sales\nTea,3\nCocoa,4\n"),
+        f"{T}, row 2, field 'row': looks like a second header",
+    ),
+    "column without a name": (table("a,\n1,2\n"), f"{T}, row 1, field 'column 2': has no name"),
+    "columns of one name": (
+        table("a,a\n1,2\n"),
+        f"{T}, row 1, field 'a': is the name of several columns",
+    ),
+    "too long": (
+        table("a,b\n" + "some words in a cell,1\n" * 14_000),
+        f"{T}, field 'table': is about 136,500 tokens",
+    ),
+    "same id": (
+        {"questions.csv": "question,answer,id\nA?,yes,x\nB?,no,x\n"},
+        f"{Q}, row 3, field 'id': 'x' occurs a second time",
+    ),
+    "same question": (
+        {"questions.csv": "question,answer\nIs it so?,yes\nis it  so?,no\n"},
+        f"{Q}, row 3, field 'question': is that of row 2",
+    ),
+    "ambiguous look-up": (
+        question("How old is Ann?", "36"),
+        f"{Q}, row 2, field 'question': fits several rows: 'ann' stands in rows 2 and 4",
+    ),
+    "answer in no cell": (
+        question("Where does Bo live?", "Bergen"),
+        f"{Q}, row 2, field 'answer': 'Bergen' stands in no cell",
+    ),
+    "item in no cell": (question("Who are they?", "Bo | Cy"), "'Cy' stands in no cell"),
+    "answer of another type": (
+        question("What is the age of Bo?", "forty-one"),
+        "'forty-one' is a text, and the column 'age' holds numbers",
+    ),
+    "no number": (
+        question("What is the age of Bo?", "old", "metric=number"),
+        f"{Q}, row 2, field 'answer': 'old' is no number",
+    ),
+    "no date": (
+        question("When was Bo born?", "long ago", "metric=date"),
+        f"{Q}, row 2, field 'answer': 'long ago' is no date",
+    ),
+    "leaking answer": (
+        question("Does Bo live in Oslo?", "Oslo"),
+        f"{Q}, row 2, field 'question': contains its answer 'Oslo'",
+    ),
+    "unknown metric": (
+        question("Who is 41?", "Bo", "metric=txt"),
+        f"{Q}, row 2, field 'metric': unknown metric 'txt'; did you mean 'text' or",
+    ),
+    "tolerance": (
+        question("How old is Bo?", "41", "tolerance=few"),
+        f"{Q}, row 2, field 'tolerance': must be a number",
+    ),
+    "unknown column": ({"questions.csv": "question,anser\nA?,1\n"}, "did you mean 'answer' or"),
+    "path out": (
+        {"questions.csv": f"{HEAD}../x.csv,Is it so?,yes\n"},
+        f"{Q}, row 2, field 'table': ../x.csv: name a file inside the folder",
+    ),
+    "aliases": (
+        question("Who are they?", "Ann | Bo", "aliases=Annie"),
+        f"{Q}, row 2, field 'aliases': of several answers",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_each_mistake_has_its_line(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files, said = BROKEN[case]
+    write_folder(tmp_path / "mine", files)
+    assert main(["check", str(tmp_path)]) == 1
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1, lines
+    assert said in lines[0]
+    assert last.startswith("mine: ")
+    assert last.endswith(", 1 problem")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("How many are called Ann?", "2"),
+        ("How old is Ann of Bern?", "12"),
+        ("Who is oldest?", "Bo"),
+        ("Is Bo or Ann older?", "Bo"),
+        ("Is Bo 41?", "yes"),
+        ("How old are all together?", "89"),
+    ],
+)
+def test_a_sound_question_has_no_line(
+    text: str, answer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_folder(tmp_path / "mine", question(text, answer))
+    code = main(["check", str(tmp_path / "mine")])
+    out = capsys.readouterr().out
+    assert code == 0, out
+    assert out.startswith("mine: 1 question (1 ")
+    assert out.endswith("), no problem\n")
+
+
+def test_the_example_that_new_writes_has_no_mistake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["new", str(tmp_path / "mine")]) == 0
+    assert f"tablebench check {tmp_path / 'mine'}" in capsys.readouterr().out
+    assert main(["check", str(tmp_path / "mine")]) == 0
+    assert capsys.readouterr().out == "mine: 4 questions (2 number, 1 text, 1 list), no problem\n"
+
+
+def test_new_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "questions.csv").write_text("mine")
+    assert main(["new", str(tmp_path)]) == 2
+    assert "holds something" in capsys.readouterr().err
+    assert (tmp_path / "questions.csv").read_text() == "mine"
+
+
+def test_check_of_what_is_no_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(tmp_path)]) == 2
+    assert "no dataset in" in capsys.readouterr().err
+
+
+def test_what_check_prints_acts_on_no_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_folder(tmp_path / "mine", question("Where?", "\x1b[31mred"))
+    assert main(["check", str(tmp_path)]) == 1
+    assert "\x1b" not in capsys.readouterr().out
