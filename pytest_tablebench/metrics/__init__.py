@@ -14,6 +14,7 @@ from pytest_tablebench.metrics._chart_values import realhit_chart, tablebench_ch
 from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics._f1_strings import f1_strings
 from pytest_tablebench.metrics._fin_qa import fin_qa
+from pytest_tablebench.metrics._instructions import treb_instruction
 from pytest_tablebench.metrics._postprocess import (
     POSTPROCESSORS,
     Postprocessor,
@@ -25,6 +26,7 @@ from pytest_tablebench.metrics._rouge import rouge
 from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
 from pytest_tablebench.metrics._tablebench import tablebench
 from pytest_tablebench.metrics._tablebench_answer import tablebench_answer
+from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
 from pytest_tablebench.metrics._turl import turl, turl_batch
 from pytest_tablebench.metrics._typed_answer import typed_answer
 from pytest_tablebench.metrics._wikitq import wikitq
@@ -60,6 +62,10 @@ METRICS: dict[str, Metric] = {
         tablebench,
         tablebench_answer,
         tablebench_chart,
+        treb_bleu,
+        treb_em,
+        treb_instruction,
+        treb_rouge,
         turl,
         turl_batch,
         typed_answer,

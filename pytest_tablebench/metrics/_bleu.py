@@ -10,7 +10,7 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 
-__all__ = ["bleu", "bleu_tokens"]
+__all__ = ["bleu", "bleu_tokens", "cut_tokens"]
 
 _LONGEST = 4
 """BLEU counts runs of 1 to 4 tokens."""
@@ -61,6 +61,11 @@ def bleu_tokens(text: str) -> list[str]:
     text = text.replace("-\n", "")
     for written, character in _ENTITIES:
         text = text.replace(written, character)
+    return cut_tokens(text)
+
+
+def cut_tokens(text: str) -> list[str]:
+    """Return the tokens of a text in which no character is written as an entity."""
     text = f" {text} "
     for pattern, apart in _APART:
         text = pattern.sub(apart, text)

@@ -16,7 +16,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._sentences import sentences
 
-__all__ = ["MAX_TOKENS", "MAX_UNION_STEPS", "VARIANTS", "rouge", "rouge_l"]
+__all__ = ["MAX_TOKENS", "MAX_UNION_STEPS", "VARIANTS", "common_length", "rouge", "rouge_l"]
 
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
@@ -59,9 +59,7 @@ def rouge(
 
 def rouge_l(reference: Sequence[str], prediction: Sequence[str]) -> float:
     """F-measure of ROUGE-L over tokens that are cut already, within the same bounds."""
-    bits = _bits(reference[:MAX_TOKENS])
-    width = min(len(reference), MAX_TOKENS)
-    hits = _common_length(bits, width, prediction[:MAX_TOKENS])
+    hits = common_length(reference, prediction)
     return _f_measure(hits, len(reference), len(prediction))
 
 
@@ -164,6 +162,12 @@ def _common_length(bits: Mapping[str, int], width: int, tokens: Sequence[str]) -
             both = row & matches
             row = (row + both | row - both) & full
     return width - row.bit_count()
+
+
+def common_length(reference: Sequence[str], prediction: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence of the first `MAX_TOKENS` of each."""
+    wanted = reference[:MAX_TOKENS]
+    return _common_length(_bits(wanted), len(wanted), prediction[:MAX_TOKENS])
 
 
 def _common_positions(

@@ -6,7 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
+from pytest_tablebench import score
+from pytest_tablebench.config.compat import COMPAT_MODES, Compat
+from pytest_tablebench.metrics._chinese import is_chinese
+from pytest_tablebench.metrics._judge_reply import read_judgement, reference_score
+from pytest_tablebench.metrics._treb import sentence_bleu
 from pytest_tablebench.strategies._interleaved import Interleaved
 from pytest_tablebench.strategies._replies import (
     boxed_answer,
@@ -64,3 +70,54 @@ def replay_steps(record: Record) -> Iterator[str]:
     yield from differences(found, record["expected"])
     if next(replies, None) is not None or next(outputs, None) is not None:
         yield "replies or outputs were left over"
+
+
+# Metrics
+
+
+@replays("treb.em")
+def replay_em(record: Record) -> list[str]:
+    modes: dict[str, Compat] = {"em_letters": "reference", "em": "fixed"}
+    found = {
+        name: score("treb_em", record["prediction"], [record["answer"]], compat=compat).value
+        for name, compat in modes.items()
+    }
+    return differences(found, record["expected"])
+
+
+@replays("treb.bleu")
+def replay_bleu(record: Record) -> Iterator[str]:
+    prediction, answer = record["prediction"], record["answer"]
+    found = sentence_bleu(prediction, answer)
+    yield from differences(found, record["expected"])
+    for compat in COMPAT_MODES:
+        share = score("treb_bleu", prediction, [answer], compat=compat).value
+        yield from differences(100 * share, record["expected"], compat)
+    yield from differences("zh" if is_chinese(answer) else "en", record["language"], "language")
+
+
+@replays("treb.rouge")
+def replay_rouge(record: Record) -> Iterator[str]:
+    for compat in COMPAT_MODES:
+        found = score("treb_rouge", record["prediction"], [record["answer"]], compat=compat)
+        yield from differences(found.value, record["expected"], compat)
+
+
+@replays("treb.judge_parse")
+def replay_judgement(record: Record) -> list[str]:
+    reply, prediction = record["reply"], record["prediction"]
+    found = {
+        "reference": reference_score(reply, prediction),
+        "fixed": asdict(read_judgement(reply, prediction)),
+    }
+    return differences(found, record["expected"])
+
+
+@replays("treb.instruction_rule")
+def replay_instruction(record: Record) -> list[str]:
+    rule = {"rule": record["rule"], "arguments": record["arguments"]}
+    found = {
+        compat: 100 * score("treb_instruction", record["answer"], [], compat=compat, **rule).value
+        for compat in COMPAT_MODES
+    }
+    return differences(found, record["expected"])

@@ -1,0 +1,127 @@
+"""Instructions whose keeping a rule can tell (spec: treb.md section 5, Instruction_Following).
+
+A rule is data: the name of a predicate and its arguments, as a question's file gives them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._chinese import is_chinese
+from pytest_tablebench.util.names import unknown_name
+
+__all__ = ["RULES", "follows", "treb_instruction"]
+
+
+def treb_instruction(
+    prediction: Processed,
+    references: Sequence[Processed],  # noqa: ARG001 - the rule is all there is to compare with
+    *,
+    compat: Compat = "fixed",
+    rule: str,
+    arguments: Mapping[str, Any],
+    **_: Any,
+) -> Score:
+    """1 where the reply keeps the instruction, else 0."""
+    value = float(follows(rule, arguments, str(prediction), compat))
+    return Score(value, {"follow": value}, "follow")
+
+
+def follows(rule: str, arguments: Mapping[str, Any], answer: str, compat: Compat) -> bool:
+    """Tell whether an answer keeps a rule.
+
+    Raises `SettingsError` for a rule that is not there, or has other arguments.
+    """
+    try:
+        predicate = RULES[rule]
+    except KeyError:
+        raise SettingsError(unknown_name("instruction rule", rule, RULES)) from None
+    try:
+        return predicate(answer, compat, **arguments)
+    except TypeError as error:
+        raise SettingsError(f"instruction rule {rule!r}: {error}") from None
+
+
+def _equals(answer: str, compat: Compat, *, text: str) -> bool:  # noqa: ARG001
+    return answer == text
+
+
+def _contains(answer: str, compat: Compat, *, text: str) -> bool:  # noqa: ARG001
+    return text in answer
+
+
+def _starts_with(answer: str, compat: Compat, *, text: str) -> bool:  # noqa: ARG001
+    return answer.startswith(text)
+
+
+def _contains_without(
+    answer: str,
+    compat: Compat,  # noqa: ARG001
+    *,
+    required: str,
+    forbidden: str,
+    case: str,
+) -> bool:
+    """One text is there and another is not; `case` says whether capitals matter (`exact`)."""
+    if case == "fold":
+        answer, required, forbidden = answer.lower(), required.lower(), forbidden.lower()
+    elif case != "exact":
+        raise SettingsError(unknown_name("case", case, ("exact", "fold")))
+    return required in answer and forbidden not in answer
+
+
+def _is_long(answer: str, length: int, compat: Compat) -> bool:
+    """The least length that is asked for is too short for `reference`."""
+    return len(answer) > length if compat == "reference" else len(answer) >= length
+
+
+def _contains_all_longer_than(
+    answer: str, compat: Compat, *, words: Sequence[str], length: int
+) -> bool:
+    return _is_long(answer, length, compat) and all(word in answer for word in words)
+
+
+def _starts_with_longer_than(answer: str, compat: Compat, *, text: str, length: int) -> bool:
+    return _is_long(answer, length, compat) and answer.startswith(text)
+
+
+_AABB = {
+    "fixed": re.compile(r"(.)\1(.)\2"),
+    "reference": re.compile(r"(..)\1(..)\2"),
+}
+
+
+def _aabb_idioms(answer: str, compat: Compat, *, count: int) -> bool:
+    """So many idioms of the form AABB between Chinese commas, and nothing else.
+
+    `fixed` has one character twice and another one twice; `reference` has pairs of characters.
+    """
+    idioms = answer.split("，")
+    return len(idioms) == count and all(map(_AABB[compat].fullmatch, idioms))
+
+
+def _reversed(answer: str, compat: Compat, *, text: str, unit: str) -> bool:
+    """The text backwards; `reference` turns the words of English, whatever is asked for."""
+    if unit not in {"letters", "words"}:
+        raise SettingsError(unknown_name("unit", unit, ("letters", "words")))
+    if unit == "words" or (compat == "reference" and not is_chinese(text)):
+        return answer == " ".join(reversed(text.split()))
+    return answer == text[::-1]
+
+
+RULES: Mapping[str, Callable[..., bool]] = {
+    "aabb_idioms": _aabb_idioms,
+    "contains": _contains,
+    "contains_all_longer_than": _contains_all_longer_than,
+    "contains_without": _contains_without,
+    "equals": _equals,
+    "reversed": _reversed,
+    "starts_with": _starts_with,
+    "starts_with_longer_than": _starts_with_longer_than,
+}
+"""Every rule by its name: a predicate on the answer and the compat mode, with its arguments."""

@@ -1,0 +1,199 @@
+"""TReB's metrics without a judge: EM, BLEU and ROUGE-L (spec: treb.md section 5).
+
+An answer with a Chinese character has both sides cut into Chinese words first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import exp, isclose, log
+from typing import Any
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._bleu import cut_tokens
+from pytest_tablebench.metrics._chinese import chinese_words, is_chinese
+from pytest_tablebench.metrics._rouge import common_length, rouge_l
+
+__all__ = ["sentence_bleu", "treb_bleu", "treb_em", "treb_rouge"]
+
+
+def treb_em(
+    prediction: Processed,
+    references: Sequence[Processed],
+    *,
+    compat: Compat = "fixed",
+    tolerance: float | None = None,
+    **_: Any,
+) -> Score:
+    """1 where prediction and answer are the same, else 0.
+
+    `reference` compares how often each letter from A to Z occurs, for options such as `B, D`:
+    texts without capitals are all the same to it. `fixed` compares the texts but for blanks around
+    them, and, with a `tolerance`, two numbers by their values.
+    """
+
+    def same(given: str, wanted: str) -> float:
+        if compat == "reference":
+            return float(_capitals(given) == _capitals(wanted))
+        return float(given.strip() == wanted.strip() or _near(given, wanted, tolerance))
+
+    return _best("em", same, prediction, references)
+
+
+def treb_bleu(
+    prediction: Processed,
+    references: Sequence[Processed],
+    *,
+    compat: Compat = "fixed",  # noqa: ARG001 - no correction is known
+    **_: Any,
+) -> Score:
+    """Sentence BLEU as sacrebleu defines it, from 0 to 1."""
+
+    def share(given: str, wanted: str) -> float:
+        return min(1.0, sentence_bleu(given, wanted) / 100)
+
+    return _best("bleu", share, prediction, references)
+
+
+def treb_rouge(
+    prediction: Processed,
+    references: Sequence[Processed],
+    *,
+    compat: Compat = "fixed",  # noqa: ARG001 - no correction is known
+    **_: Any,
+) -> Score:
+    """F-measure of ROUGE-L: of stemmed words, or of Chinese words where the answer is Chinese."""
+    return _best("rougeL", _rouge_l, prediction, references)
+
+
+def _best(
+    part: str,
+    compare: Callable[[str, str], float],
+    prediction: Processed,
+    references: Sequence[Processed],
+) -> Score:
+    """Score by the reference that the prediction is nearest to."""
+    given = str(prediction)
+    value = max((compare(given, str(reference)) for reference in references), default=0.0)
+    return Score(value, {part: value}, part)
+
+
+def _capitals(text: str) -> Counter[str]:
+    return Counter(re.findall("[A-Z]", text))
+
+
+def _near(given: str, wanted: str, tolerance: float | None) -> bool:
+    if tolerance is None:
+        return False
+    try:
+        return isclose(float(given), float(wanted), rel_tol=0, abs_tol=tolerance)
+    except ValueError:
+        return False
+
+
+# BLEU
+
+_LONGEST = 4
+
+# As sacrebleu prepares a text: an ampersand is turned back before the brackets, so that it may
+# begin one of them.
+_WRITTEN = (
+    ("<skipped>", ""),
+    ("-\n", ""),
+    ("&quot;", '"'),
+    ("&amp;", "&"),
+    ("&lt;", "<"),
+    ("&gt;", ">"),
+)
+
+
+def sentence_bleu(prediction: str, answer: str) -> float:
+    """Return BLEU of one text against one answer, 0 to 100 (Papineni and others 2002).
+
+    Runs of one to four tokens, as far as the prediction is long enough for any; where none of a
+    length is shared, half a run counts the first time, a quarter the second, and so on (Chen and
+    Cherry 2014, method 3). Where no token is shared the result is 0.
+    """
+    if is_chinese(answer):
+        prediction, answer = (" ".join(chinese_words(text)) for text in (prediction, answer))
+    given, wanted = _tokens(prediction), _tokens(answer)
+    if not set(given) & set(wanted):
+        return 0.0
+    logarithms: list[float] = []
+    unshared = 1.0
+    for length in range(1, min(_LONGEST, len(given)) + 1):
+        total = len(given) - length + 1
+        shared = (_runs(given, length) & _runs(wanted, length)).total()
+        if not shared:
+            unshared *= 2
+        logarithms.append(log(100 * shared / total if shared else 100 / (unshared * total)))
+    brevity = exp(1 - len(wanted) / len(given)) if len(given) < len(wanted) else 1.0
+    return brevity * exp(sum(logarithms) / len(logarithms))
+
+
+def _tokens(text: str) -> list[str]:
+    text = text.rstrip()
+    for written, character in _WRITTEN:
+        text = text.replace(written, character)
+    return cut_tokens(text)
+
+
+def _runs(tokens: Sequence[str], length: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(tokens[start:] for start in range(length)), strict=False))
+
+
+# ROUGE-L
+
+_MANY_LETTERS = 60
+"""No word has more; the stemmer looks at each ending of a word anew."""
+
+
+def _rouge_l(prediction: str, answer: str) -> float:
+    if is_chinese(answer):
+        given, wanted = _chinese_tokens(prediction), _chinese_tokens(answer)
+        if not given or not wanted:
+            return 0.0
+        shared = common_length(wanted, given)
+        precision, recall = shared / len(given), shared / len(wanted)
+        # The published definition keeps the denominator from 0 so, and never reaches 1.
+        return 2.0 * (precision * recall / (precision + recall + 1e-8))
+    return rouge_l(_stems(answer), _stems(prediction))
+
+
+def _stems(text: str) -> list[str]:
+    return [_stem(word) for word in re.findall("[a-z0-9]+", text.lower())]
+
+
+@lru_cache(maxsize=4096)
+def _stem(word: str) -> str:
+    """Words of up to three letters, and what is no word, stay as they are."""
+    return _stemmer().stem(word) if 3 < len(word) <= _MANY_LETTERS else word
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    from nltk.stem.porter import PorterStemmer
+
+    return PorterStemmer()
+
+
+# Where a Chinese sentence ends. The published definition splits there before it splits at blanks:
+# a line that is blank or begins with a mark of its own counts as a word.
+_ENDS = (
+    re.compile(r"([。！？?])([^”’])"),
+    re.compile(r"(\.{6})([^”’])"),
+    re.compile(r"(…{2})([^”’])"),
+    re.compile(r"([。！？?][”’])([^，。！？?])"),
+)
+
+
+def _chinese_tokens(text: str) -> list[str]:
+    text = " ".join(chinese_words(text))
+    for pattern in _ENDS:
+        text = pattern.sub("\\1\n\\2", text)
+    lines = text.rstrip().split("\n")
+    return [word for line in lines if line for word in " ".join(line.split()).split(" ")]
