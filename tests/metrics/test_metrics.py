@@ -329,7 +329,9 @@ def test_other_numbers_are_wrong(given_number: int, wanted: int) -> None:
 )
 def test_modes_agree_on_tabfact_without_a_blank_before_the_mark(reply: str, label: str) -> None:
     fixed = score_answer("tabfact", reply, [label], compat="fixed")
-    assert fixed == score_answer("tabfact", reply, [label], compat="reference")
+    reference = score_answer("tabfact", reply, [label], compat="reference")
+    # The mode decides which of its numbers is the main one, and here they are all the same.
+    assert (fixed.value, fixed.parts) == (reference.value, reference.parts)
 
 
 @given(WORDS, WORDS)
