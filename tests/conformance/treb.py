@@ -20,6 +20,7 @@ from pytest_tablebench.strategies._replies import (
     python_blocks,
     runnable,
 )
+from pytest_tablebench.strategies._treb_texts import question_text, table_text
 
 from .replay import Record, differences, replays
 
@@ -120,4 +121,32 @@ def replay_instruction(record: Record) -> list[str]:
         compat: 100 * score("treb_instruction", record["answer"], [], compat=compat, **rule).value
         for compat in COMPAT_MODES
     }
+    return differences(found, record["expected"])
+
+
+# Prompts
+
+
+@replays("treb.table_text")
+def replay_table_text(record: Record) -> list[str]:
+    shape = record["frame_shape"]
+    found = table_text(
+        record["mode"],
+        markdown=record["markdown"],
+        html=record["html"],
+        shape=None if shape is None else tuple(shape),
+        header_rows=record["header_rows"],
+        context=record["context_length"],
+        compat="reference",
+    )
+    return differences(found.text, record["expected"])
+
+
+@replays("treb.question_text")
+def replay_question_text(record: Record) -> list[str]:
+    found = question_text(
+        record["question"],
+        instruction=record["instruction"] if record["if_instruction"] else "",
+        titles=record["title"] if record["if_title"] else None,
+    )
     return differences(found, record["expected"])
