@@ -48,10 +48,11 @@ all is text. What a value may be is ours to say. Before 9.2 pytest knows no such
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare the registration hooks and register the built-in parts."""
     from pytest_tablebench import hookspecs
-    from pytest_tablebench.running.builtins import BuiltIns
+    from pytest_tablebench.running.builtins import BuiltIns, OwnFolders
 
     pluginmanager.add_hookspecs(hookspecs)
     pluginmanager.register(BuiltIns(), "tablebench-builtins")
+    pluginmanager.register(OwnFolders(), "tablebench-own-folders")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -89,7 +89,8 @@ class Registry:
             caller = getattr(hook, f"pytest_tablebench_register_{kind}")
             # One by one, in pluggy's order: who registers a part decides whose grid it joins.
             for found in reversed(caller.get_hookimpls()):
-                owner = _owner(found.plugin)
+                of_data = data is not None and getattr(found.plugin, "of_data", False)
+                owner = data if data is not None and of_data else _owner(found.plugin)
                 given: dict[str, Any] = {
                     "data": data,
                     "register": partial(registry._add, kind, owner),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,9 @@ def _new(given: argparse.Namespace) -> tuple[list[str], int]:
 
     folder: Path = given.folder
     names = write_example(folder)
-    shown = printable(str(folder))
+    shown = printable(shlex.quote(str(folder)))
     return [
-        f"{shown}: {', '.join(names)}",
+        f"{printable(str(folder))}: {', '.join(names)}",
         f"look for mistakes: tablebench check {shown}",
         f"run: pytest --pyargs pytest_tablebench.suites --bench-data {shown}",
     ], 0
@@ -48,6 +49,7 @@ def _check(given: argparse.Namespace) -> tuple[list[str], int]:
     for dataset in found:
         checked = check_dataset(dataset, given.folder / dataset.folder)
         lines += [printable(str(problem), 400) for problem in checked.problems]
+        lines += [printable(f"{dataset.name}: {note}", 400) for note in checked.notes]
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in checked.kinds.items())
         problems = counted(len(checked.problems), "problem") if checked.problems else "no problem"
         asked = counted(sum(checked.kinds.values()), "question")

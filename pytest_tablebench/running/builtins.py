@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from pytest_tablebench import hookspecs
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.registry import Registry
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     ProviderMaker = Callable[[str, Settings], Provider | LiteLLMModel]
 
-__all__ = ["BuiltIns", "builtin_registry", "registry_with"]
+__all__ = ["BuiltIns", "OwnFolders", "builtin_registry", "registry_with"]
 
 hookimpl = pluggy.HookimplMarker("pytest")
 
@@ -36,20 +38,12 @@ class BuiltIns:
     """
 
     @hookimpl(tryfirst=True)
-    def pytest_tablebench_register_dataset(
-        self, register: Callable[[Dataset], None], data: Path | None
-    ) -> None:
-        """Register every dataset that lies in the folder of a benchmark, and the user's own."""
+    def pytest_tablebench_register_dataset(self, register: Callable[[Dataset], None]) -> None:
+        """Register every dataset that lies in the folder of a benchmark."""
         from pytest_tablebench.datasets import built_in_datasets
 
-        built_in = built_in_datasets()
-        for dataset in built_in:
+        for dataset in built_in_datasets():
             register(dataset)
-        if data is not None:
-            from pytest_tablebench.datasets.folder import folder_datasets
-
-            for own in folder_datasets(data, taken={dataset.name for dataset in built_in}):
-                register(own)
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_benchmark(self, register: Callable[[Benchmark], None]) -> None:
@@ -113,6 +107,27 @@ class BuiltIns:
         register("", make)
 
 
+class OwnFolders:
+    """The folders of the data folder that are datasets: the user's own, as a conftest.py's are."""
+
+    of_data = True
+    """What it registers is of the data folder, and not of this package."""
+
+    @hookimpl(trylast=True)
+    def pytest_tablebench_register_dataset(
+        self, register: Callable[[Dataset], None], data: Path | None
+    ) -> None:
+        """Register them, but those whose name somebody has already given to a reader of his."""
+        if data is None:
+            return
+        from pytest_tablebench.datasets import built_in_datasets
+        from pytest_tablebench.datasets.folder import folder_datasets
+
+        for own in folder_datasets(data, taken={dataset.name for dataset in built_in_datasets()}):
+            with suppress(SettingsError):
+                register(own)
+
+
 def _each(names: Mapping[str, Any], register: Callable[[str, Any], None]) -> None:
     for name, value in names.items():
         register(name, value)
@@ -129,4 +144,5 @@ def registry_with(data: Path | None) -> Registry:
     manager = pluggy.PluginManager("pytest")
     manager.add_hookspecs(hookspecs)
     manager.register(BuiltIns())
+    manager.register(OwnFolders())
     return Registry.from_hooks(manager.hook, data=data)

@@ -10,7 +10,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from pytest_tablebench.datasets.folder import FolderDataset, folder_datasets
+from pytest_tablebench.datasets.folder import FolderDataset, _workbook, folder_datasets
 from pytest_tablebench.datasets.folder._source import FolderSource
 from pytest_tablebench.tables.table import Table
 from tests.support.own_folders import PRICES, QUESTIONS, write_folder
@@ -279,6 +279,24 @@ def test_a_ragged_table_is_said_with_its_line(tmp_path: Path) -> None:
 def test_a_table_of_300_000_rows_is_not_read_to_its_end(tmp_path: Path) -> None:
     (problem,) = asked("long.csv", {"long.csv": "a\n" + "1\n" * 300_000}, tmp_path)
     assert "long.csv: more than 100,000 rows" in problem
+
+
+def test_a_long_sheet_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_workbook, "MOST_ROWS", 3)
+    workbook(tmp_path / "l.xlsx", S=[["a"], [1], [2], [3], [4]])
+    (problem,) = asked("l.xlsx", {"l.xlsx": (tmp_path / "l.xlsx").read_bytes()}, tmp_path)
+    assert "l.xlsx: has a sheet of more than 3 rows" in problem
+
+
+def test_several_tables_stand_in_the_prompt_in_order(tmp_path: Path) -> None:
+    files = {
+        "a.csv": "x\n1\n",
+        "b.csv": "y\n2\n",
+        "questions.csv": "table,question,answer\na.csv | b.csv,What is x + y?,3\n",
+    }
+    example = opened(tmp_path, files).example("2")
+    prompt = only(tmp_path).prompt(example, lambda table: f"<{table.header[0]}>")
+    assert prompt.source == "Table 1:\n<x>\n\nTable 2:\n<y>\n\nQuestion: What is x + y?\n"
 
 
 def test_a_password_is_said(tmp_path: Path) -> None:

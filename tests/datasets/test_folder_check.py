@@ -102,6 +102,10 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
         {"questions.csv": f"{HEAD}../x.csv,Is it so?,yes\n"},
         f"{Q}, row 2, field 'table': ../x.csv: name a file inside the folder",
     ),
+    "unknown perturbation": (
+        question("How old is Bo?", "41", "perturbations=shufle_rows"),
+        f"{Q}, row 2, field 'perturbations': unknown perturbation 'shufle_rows'; did you mean",
+    ),
     "aliases": (
         question("Who are they?", "Ann | Bo", "aliases=Annie"),
         f"{Q}, row 2, field 'aliases': of several answers",
@@ -152,6 +156,14 @@ def test_the_example_that_new_writes_has_no_mistake(
     assert f"tablebench check {tmp_path / 'mine'}" in capsys.readouterr().out
     assert main(["check", str(tmp_path / "mine")]) == 0
     assert capsys.readouterr().out == "mine: 4 questions (2 number, 1 text, 1 list), no problem\n"
+
+
+def test_check_says_how_a_file_was_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    latin = "name,age\nJosé,3\n".encode("latin-1")
+    files = {"t.csv": latin, "questions.csv": f"{HEAD}t.csv,Who is 3?,José\n"}
+    write_folder(tmp_path / "mine", files)
+    assert main(["check", str(tmp_path)]) == 0
+    assert "mine: t.csv was read as latin-1\n" in capsys.readouterr().out
 
 
 def test_new_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

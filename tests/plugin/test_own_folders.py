@@ -103,6 +103,32 @@ def test_without_a_folder_the_suite_is_no_test_and_says_nothing(place: Place) ->
     assert "test_own" not in done.stdout.str()
 
 
+def test_formats_of_a_conftest_above_join_the_grid_of_a_folder(place: Place) -> None:
+    write_folder(place.data / "mine")
+    place.pytester.makeconftest(
+        "def pytest_tablebench_register_serializer(register):\n"
+        "    register('first_cell', lambda table: str(table.header[0]))\n"
+    )
+    done = place.pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "--bench-data", "data", "--collect-only", "-q",
+        "--bench-perturbation", "none", "--bench-limit", "1",
+    )  # fmt: skip
+    assert "test_own[mine-cheap-first_cell-none]" in done.stdout.str()
+    assert "test_own[mine-cheap-html-none]" in done.stdout.str()
+
+
+def test_a_reader_of_the_same_name_has_the_folder(place: Place) -> None:
+    write_folder(place.data / "mine")
+    place.pytester.makeconftest(
+        "from pytest_tablebench.datasets import TableQuestions\n\n"
+        "def pytest_tablebench_register_dataset(register):\n"
+        "    register(TableQuestions('mine', ()))\n"
+    )
+    (place.pytester.path / "test_other.py").write_text("def test_good():\n    pass\n")
+    done = place.pytester.runpytest_inprocess("--bench-data", "data", "-p", "no:cacheprovider")
+    assert done.parseoutcomes() == {"passed": 1}
+
+
 def test_a_broken_folder_costs_itself_alone(place: Place) -> None:
     write_folder(place.data / "mine")
     write_folder(place.data / "worse", {"questions.csv": "table,question,answer\n"})

@@ -13,6 +13,9 @@ from pytest_tablebench.util.names import unknown_name
 
 __all__ = ["answer_context", "columns_with"]
 
+_LOOKED_AT = 1_000
+"""Cells of a column that are looked at for how it writes numbers and dates."""
+
 _COMMA = re.compile(r"\D*\d{1,3}(?:\.\d{3})+,\d+\D*|\D*\d+,(?:\d{1,2}|\d{4,})\D*")
 _POINT = re.compile(r"\D*\d{1,3}(?:,\d{3})+\.\d+\D*|\D*\d+\.(?:\d{1,2}|\d{4,})\D*")
 _SLASHES = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.*")
@@ -71,7 +74,8 @@ def _columns(tables: Sequence[Table]) -> Iterator[tuple[Any, list[Any]]]:
 
 
 def _texts(columns: Sequence[Sequence[Any]]) -> Iterator[str]:
-    return (cell.strip() for cells in columns for cell in cells if isinstance(cell, str))
+    texts = (cell for cells in columns for cell in cells[:_LOOKED_AT] if isinstance(cell, str))
+    return (text.strip()[:200] for text in texts)
 
 
 def _decimal(columns: Sequence[Sequence[Any]]) -> str:

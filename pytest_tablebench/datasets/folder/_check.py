@@ -15,8 +15,9 @@ from pytest_tablebench.datasets.folder._questions import Question
 from pytest_tablebench.metrics._typed_answer import answer_kind
 from pytest_tablebench.metrics._typed_dates import read_moment
 from pytest_tablebench.metrics._typed_numbers import read_quantity
+from pytest_tablebench.tables.perturbations import PERTURBATIONS
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, printable, unknown_name
 
 __all__ = ["Checked", "check_dataset"]
 
@@ -33,10 +34,11 @@ _WHOLE = re.compile(
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found: problems in the order of the file, and questions by kind of answer."""
+    """What was found: problems, questions by kind of answer, and how files were read."""
 
     problems: tuple[Problem, ...]
     kinds: Mapping[str, int]
+    notes: tuple[str, ...]
 
 
 def check_dataset(dataset: FolderDataset, folder: Path) -> Checked:
@@ -58,7 +60,8 @@ def check_dataset(dataset: FolderDataset, folder: Path) -> Checked:
         if first != question.number:
             problems.append(("question", f"is that of row {first}; leave one of them out"))
         found += [Problem(file, question.number, field, text) for field, text in problems]
-    return Checked(tuple(found), Counter(question.context["kind"] for question in questions))
+    kinds = Counter(question.context["kind"] for question in questions)
+    return Checked(tuple(found), kinds, tuple(source.facts.notes))
 
 
 def _plain(value: Any) -> str:
@@ -127,6 +130,9 @@ def _of_question(question: Question) -> Iterator[tuple[str, str]]:
             yield "answer", f"{shown!r} is no date, as the metric wants; write it as 2024-03-05"
         if kind != "yes_no" and len(answer) > 1 and " or " not in text and _says(text, answer):
             yield "question", f"contains its answer {shown!r}; ask without saying it"
+    for name in question.perturbations or ():
+        if name.partition("[")[0] not in PERTURBATIONS:
+            yield "perturbations", f"{unknown_name('perturbation', name, PERTURBATIONS)}"
     if question.tables and kind in {"text", "list", "ordered_list"}:
         yield from _absent(question)
     if len(question.tables) == 1 and len(question.answers) == 1:

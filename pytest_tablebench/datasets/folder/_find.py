@@ -18,6 +18,7 @@ __all__ = ["QUESTION_FILES", "SETTINGS_FILE", "folder_datasets", "open_folder"]
 SETTINGS_FILE = "tablebench.toml"
 QUESTION_FILES = ("questions.csv", "questions.jsonl", "questions.xlsx")
 
+_MOST_BYTES = 100_000
 _TEXTS = ("name", "benchmark", "licence")
 _DEFAULTS: Mapping[str, tuple[type, ...]] = {
     "shots": (int,),
@@ -100,6 +101,8 @@ def _settings(folder: Path) -> FolderSettings:
     if not (folder / SETTINGS_FILE).is_file():
         return FolderSettings()
     try:
+        if (folder / SETTINGS_FILE).stat().st_size > _MOST_BYTES:
+            raise DataError(f"{SETTINGS_FILE}: larger than {_MOST_BYTES:,} bytes")
         content = tomllib.loads(inside(folder, SETTINGS_FILE).read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise DataError(f"{SETTINGS_FILE}: {error}") from None
