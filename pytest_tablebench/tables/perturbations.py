@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError, TableError
+from pytest_tablebench.tables.hierarchy import rearranged
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted, printable, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
@@ -30,17 +31,29 @@ def none(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape f
 
 
 def shuffle_rows(table: Table, *, seed: int = 0) -> Table:
-    """Put the rows in another order; header and cells stay."""
+    """Put the rows in another order; header and cells stay.
+
+    Where a table has structure, rows stay in their section, and what is merged stays together.
+    """
     rows = list(table.rows)
-    seeded_random({"table": table.as_mapping(), "seed": seed}).shuffle(rows)
+    draw = seeded_random({"table": table.as_mapping(), "seed": seed})
+    if table.is_structured:
+        return rearranged.shuffled_rows(table, draw)
+    draw.shuffle(rows)
     return table.replace(rows=rows)
 
 
 def shuffle_cols(table: Table, *, seed: int = 0) -> Table:
-    """Put the columns in another order, each name with its cells."""
+    """Put the columns in another order, each name with its cells.
+
+    Where a table has structure, columns stay under their common name, and row headers stay.
+    """
     _require_full_rows(table, "shuffle_cols")
     order = list(range(len(table.header)))
-    seeded_random({"table": table.as_mapping(), "seed": seed}).shuffle(order)
+    draw = seeded_random({"table": table.as_mapping(), "seed": seed})
+    if table.is_structured:
+        return rearranged.shuffled_columns(table, draw)
+    draw.shuffle(order)
     return table.replace(
         header=[table.header[column] for column in order],
         rows=[[row[column] for column in order] for row in table.rows],
@@ -50,9 +63,12 @@ def shuffle_cols(table: Table, *, seed: int = 0) -> Table:
 def transpose(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
     """Turn columns into rows: names go first, and the header counts the old rows from 0.
 
-    What the table carries beside header and rows is dropped (spec: torr.md section 6.2).
+    What the table carries beside header and rows is dropped (spec: torr.md section 6.2). Where a
+    table has structure, its header lines become row headers and its row headers header lines.
     """
     _require_full_rows(table, "transpose")
+    if table.is_structured:
+        return rearranged.turned(table)
     return table.replace(
         keep_extra=False,
         header=[" ", *(str(number) for number in range(len(table.rows)))],
@@ -68,11 +84,14 @@ def insert_empty_rows(table: Table, *, seed: int = 0, times: int = 2) -> Table:
     The reference draws from the process-wide generator and changes the table in place, so
     its positions depend on everything drawn before (spec: torr.md section 9, row 10). Here
     the draw is seeded by the table. What the table carries beside header and rows is dropped.
+    Where a table has structure, no row is inserted between rows that are merged or indented.
     """
     _require_count("times", times)
     draw = seeded_random(
         {"table": table.as_mapping(), "seed": seed, "perturbation": "insert_empty_rows"}
     )
+    if table.is_structured:
+        return rearranged.with_empty_rows(table, draw, times)
     rows = list(table.rows)
     for _ in range(times):
         rows.insert(draw.randint(0, len(rows)), ("",) * len(table.header))

@@ -1,0 +1,251 @@
+"""Arrangements of a table with structure in which every value keeps its header path.
+
+What a draw may move is a unit: rows that a merged cell or an indent holds together, columns that
+stand under one name. Captions and notes stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from random import Random
+
+from pytest_tablebench.tables.hierarchy.grid import owners
+from pytest_tablebench.tables.hierarchy.paths import Paths, expanded, one_line
+from pytest_tablebench.tables.table import Cell, Span, Table
+
+__all__ = ["shuffled_columns", "shuffled_rows", "turned", "with_empty_rows"]
+
+
+def shuffled_rows(table: Table, draw: Random) -> Table:
+    """Put units of rows in another order, each inside of its section."""
+    levels = table.row_levels or (0,) * len(table.rows)
+    tied = _tied_rows(table)
+    order: list[int] = []
+    units: list[list[int]] = []
+
+    def close() -> None:
+        draw.shuffle(units)
+        order.extend(row for unit in units for row in unit)
+        units.clear()
+
+    root = 0
+    for row, level in enumerate(levels):
+        if row in table.sections:
+            close()
+            order.append(row)
+        elif units and (row in tied or level > root):
+            units[-1].append(row)
+        elif level and not units:
+            order.append(row)  # deeper than all before it in its section: it stays in front
+        else:
+            units.append([row])
+            root = level
+    close()
+    return _with_rows(table, order)
+
+
+def _tied_rows(table: Table) -> set[int]:
+    """Return the rows that a merged cell ties to the row above."""
+    first = len(table.captions) + len(table.header_rows) + 1
+    return {
+        line - first
+        for span in table.spans
+        for line in range(max(span.row + 1, first + 1), span.row + span.rows)
+    }
+
+
+def with_empty_rows(table: Table, draw: Random, times: int) -> Table:
+    """Insert rows of empty text, none of them inside of a unit of rows."""
+    order: list[int | None] = list(range(len(table.rows)))
+    levels = table.row_levels or (0,) * len(table.rows)
+    tied = _tied_rows(table)
+    for _ in range(times):
+        places = [
+            place
+            for place, row in enumerate([*order, None])
+            if row is None or not (levels[row] or row in tied)
+        ]
+        order.insert(places[draw.randint(0, len(places) - 1)], None)
+    return _with_rows(table, order)
+
+
+def _with_rows(table: Table, order: Sequence[int | None]) -> Table:
+    """Return the table with its rows in another order, an empty one for each None."""
+    first = len(table.captions) + len(table.header_rows) + 1
+    last = first + len(table.rows)
+    place = {row: number for number, row in enumerate(order) if row is not None}
+    more = len(order) - len(table.rows)
+    spans = [
+        span._replace(row=first + place[span.row - first])
+        if first <= span.row < last
+        else span._replace(row=span.row + (more if span.row >= last else 0))
+        for span in table.spans
+    ]
+    empty = ("",) * len(table.header)
+    return _changed(
+        table,
+        rows=[empty if row is None else table.rows[row] for row in order],
+        row_levels=[0 if row is None else table.row_levels[row] for row in order]
+        if table.row_levels
+        else (),
+        sections=sorted(place[row] for row in table.sections),
+        spans=spans,
+    )
+
+
+def _changed(table: Table, **parts: object) -> Table:
+    names = ("header", "rows", "header_rows", "row_headers", "row_levels", "spans")
+    kept = {name: getattr(table, name) for name in (*names, "captions", "sections", "notes")}
+    return Table(title=table.title, name=table.name, extra=table.extra, **(kept | parts))
+
+
+def shuffled_columns(table: Table, draw: Random) -> Table:
+    """Put columns that stand under one name in another order, and such names among themselves."""
+    top = len(table.captions)
+    first = top + len(table.header_rows) + 1
+    last = first + len(table.rows)
+    inner = [span for span in table.spans if top <= span.row < last]
+    width = len(table.header)
+    start = table.row_headers
+    for span in inner:
+        end = span.column + span.columns
+        if span.column < table.row_headers < end < width:
+            start = max(start, end)  # merged with row headers, which stay
+    gaps = _unmerged_groups(table, inner, range(top, first - 1))
+    while start in gaps:
+        start += 1  # under a name of the row headers, or left of all names
+
+    def arranged(columns: list[int], line: int) -> list[int]:
+        low, high = columns[0], columns[-1] + 1
+        glued = set(gaps)
+        for span in inner:
+            end = span.column + span.columns
+            if span.row + span.rows > line and not (span.column <= low and end >= high):
+                glued.update(range(span.column + 1, end))
+        units: list[list[int]] = []
+        for column in columns:
+            if units and column in glued:
+                units[-1].append(column)
+            else:
+                units.append([column])
+        draw.shuffle(units)
+        deeper = [arranged(u, line + 1) if len(u) > 1 and line + 1 < first else u for u in units]
+        return [column for unit in deeper for column in unit]
+
+    order = [*range(start), *(arranged([*range(start, width)], top) if start < width else [])]
+    return _with_columns(table, order, range(top, last))
+
+
+def _unmerged_groups(table: Table, inner: Iterable[Span], lines: range) -> set[int]:
+    """Return the columns that stand under a name to their left without being merged with it."""
+    if any(span.columns > 1 and span.row in {*lines, lines.stop} for span in inner):
+        return set()
+    return {
+        column
+        for line in lines
+        for column, cell in enumerate(table.lines[line])
+        if not one_line(cell)
+    }
+
+
+def _with_columns(table: Table, order: list[int], lines: range) -> Table:
+    place = {column: number for number, column in enumerate(order)}
+    whole = expanded(table)
+    spans = [
+        span._replace(column=min(place[span.column + step] for step in range(span.columns)))
+        if span.row in lines
+        else span
+        for span in table.spans
+    ]
+    cells: list[list[Cell]] = [[whole[line][column] for column in order] for line in lines]
+    for (line, column), span in owners(spans).items():
+        if line in lines and (line, column) != span[:2]:
+            cells[line - lines.start][column] = ""
+    depth = len(table.header_rows)
+    return _changed(
+        table, header_rows=cells[:depth], header=cells[depth], rows=cells[depth + 1 :], spans=spans
+    )
+
+
+def turned(table: Table) -> Table:
+    """Turn columns into rows: what names a row names a column then, and the other way round.
+
+    Sections and indents become header lines, so blank rows and sections have no column. A merged
+    value stands in each cell that it covered. The names of the row headers stand in the corner.
+    """
+    paths, whole = Paths(table), expanded(table)
+    first = len(table.captions) + len(table.header_rows) + 1
+    rows = [
+        row
+        for row in range(len(table.rows))
+        if row not in set(table.sections) and any(map(one_line, whole[first + row]))
+    ]
+    columns = [
+        column
+        for column in range(table.row_headers, len(table.header))
+        if paths.column(column) or any(one_line(whole[first + row][column]) for row in rows)
+    ]
+    above = [paths.of(row, 0).row for row in rows] if table.header else []
+    beside = [paths.column(column) for column in columns]
+    depth, width = (max([1, *map(len, names)]) for names in (above, beside))
+    top = len(table.captions)
+    corner = " / ".join(
+        dict.fromkeys(name for column in range(table.row_headers) for name in paths.column(column))
+    )
+    lines: list[list[Cell]] = [[""] * (width + len(rows)) for _ in range(depth + len(columns))]
+    lines[0][0] = corner
+    spans = [Span(top, 0, depth, width)] if depth * width > 1 else []
+    for start, count, level, length, text in _names(above, depth):
+        lines[level][width + start] = text
+        spans += _merged(Span(top + level, width + start, length, count))
+    for start, count, level, length, text in _names(beside, width):
+        lines[depth + start][level] = text
+        spans += _merged(Span(top + depth + start, level, count, length))
+    for number, column in enumerate(columns):
+        lines[depth + number][width:] = [whole[first + row][column] for row in rows]
+    written = tuple(map(tuple, lines))
+    return Table(
+        header=written[depth - 1],
+        rows=written[depth:],
+        title=table.title,
+        name=table.name,
+        header_rows=written[: depth - 1],
+        row_headers=width,
+        spans=tuple(spans),
+        captions=tuple(_alone(line, width + len(rows)) for line in table.captions),
+        notes=tuple(_alone(line, width + len(rows)) for line in table.notes),
+    )
+
+
+def _merged(span: Span) -> list[Span]:
+    return [span] if span.rows * span.columns > 1 else []
+
+
+def _alone(line: Sequence[Cell], width: int) -> tuple[Cell, ...]:
+    return (" ".join(filter(None, map(one_line, line))), *[""] * (width - 1))
+
+
+def _names(
+    paths: Sequence[tuple[str, ...]], depth: int
+) -> Iterable[tuple[int, int, int, int, str]]:
+    """Yield start, count, level, length and text of each name over neighbours that share it.
+
+    The last name of a path is of one alone, and reaches down to the last level.
+    """
+    for level in range(depth):
+        start = 0
+        while start < len(paths):
+            path = paths[start]
+            if level >= len(path):
+                start += 1
+                continue
+            end = start + 1
+            while end < len(paths) and _shared(path, paths[end], level):
+                end += 1
+            length = depth - level if level == len(path) - 1 else 1
+            yield start, end - start, level, length, path[level]
+            start = end
+
+
+def _shared(path: tuple[str, ...], other: tuple[str, ...], level: int) -> bool:
+    return min(len(path), len(other)) > level + 1 and path[: level + 1] == other[: level + 1]
