@@ -149,7 +149,7 @@ def test_the_tables_drawn_here_do_give_questions():
         counts.append(len(generate_questions(table, per_table=8)))
 
     collect()
-    assert sum(count > 0 for count in counts) > 40
+    assert sum(count > 0 for count in counts) > len(counts) / 5
 
 
 def test_recomputing_is_not_blind_to_empty_rows():
