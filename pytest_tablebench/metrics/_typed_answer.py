@@ -96,7 +96,8 @@ def typed_answer(
         value, partial = judge.items(reply, wanted, ordered=chosen == "ordered_list")
     else:
         line = strip_answer_marker(reply.partition("\n")[0].strip())
-        value = partial = float(judge.same(str(line), wanted[0], chosen))
+        # An answer may itself look like what models wrap answers in.
+        value = partial = float(any(judge.same(t, wanted[0], chosen) for t in (line, reply)))
     return Score(value, {chosen: value, "partial": partial}, chosen)
 
 

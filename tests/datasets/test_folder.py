@@ -10,6 +10,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from pytest_tablebench.datasets import text_key
 from pytest_tablebench.datasets.folder import FolderDataset, _workbook, folder_datasets
 from pytest_tablebench.datasets.folder._source import FolderSource
 from pytest_tablebench.tables.table import Table
@@ -70,6 +71,14 @@ def test_an_example_has_its_table_question_and_answers(tmp_path: Path) -> None:
         ["product", "price"], [["tea", "2.40"], ["coffee", "3.10"]]
     )
     assert set(source.facts.files) == {"prices.csv", "questions.csv"}
+
+
+def test_a_question_is_no_demonstration_of_itself(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "mine")
+    source = only(tmp_path).open(folder)
+    assert len(source.pool) == 2
+    assert source.pool.key(0) == text_key(source.example("cheap"))
+    assert source.pool.key(1) != text_key(source.example("cheap"))
 
 
 def test_the_settings_file_names_and_arranges(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_tablebench import score
 from pytest_tablebench.errors import SettingsError
@@ -54,6 +56,21 @@ def test_an_example_of_the_page(example: tuple[str, ...]) -> None:
     kind = context.get("kind") or answer_kind(answers, unit=context.get("unit", ""))
     value = score("typed_answer", reply, answers, **context).value
     assert (value >= FROM.get(kind, 1.0)) is (right == "yes")
+
+
+@given(st.text(min_size=1, max_size=60))
+def test_an_answer_given_word_for_word_is_right(answer: str) -> None:
+    assert score("typed_answer", answer, [answer], kind="text").value == 1
+    assert score("typed_answer", f"{answer}\nx", [f"y{answer}"], kind="text").value == 0
+
+
+@given(st.integers(-(10**12), 10**12), st.sampled_from([".", ","]))
+def test_a_number_is_its_value_with_and_without_thousands(number: int, decimal: str) -> None:
+    written = f"{number:,}".replace(",", "," if decimal == "." else ".")
+    for reply in (written, str(number), f"{number:,}".replace(",", " ")):
+        told = {"kind": "number", "decimal": decimal}
+        assert score("typed_answer", reply, [str(number)], **told).value == 1
+        assert score("typed_answer", reply, [str(number + 1)], **told).value == 0
 
 
 def test_free_text_is_scored_by_rouge() -> None:
