@@ -89,23 +89,26 @@ def _lines(
     lines: list[list[_Cell]] = []
     groups: list[str] = []
     tag: Tag | None = None
+    # What each element lies in, from its parent's: asking upwards takes long where end tags are
+    # missing, for then each row lies in the one before.
+    inside: dict[int, tuple[str, Tag | None]] = {id(table): ("", None)}
     for node in table.descendants:
+        group, cell = inside[id(node.parent)]
         if isinstance(node, Tag):
+            if node.name in {"thead", "tbody", "tfoot"}:
+                group = node.name
+            cell = node if node.name in {"td", "th"} else cell
+            inside[id(node)] = group, cell
             if node.name == "tr":
-                parent = node.find_parent(["thead", "tbody", "tfoot", "table"])
                 lines.append([])
-                groups.append(parent.name if parent is not None and parent is not table else "")
+                groups.append(group)
                 tag = None
             elif node.name in {"td", "th"}:
                 if not lines:
                     raise TableError(f"{where}: a <{node.name}> stands outside of any <tr>")
                 tag = node
                 lines[-1].append(_cell(node, indents, f"{where}, row {len(lines)}"))
-        elif (
-            type(node) in {NavigableString, CData}
-            and tag is not None
-            and node.find_parent(["td", "th", "table"]) is tag
-        ):
+        elif type(node) in {NavigableString, CData} and tag is not None and cell is tag:
             lines[-1][-1].parts.append(str(node))
     return lines, groups
 
