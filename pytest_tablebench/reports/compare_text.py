@@ -1,4 +1,4 @@
-"""A comparison of two runs as text: for a terminal, and as Markdown."""
+"""A comparison of two runs as text for a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_tablebench.results.compare import (
 )
 from pytest_tablebench.util.names import counted, out_of, printable
 
-__all__ = ["SHOWN_FLIPS", "comparison_lines", "comparison_markdown"]
+__all__ = ["SHOWN_FLIPS", "comparison_lines"]
 
 SHOWN_FLIPS = 20
 """Cases listed in each direction."""
@@ -70,44 +70,6 @@ def comparison_lines(comparison: Comparison, *, flips: int = SHOWN_FLIPS) -> lis
         if len(ids) > shown:
             lines.append(f"  ... and {len(ids) - shown} more (all of them with --json)")
     return lines
-
-
-def comparison_markdown(comparison: Comparison, *, flips: int = SHOWN_FLIPS) -> str:
-    """Return the comparison as Markdown tables; names stand in code spans, where nothing acts."""
-    parts = []
-    for word, side in (("Before", comparison.before), ("After", comparison.after)):
-        parts.append(f"- {word}: {_code(side.model)}, {_cases(side)}")
-    parts += [f"- Differs: {_code(line)}" for line in _differences(comparison)]
-    parts += [f"- Note: {_code(remark)}" for remark in comparison.remarks]
-    for table in _tables(comparison):
-        subject = f"{_code(table.subject)}: " if table.subject else ""
-        parts += ["", f"{subject}**{table.title}**", ""]
-        parts.append("| " + " | ".join(table.header) + " |")
-        numbers = len(table.header) - table.labels
-        parts.append("| " + " | ".join(["---"] * table.labels + ["---:"] * numbers) + " |")
-        parts += [
-            "| " + " | ".join([_code(row[0].strip()) if row[0] else "", *row[1:]]) + " |"
-            for row in table.rows
-        ]
-        parts += ["", *(f"- {_code(note)}" for note in table.notes)] if table.notes else []
-    parts += [
-        "",
-        _answers_line(comparison),
-        "",
-        _code(_single_line(comparison)),
-        "",
-        f"{_CAUTION}.",
-    ]
-    for title, ids, shown in _lists(comparison, flips):
-        parts += ["", f"**{title}: {len(ids)}**", ""]
-        parts += [f"- {_code(case)}" for case in ids[:shown]]
-        parts += [f"- ... and {len(ids) - shown} more"] if len(ids) > shown else []
-    return "\n".join(parts) + "\n"
-
-
-def _code(text: str) -> str:
-    shown = printable(text, 400).replace("`", "'").replace("|", "\\|")
-    return f"`{shown}`"
 
 
 def _side_line(word: str, side: RunFacts) -> str:
