@@ -276,21 +276,20 @@ class ReportingHooks:
             return
         state.close()
         snapshots = self._config.pluginmanager.getplugin("tablebench-snapshots")
-        if snapshots is not None:
-            snapshots.finish(exitstatus)
-        try:
-            runs = state.writer.finish(exitstatus)
-        except OSError as error:
+        changes = snapshots.finish(exitstatus) if snapshots is not None else {}
+        runs = state.writer.finish(exitstatus)
+        for model, run in runs.items():
+            run.changes = changes.get(model)
+        for error in state.writer.unfinished:
             text = f"the run folder could not be finished: {error}"
             self._end(state).give_up(session, text, self._why_stopped())
-            return
         self.summaries = {model: run.summary for model, run in runs.items()}
         self._tell_junit()
         if runs:
             self._end(state).finish(
                 session, runs, self._why_stopped(), others_failed=self._others_failed > 0
             )
-        elif self._gates_in_vain():
+        elif not state.writer.unfinished and self._gates_in_vain():
             text = "no case was asked, so every gate is undecided"
             self._end(state).give_up(session, text, self._why_stopped())
 

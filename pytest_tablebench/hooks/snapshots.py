@@ -128,10 +128,11 @@ class SnapshotHooks:
         function = test.partition("[")[0].replace("::", ".")
         return printable(f"{function}[{case_id}{again}]")
 
-    def finish(self, exit_code: int) -> None:
+    def finish(self, exit_code: int) -> dict[str, dict[str, Any]]:
         """Record where asked to, and write `snapshots.json` into the run folders.
 
-        Who closes the run calls this first: its page shows what changed.
+        Returns what it holds, by model. Who closes the run calls this first: its page shows what
+        changed.
         """
         self._whole = self._ran_whole(exit_code)
         for file in self._files.values():
@@ -143,14 +144,16 @@ class SnapshotHooks:
                 self._problems.append(
                     f"{file.path.name}: {file.damaged} damaged entries, compared with nothing"
                 )
-        writer = self._writer
+        writer, found = self._writer, {}
         for model, kept in writer.kept.items() if writer is not None else ():
             if not kept.path.is_dir() or not self._of(model):
                 continue
+            found[model] = self._data(self._of(model), whole=model in self._whole)
             try:
-                write_changes(kept.path, self._data(self._of(model), whole=model in self._whole))
+                write_changes(kept.path, found[model])
             except OSError as error:
                 self._problems.append(f"snapshots.json cannot be written: {error.strerror}")
+        return found
 
     def _save(self, file: SnapshotFile) -> None:
         try:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.results._texts import TEXTS, read_texts
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
-from pytest_tablebench.results.snapshots import read_changes
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -31,9 +30,9 @@ class AnswerChange:
     new: str
 
 
-def answer_changes(folder: Path) -> list[AnswerChange] | None:
+def answer_changes(run: LoadedRun) -> list[AnswerChange] | None:
     """Return the changed answers of a run with their texts; None where none were compared."""
-    data = read_changes(folder)
+    data = run.changes
     if data is None:
         return None
     return [
@@ -68,7 +67,7 @@ def publish(
 
     Raises `OSError` and `TableBenchError` for what cannot be read or written.
     """
-    changes = answer_changes(run.path)
+    changes = answer_changes(run)
     if page:
         from pytest_tablebench.reports.html import write_page
 
@@ -109,7 +108,7 @@ def republish_page(folder: Path) -> list[str]:
         except TableBenchError as error:
             problems.append(f"nothing is compared with the baseline: {printable(str(error), 300)}")
     try:
-        changes = answer_changes(folder)
+        changes = answer_changes(run)
     except TableBenchError as error:
         problems.append(f"changed answers are not shown: {printable(str(error), 300)}")
     write_page(

@@ -12,6 +12,7 @@ from pytest_tablebench.results._aggregate import summarize
 from pytest_tablebench.results._folder import read_records, read_run
 from pytest_tablebench.results._record import Record
 from pytest_tablebench.results.score_table import ScoreTable, raw_digest
+from pytest_tablebench.results.snapshots import read_changes
 
 __all__ = ["LoadedRun", "load_run"]
 
@@ -43,6 +44,14 @@ class LoadedRun:
     def scores(self) -> ScoreTable:
         """The table for figures that need no replies; nothing is read where it is known."""
         return self.table if self.known is None else self.known
+
+    @cached_property
+    def changes(self) -> Mapping[str, Any] | None:
+        """The content of `snapshots.json`; None where no answers were compared.
+
+        Raises `SettingsError` for a damaged file.
+        """
+        return read_changes(self.path)
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -127,6 +127,8 @@ class RunWriter:
         self.kept = {model: _Kept(model, path) for model, path in paths.items()}
         self.made: list[Path] = []
         self.plans: dict[str, dict[str, Any]] = {}
+        self.unfinished: list[str] = []
+        """Why folders could not be finished."""
         self.selected_by: list[str] = []
         """Options of pytest that left out a part of the cases."""
 
@@ -290,24 +292,31 @@ class RunWriter:
         return self._run_data(self.kept[model], status="running", exit_code=None)
 
     def finish(self, exit_code: int) -> dict[str, LoadedRun]:
-        """Write `summary.json` and the final `run.json`; return the runs by model."""
+        """Write `summary.json` and the final `run.json`; return the runs by model.
+
+        A folder that cannot be finished is none of them: `unfinished` says why.
+        """
         runs = {}
         for model, kept in self.kept.items():
-            if kept.folder is None:
-                continue
-            kept.folder.check()
-            if kept.written > len(kept.cells):
-                with contextlib.suppress(OSError):  # then both stand there, and the last counts
-                    places = [case.place for case in kept.cases.values() if case.place is not None]
-                    kept.folder.keep_only(places)
-            data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)
-            scores = ScoreTable.from_records(kept.cells.values())
-            runs[model] = LoadedRun(kept.path, data, scores)
-            kept.folder.write_summary(runs[model].summary)
-            runs[model].run = kept.folder.write_run(data)
-            kept.folder.close()
-            kept.texts.close()
+            try:
+                if kept.folder is not None:
+                    runs[model] = self._finish_one(kept, kept.folder, exit_code)
+            except OSError as error:
+                self.unfinished.append(str(error))
         return runs
+
+    def _finish_one(self, kept: _Kept, folder: RunFolder, exit_code: int) -> LoadedRun:
+        folder.check()
+        if kept.written > len(kept.cells):
+            with contextlib.suppress(OSError):  # then both stand there, and the last counts
+                folder.keep_only([c.place for c in kept.cases.values() if c.place is not None])
+        data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)
+        run = LoadedRun(kept.path, data, ScoreTable.from_records(kept.cells.values()))
+        folder.write_summary(run.summary)
+        run.run = folder.write_run(data)
+        folder.close()
+        kept.texts.close()
+        return run
 
     def remove_unused(self) -> None:
         """Leave no folder behind that was made before the run and stayed empty."""

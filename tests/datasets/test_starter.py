@@ -208,13 +208,14 @@ def test_regenerating_gives_the_committed_bytes():
 
 
 def test_check_tells_equal_from_different(tmp_path):
-    (tmp_path / "tables.jsonl").write_bytes((FOLDER / "tables.jsonl").read_bytes())
+    few = (FOLDER / "tables.jsonl").read_bytes().splitlines(keepends=True)[:8]
+    (tmp_path / "tables.jsonl").write_bytes(b"".join(few))
     assert _build.main(["--check"], folder=tmp_path) == 1
     assert _build.main([], folder=tmp_path) == 0
     written = tmp_path / "questions.jsonl"
-    assert written.read_bytes() == (FOLDER / "questions.jsonl").read_bytes()
+    assert written.read_bytes()
     assert _build.main(["--check"], folder=tmp_path) == 0
-    written.write_bytes(written.read_bytes().replace(b"true", b"false", 1))
+    written.write_bytes(written.read_bytes().replace(b'"split": "test"', b'"split": "demo"', 1))
     assert _build.main(["--check"], folder=tmp_path) == 1
 
 

@@ -137,11 +137,11 @@ def test_a_server_that_only_says_429_is_waited_for_so_long_and_no_longer(
         run = run_pytest(
             tmp_path,
             server,
-            *("-n", workers, "--bench-retries", "1000", "--bench-patience", "3"),
+            *("-n", workers, "--bench-retries", "1000", "--bench-patience", "6"),
             count=40,
         )
     assert run.exit_code == 2, run.output
-    assert "no call was answered for 3 s (--bench-patience): openai/test-model" in run.output
+    assert "no call was answered for 6 s (--bench-patience): openai/test-model" in run.output
     assert "too many requests" in stop_line(run)
     found = re.findall(
         r"^0/40 waiting for openai/test-model since (\S+), until (\S+) at most \(rate_limit\)$",
@@ -150,7 +150,7 @@ def test_a_server_that_only_says_429_is_waited_for_so_long_and_no_longer(
     )
     [times] = found  # said once
     since, until = (datetime.strptime(text, "%H:%M:%S") for text in times)
-    assert (until - since) % timedelta(days=1) == timedelta(seconds=3)
+    assert (until - since) % timedelta(days=1) == timedelta(seconds=6)
 
 
 # For a while.

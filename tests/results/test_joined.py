@@ -161,3 +161,16 @@ def test_a_second_test_that_is_skipped_changes_nothing_and_is_counted(writer) ->
     assert writer.complete("m")
     [line] = lines(writer)
     assert line["checks"] == {"test_base": True}
+
+
+def test_a_folder_that_cannot_be_finished_keeps_no_other_from_it(tmp_path):
+    writer = RunWriter(Settings(models=("m", "n")), {"m": tmp_path / "one", "n": tmp_path / "two"})
+    writer.learn({"cases": {"m": 1, "n": 1}, "items": {"m": 1, "n": 1}})
+    for model in ("m", "n"):
+        writer.receive(replace(message(BASE, True), model=model))
+    (tmp_path / "one" / "records.jsonl").unlink()
+    finished = writer.finish(0)
+    assert list(finished) == ["n"]
+    assert (tmp_path / "two" / "summary.json").is_file()
+    [why] = writer.unfinished
+    assert "records.jsonl" in why
