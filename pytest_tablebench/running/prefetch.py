@@ -50,8 +50,7 @@ class PrefetchWindow:
 
     Arguments:
         render: makes the example and the prompt of a case.
-        strategy: how a task becomes an answer, where `strategies` does not say.
-        strategies: the same for cases that name theirs.
+        strategies: how a task becomes an answer, by the name that a case gives.
         compat: the mode, for strategies.
         judging: begins the conversation about a score, where a metric has one.
         route: how a model is asked, by its name; may wait for the engine the first time.
@@ -70,8 +69,7 @@ class PrefetchWindow:
         self,
         *,
         render: Callable[[Case], tuple[Example, Content]],
-        strategy: Strategy,
-        strategies: Mapping[str, Strategy] | None = None,
+        strategies: Mapping[str, Strategy],
         compat: Compat = "fixed",
         judging: Judging | None = None,
         route: Callable[[str], Route],
@@ -92,8 +90,7 @@ class PrefetchWindow:
         self.media: Callable[[str], MediaFolder] | None = None
         """Where the pictures that a model is shown are kept, by its name."""
         self._render = render
-        self._strategy = strategy
-        self._strategies = strategies or {}
+        self._strategies = strategies
         self._route = route
         self._make_executor = executor
         self._compat = compat
@@ -190,7 +187,7 @@ class PrefetchWindow:
 
     def strategy_of(self, case: Case) -> Strategy:
         """Return how a case becomes an answer."""
-        return self._strategies.get(case.strategy, self._strategy)
+        return self._strategies[case.strategy]
 
     def task(self, example: Example, prompt: Content) -> Task:
         """Return what a strategy is given."""

@@ -38,7 +38,6 @@ class Runner:
         self.judging = Judging(registry, settings.judge, settings.compat)
         self.prefetch = PrefetchWindow(
             render=self.renderer.render,
-            strategy=registry.strategies["direct"],
             strategies=registry.strategies,
             route=self.models.route,
             store=self.models.store,

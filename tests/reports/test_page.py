@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import json
-import re
 import tracemalloc
-import zlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
@@ -23,50 +18,8 @@ from pytest_tablebench.reports.html._render import chance, money, number, percen
 from pytest_tablebench.results import Record, read_records
 from pytest_tablebench.results.compare import compare_runs
 from pytest_tablebench.util.names import slug
+from tests.support.page_files import Change, Gate, block, page, text_of
 from tests.support.page_runs import make_records, record, write_run
-
-HOSTILE = "</script><script>alert(1)</script>\u202e\x1b[31m"
-
-
-@dataclass(frozen=True)
-class Gate:
-    gate: str = "all.performance >= 0.5"
-    estimate: float | None = 0.4
-    bound: float = 0.5
-    interval: tuple[float, float] | None = (0.3, 0.45)
-    method: str | None = "t"
-    n_examples: int = 9
-    n_left_out: int = 0
-    state: str = "fails"
-    reason: str | None = "the interval lies below the bound"
-
-
-@dataclass(frozen=True)
-class Change:
-    case_id: str
-    flipped: bool
-    old: str
-    new: str
-
-
-def page(tmp_path: Path, records: list[Record], **options: Any) -> BeautifulSoup:
-    given = {name: options.pop(name) for name in ("texts", "run", "prompt") if name in options}
-    folder = write_run(tmp_path / "run", records, **given)
-    write_page(folder, tmp_path / "report.html", **options)
-    return BeautifulSoup((tmp_path / "report.html").read_text(encoding="utf-8"), "html.parser")
-
-
-def block(soup: BeautifulSoup, name: str) -> Any:
-    found = soup.find(id=f"b-{name}")
-    assert found is not None, name
-    return json.loads(zlib.decompress(base64.b64decode(found.text)))
-
-
-def text_of(soup: BeautifulSoup, selector: str) -> str:
-    found = soup.select_one(selector)
-    assert found is not None, selector
-    return " ".join(found.get_text(" ").split())
-
 
 # The top
 
@@ -352,83 +305,6 @@ def test_the_word_diff_holds_both_texts() -> None:
 def test_the_word_diff_of_long_texts_ends() -> None:
     pieces = word_diff("a b " * 500_000, "b a " * 500_000)
     assert "cut at" in pieces[-1][1]
-
-
-# Security
-
-
-def test_the_policy_allows_this_script_and_style_and_nothing_else(tmp_path: Path) -> None:
-    soup = page(tmp_path, [record()])
-    meta = soup.find("meta", attrs={"http-equiv": "Content-Security-Policy"})
-    assert meta is not None
-    rules = dict(rule.strip().split(" ", 1) for rule in str(meta["content"]).split(";"))
-    assert rules["default-src"] == "'none'"
-    assert "unsafe" not in str(meta["content"])
-    for kind in ("script", "style"):
-        own = [found.string for found in soup.find_all(kind) if not found.get("type")]
-        assert len(own) == 1
-        digest = base64.b64encode(hashlib.sha256(str(own[0]).encode()).digest()).decode()
-        assert rules[f"{kind}-src"] == f"'sha256-{digest}'"
-
-
-def test_nothing_is_loaded_and_no_style_or_handler_stands_on_an_element(tmp_path: Path) -> None:
-    records = list(make_records(["a", "b"], 3))
-    soup = page(tmp_path, records, gates=[Gate()])
-    for tag in soup.find_all(True):
-        assert not [name for name in tag.attrs if name.startswith("on") or name == "style"], (
-            tag.name
-        )
-        assert "src" not in tag.attrs
-        assert str(tag.get("href", "#")).startswith("#")
-        assert str(tag.get("xlink:href", "#")).startswith("#")
-    assert not soup.find_all(["link", "iframe", "object", "embed", "base", "img", "image"])
-
-
-def test_the_script_makes_no_markup_of_text() -> None:
-    script = Path(packing.__file__).with_name("static").joinpath("page.js").read_text("utf-8")
-    for risky in (
-        "innerHTML",
-        "outerHTML",
-        "insertAdjacent",
-        "eval(",
-        "Function(",
-        "document.write",
-    ):
-        assert risky not in script
-    assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(", script)
-
-
-def test_hostile_names_are_only_text_in_the_file(tmp_path: Path) -> None:
-    hostile = record(
-        **dict.fromkeys(("model", "benchmark", "dataset", "example_id", "serializer"), HOSTILE),
-        perturbation=HOSTILE + "2",
-        raw=HOSTILE,
-        flags=(HOSTILE,),
-        metric=HOSTILE,
-        parts={HOSTILE: 1.0},
-    )
-    unanswered = replace(hostile, case_id="b", outcome="no_answer", score=None, reason=HOSTILE)
-    gate = Gate(gate=HOSTILE, reason=HOSTILE, method=HOSTILE)
-    changes = [Change(HOSTILE, True, HOSTILE, HOSTILE + " x")]
-    soup = page(
-        tmp_path,
-        [hostile, unanswered],
-        gates=[gate],
-        snapshots=changes,
-        run={"params": {HOSTILE: HOSTILE}, "datasets": {HOSTILE: {"notes": [HOSTILE]}}},
-    )
-    assert len(soup.find_all("script")) == 1 + len(soup.select("script[type='text/plain']"))
-    raw = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "<script>alert" not in raw
-    assert "\u202e" not in raw.replace(HOSTILE.replace("<", "&lt;").replace(">", "&gt;"), "")
-    assert "\x1b" not in soup.get_text()
-    assert block(soup, "d0")[0][1] == HOSTILE
-
-
-def test_lone_surrogates_do_not_stop_the_page(tmp_path: Path) -> None:
-    odd = record(raw="\ud800", prediction="\udfff", references=("\ud800",), example_id="e\udc80")
-    soup = page(tmp_path, [odd], gates=[Gate(reason="\ud800")])
-    assert block(soup, "d0")[0][1] == "\ud800"
 
 
 # Several runs

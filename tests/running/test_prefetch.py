@@ -64,7 +64,7 @@ def window_with(
     found: Any = engine
     window = PrefetchWindow(
         render=render,
-        strategy=Direct(),
+        strategies={"direct": Direct()},
         route=lambda model: Route(model, {}, provider=provider),
         store=lambda: store,
         keep=store is not None,
@@ -288,7 +288,7 @@ def test_what_was_cut_is_a_flag_of_the_answer(tmp_path: Path) -> None:
         with Store.open(tmp_path) as store:
             window = PrefetchWindow(
                 render=render,
-                strategy=Direct(),
+                strategies={"direct": Direct()},
                 route=lambda model: Route(model, {}, provider=script),
                 store=lambda: store,
                 executor=lambda: pytest.fail("an engine is asked"),

@@ -98,7 +98,7 @@ def conversations(
     example = Example("1", {"question": question, "table": TABLE}, question, ("x",), "x")
     return PrefetchWindow(
         render=lambda case: (example, f"ask {case.example_id}"),
-        strategy=strategy,
+        strategies={"direct": strategy},
         route=lambda model: Route(model, {}),
         store=lambda: None,
         executor=make,

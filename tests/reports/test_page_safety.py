@@ -1,0 +1,89 @@
+"""The page of a run loads nothing, and hostile text in it is text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_tablebench.reports.html import _pack as packing
+from tests.support.page_files import Change, Gate, block, page
+from tests.support.page_runs import make_records, record
+
+HOSTILE = "</script><script>alert(1)</script>\u202e\x1b[31m"
+
+
+def test_the_policy_allows_this_script_and_style_and_nothing_else(tmp_path: Path) -> None:
+    soup = page(tmp_path, [record()])
+    meta = soup.find("meta", attrs={"http-equiv": "Content-Security-Policy"})
+    assert meta is not None
+    rules = dict(rule.strip().split(" ", 1) for rule in str(meta["content"]).split(";"))
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in str(meta["content"])
+    for kind in ("script", "style"):
+        own = [found.string for found in soup.find_all(kind) if not found.get("type")]
+        assert len(own) == 1
+        digest = base64.b64encode(hashlib.sha256(str(own[0]).encode()).digest()).decode()
+        assert rules[f"{kind}-src"] == f"'sha256-{digest}'"
+
+
+def test_nothing_is_loaded_and_no_style_or_handler_stands_on_an_element(tmp_path: Path) -> None:
+    records = list(make_records(["a", "b"], 3))
+    soup = page(tmp_path, records, gates=[Gate()])
+    for tag in soup.find_all(True):
+        assert not [name for name in tag.attrs if name.startswith("on") or name == "style"], (
+            tag.name
+        )
+        assert "src" not in tag.attrs
+        assert str(tag.get("href", "#")).startswith("#")
+        assert str(tag.get("xlink:href", "#")).startswith("#")
+    assert not soup.find_all(["link", "iframe", "object", "embed", "base", "img", "image"])
+
+
+def test_the_script_makes_no_markup_of_text() -> None:
+    script = Path(packing.__file__).with_name("static").joinpath("page.js").read_text("utf-8")
+    for risky in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacent",
+        "eval(",
+        "Function(",
+        "document.write",
+    ):
+        assert risky not in script
+    assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(", script)
+
+
+def test_hostile_names_are_only_text_in_the_file(tmp_path: Path) -> None:
+    hostile = record(
+        **dict.fromkeys(("model", "benchmark", "dataset", "example_id", "serializer"), HOSTILE),
+        perturbation=HOSTILE + "2",
+        raw=HOSTILE,
+        flags=(HOSTILE,),
+        metric=HOSTILE,
+        parts={HOSTILE: 1.0},
+    )
+    unanswered = replace(hostile, case_id="b", outcome="no_answer", score=None, reason=HOSTILE)
+    gate = Gate(gate=HOSTILE, reason=HOSTILE, method=HOSTILE)
+    changes = [Change(HOSTILE, True, HOSTILE, HOSTILE + " x")]
+    soup = page(
+        tmp_path,
+        [hostile, unanswered],
+        gates=[gate],
+        snapshots=changes,
+        run={"params": {HOSTILE: HOSTILE}, "datasets": {HOSTILE: {"notes": [HOSTILE]}}},
+    )
+    assert len(soup.find_all("script")) == 1 + len(soup.select("script[type='text/plain']"))
+    raw = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in raw
+    assert "\u202e" not in raw.replace(HOSTILE.replace("<", "&lt;").replace(">", "&gt;"), "")
+    assert "\x1b" not in soup.get_text()
+    assert block(soup, "d0")[0][1] == HOSTILE
+
+
+def test_lone_surrogates_do_not_stop_the_page(tmp_path: Path) -> None:
+    odd = record(raw="\ud800", prediction="\udfff", references=("\ud800",), example_id="e\udc80")
+    soup = page(tmp_path, [odd], gates=[Gate(reason="\ud800")])
+    assert block(soup, "d0")[0][1] == "\ud800"

@@ -1,0 +1,58 @@
+"""The page of a run, written and read back."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bs4 import BeautifulSoup
+
+from pytest_tablebench.reports.html import write_page
+from pytest_tablebench.results import Record
+from tests.support.page_runs import write_run
+
+__all__ = ["Change", "Gate", "block", "page", "text_of"]
+
+
+@dataclass(frozen=True)
+class Gate:
+    gate: str = "all.performance >= 0.5"
+    estimate: float | None = 0.4
+    bound: float = 0.5
+    interval: tuple[float, float] | None = (0.3, 0.45)
+    method: str | None = "t"
+    n_examples: int = 9
+    n_left_out: int = 0
+    state: str = "fails"
+    reason: str | None = "the interval lies below the bound"
+
+
+@dataclass(frozen=True)
+class Change:
+    case_id: str
+    flipped: bool
+    old: str
+    new: str
+
+
+def page(tmp_path: Path, records: list[Record], **options: Any) -> BeautifulSoup:
+    given = {name: options.pop(name) for name in ("texts", "run", "prompt") if name in options}
+    folder = write_run(tmp_path / "run", records, **given)
+    write_page(folder, tmp_path / "report.html", **options)
+    return BeautifulSoup((tmp_path / "report.html").read_text(encoding="utf-8"), "html.parser")
+
+
+def block(soup: BeautifulSoup, name: str) -> Any:
+    found = soup.find(id=f"b-{name}")
+    assert found is not None, name
+    return json.loads(zlib.decompress(base64.b64decode(found.text)))
+
+
+def text_of(soup: BeautifulSoup, selector: str) -> str:
+    found = soup.select_one(selector)
+    assert found is not None, selector
+    return " ".join(found.get_text(" ").split())
