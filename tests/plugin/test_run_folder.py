@@ -67,7 +67,7 @@ def test_a_record_has_every_field(bench):
         "references": ["36"],
         "reason": None,
         "flags": [],
-        "tags": {},
+        "tags": {"asks": "age"},
         "steps": [],
         "prompt_tokens": 10,
         "completion_tokens": 1,

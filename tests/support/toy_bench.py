@@ -35,7 +35,8 @@ def log(*what):
 def make(example_id, question, answers):
     table = Table(["Name", "Age"], [["Ada", "36"], ["Bo", "41"], ["Cy", "12"]])
     inputs = {"question": question, "table": table}
-    return Example(example_id, inputs, question, tuple(answers), ", ".join(answers))
+    tags = {"asks": "age"}
+    return Example(example_id, inputs, question, tuple(answers), ", ".join(answers), tags=tags)
 
 
 class Pool:
