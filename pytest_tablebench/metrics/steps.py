@@ -32,12 +32,22 @@ class Ask:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a program may use: seconds, MiB of memory, bytes of printed text."""
+    """What a program may use. It may start no process.
+
+    Arguments:
+        cpu_s, wall_s: seconds of a processor, and by the clock.
+        memory_mib: MiB beyond what the libraries take that are loaded for it.
+        output_bytes: of printed text, and of the value.
+        disk_mib: MiB of its folder.
+        files: how many it may hold.
+    """
 
     cpu_s: float = 10.0
     wall_s: float = 30.0
     memory_mib: int = 1024
     output_bytes: int = 1_000_000
+    disk_mib: int = 64
+    files: int = 100
 
 
 @dataclass(frozen=True)
@@ -45,19 +55,26 @@ class Execute:
     """A program for the sandbox; `Execution` is sent back.
 
     Arguments:
-        program: Python source.
+        program: Python source, as a model wrote it.
         files: what lies in its folder, by name.
         limits: what it may use.
+        runner: Python source of ours that runs it: it finds the text in the variable `program`,
+            and leaves in `value` what it gives back. Empty: the program is run as a script, and
+            gives nothing back. What it needs of the model's is in `files`.
+        keeps: names of files that are sent back, where the program left them.
     """
 
     program: str
     files: Mapping[str, bytes] = field(default_factory=dict)
     limits: Limits = Limits()
+    runner: str = ""
+    keeps: tuple[str, ...] = ()
 
     def key(self) -> str:
         """Return the SHA-256, as 64 hexadecimal digits, of all that can change the outcome."""
         files = {name: hashlib.sha256(data).hexdigest() for name, data in self.files.items()}
-        said = json.dumps([self.program, files, asdict(self.limits)], sort_keys=True)
+        given = [self.program, files, asdict(self.limits), self.runner, self.keeps]
+        said = json.dumps(given, sort_keys=True)
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -66,9 +83,12 @@ class Execution:
     """What came of a program.
 
     Arguments:
-        outcome: `ok`, or the short kind of what went wrong (`error`, `timeout`, `memory`, ...).
+        outcome: `ok`; `error` for an exception; or which limit it met: `timeout`, `memory`,
+            `output`, `files`; `killed` by a signal, `lost` with the process that ran it.
         output: what it printed.
-        value: what it gave back, as JSON values.
+        value: what it gave back, as JSON values; numbers may be NaN.
+        error: the exception, as `ZeroDivisionError: division by zero`.
+        files: those it was to keep, by name.
         seconds: by the wall clock; None when unknown.
         from_store: whether it was run earlier, and not again.
     """
@@ -76,6 +96,8 @@ class Execution:
     outcome: str
     output: str = ""
     value: Any = None
+    error: str = ""
+    files: Mapping[str, bytes] = field(default_factory=dict)
     seconds: float | None = None
     from_store: bool = False
 
