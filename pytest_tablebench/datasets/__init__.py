@@ -14,6 +14,7 @@ from pytest_tablebench.datasets._benchmark import (
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
+    from pytest_tablebench.datasets._answer_forms import AnswerForm, Asked, Way, asked
     from pytest_tablebench.datasets._base import (
         Dataset,
         Example,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets._strata import Stratum, sampled_ids, stratum_of
 
 __all__ = [
+    "AnswerForm",
+    "Asked",
     "Benchmark",
     "Dataset",
     "Example",
@@ -42,6 +45,8 @@ __all__ = [
     "SourceFacts",
     "Stratum",
     "TableQuestions",
+    "Way",
+    "asked",
     "built_in_benchmarks",
     "built_in_datasets",
     "metric_of",
@@ -52,6 +57,7 @@ __all__ = [
     "text_key",
 ]
 
+_FORMS = ("AnswerForm", "Asked", "Way", "asked")
 _QUESTIONS = ("TableQuestions", "table_question")
 _STRATA = ("Stratum", "sampled_ids", "stratum_of")
 
@@ -59,8 +65,9 @@ _STRATA = ("Stratum", "sampled_ids", "stratum_of")
 __getattr__ = lazily(
     __name__,
     {
+        "_answer_forms": _FORMS,
         "_questions": _QUESTIONS,
         "_strata": _STRATA,
-        "_base": set(__all__) - {*_QUESTIONS, *_STRATA},
+        "_base": set(__all__) - {*_FORMS, *_QUESTIONS, *_STRATA},
     },
 )

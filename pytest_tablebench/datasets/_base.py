@@ -165,6 +165,10 @@ class Dataset(Protocol):
         threshold: a score at least this high counts as right.
         get: `tablebench pull NAME`, or one shell command line with `{folder}` for the target,
             that fetches the files; empty for a dataset that comes with the package.
+
+    A dataset may have two further attributes: `strategy`, by which it is asked where no option
+    names one, and `answer_forms`, a mapping from ways of asking to `AnswerForm`, for the ways in
+    which its answers are not asked for or judged as in a plain reply (see `_answer_forms.py`).
     """
 
     name: str
@@ -200,7 +204,7 @@ class Dataset(Protocol):
         ...
 
 
-def metric_of(dataset: Dataset) -> str | None:
+def metric_of(dataset: object) -> str | None:
     """Return the metric a dataset declares, None where it declares none."""
     return getattr(dataset, "metric", None) or None
 

@@ -10,6 +10,7 @@ from pytest_tablebench.datasets.case import DIRECT, TEXT
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.registry import Grid
 from pytest_tablebench.serializers.content import has_content, images_of
+from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable, unknown_name
@@ -108,7 +109,11 @@ class Axes:
                 f"{configurations} configurations"
             )
         check_names("serializer", settings.serializers, registry.serializers)
-        check_names("strategy", settings.strategies, registry.strategies)
+        for text in settings.strategies or ():
+            try:
+                named_strategy(text, registry.strategies)
+            except SettingsError as error:
+                raise type(error)(f"--bench-strategy: {error}") from None
         self._check_modalities()
         for text in settings.perturbations or ():
             try:
@@ -132,13 +137,12 @@ class Axes:
             raise SettingsError(f"dataset {name!r}: {error}") from None
 
     def check_strategy(self, name: str, dataset: Dataset) -> None:
-        """Raise `SettingsError` where a dataset names a strategy that nobody registered."""
+        """Raise `SettingsError` where a dataset names a strategy that cannot be."""
         for strategy in self.strategies(dataset):
-            if strategy not in self._registry.strategies:
-                known = self._registry.strategies
-                raise SettingsError(
-                    f"dataset {name!r}: {unknown_name('strategy', strategy, known)}"
-                )
+            try:
+                named_strategy(strategy, self._registry.strategies)
+            except SettingsError as error:
+                raise SettingsError(f"dataset {name!r}: {error}") from None
 
     def _check_modalities(self) -> None:
         asked = self._settings.modalities or ()

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.secrets import redact
-from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.errors import (
     DataError,
     MetricError,
@@ -23,12 +22,12 @@ from pytest_tablebench.results import Outcome, Record
 from pytest_tablebench.results._record import ASSERTION
 from pytest_tablebench.running.answer import Answer, StepFacts, step_records
 from pytest_tablebench.running.pending import PendingCase
-from pytest_tablebench.running.scoring import Judged, judge_reply, processed_texts
+from pytest_tablebench.running.scoring import Judged, asked_by, judge_reply, processed_texts
 from pytest_tablebench.serializers.content import Content, digest_of
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets import Dataset, Example
+    from pytest_tablebench.datasets import Asked, Dataset, Example
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.running.runner import Runner
 
@@ -96,6 +95,11 @@ class CaseRun:
         return pending.answer
 
     @property
+    def asked(self) -> Asked:
+        """The dataset as the case's strategy asks it: how answers are scored."""
+        return asked_by(self.runner.registry, self.case.dataset, self.case.strategy)
+
+    @property
     def answered(self) -> bool:
         """Whether there is an answer, with a score where the dataset has a metric."""
         return self.answer is not None and self.error is None
@@ -118,7 +122,7 @@ class CaseRun:
             else:
                 self._judged = self._chain(answer)
         except Exception as error:
-            name = printable(f"metric {metric_of(self.dataset)!r} of dataset {self.case.dataset}")
+            name = printable(f"metric {self.asked.metric!r} of dataset {self.case.dataset}")
             why = str(error) if isinstance(error, TableBenchError) else described(error)
             self.error = MetricError(f"{name} cannot score the answer: {why}")
             raise self.error from None
@@ -130,7 +134,7 @@ class CaseRun:
         references = self.example.references if self.example is not None else ()
         compat, registry = self.runner.settings.compat, self.runner.registry
         prediction, processed = processed_texts(
-            registry, self.dataset, answer.text, references, compat
+            registry, self.asked, answer.text, references, compat
         )
         return Judged(scored, prediction, tuple(processed))
 
@@ -139,7 +143,7 @@ class CaseRun:
             raise SettingsError(f"{self.id}: judge an answer after asking for it")
         return judge_reply(
             self.runner.registry,
-            self.dataset,
+            self.asked,
             answer.text,
             self.example.references,
             compat=self.runner.settings.compat,
@@ -162,7 +166,7 @@ class CaseRun:
         judged = self._judged if known else self._chain(answer)
         if judged is None or self.example is None:
             raise SettingsError(f"{self.id}: judge an answer after asking for it")
-        scored, metric = judged.score, metric_of(self.dataset)
+        scored, metric = judged.score, self.asked.metric
         if part is None and scored is None:
             raise SettingsError(
                 f"dataset {self.case.dataset!r} declares no metric: name one, as in "
@@ -192,7 +196,7 @@ class CaseRun:
             raise SettingsError(f"{self.id}: judge an answer after asking for it")
         compat, registry = self.runner.settings.compat, self.runner.registry
         prediction, references = processed_texts(
-            registry, self.dataset, answer.text, example.references, compat
+            registry, self.asked, answer.text, example.references, compat
         )
         return score(
             part,
@@ -210,7 +214,7 @@ class CaseRun:
         is no answer for.
         """
         case, answer, example = self.case, self.answer, self.example
-        answered, metric = self.answered, metric_of(self.dataset)
+        answered, metric = self.answered, self.asked.metric
         value = self.value if metric is not None else float(False not in checks.values())
         right = value is not None and value >= (self.limit if metric is not None else 1.0)
         outcome: Outcome = "no_answer" if not answered else "right" if right else "wrong"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.errors import ModelError, NotJudgedError, TableBenchError
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Request
 from pytest_tablebench.running.pending import Route
-from pytest_tablebench.running.scoring import judgement
+from pytest_tablebench.running.scoring import asked_by, judgement
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
@@ -77,23 +76,22 @@ class Judging:
 
     def begin(self, case: Case, example: Example, text: str) -> Judgement | None:
         """Begin the one about an answer; None where a case's metric has none."""
-        if self._registry is None or not self.is_wanted(case.dataset):
+        if self._registry is None or not self.is_wanted(case.dataset, case.strategy):
             return None
-        dataset = self._registry.datasets[case.dataset]
         return judgement(
             self._registry,
-            dataset,
+            asked_by(self._registry, case.dataset, case.strategy),
             text,
             example.references,
             compat=self._compat,
             **example.context,
         )
 
-    def is_wanted(self, dataset: str) -> bool:
-        """Return whether a dataset's metric is a conversation."""
+    def is_wanted(self, dataset: str, strategy: str) -> bool:
+        """Return whether the metric of a dataset is a conversation, as a strategy asks it."""
         if self._registry is None:
             return False
-        name = metric_of(self._registry.datasets[dataset])
+        name = asked_by(self._registry, dataset, strategy).metric
         return name is not None and converses(self._registry.metrics.get(name))
 
     def require_judge(self) -> str:
@@ -106,5 +104,5 @@ class Judging:
         """Return a request to the judge."""
         if self._registry is None:
             raise TableBenchError("no metric is judged here")
-        metric = metric_of(self._registry.datasets[case.dataset])
+        metric = asked_by(self._registry, case.dataset, case.strategy).metric
         return request_of(route, case, step, f"metric:{metric}", number)

@@ -148,7 +148,7 @@ def _follow(runner: Runner, case: Case, looked: _Looked) -> None:
     window, store = runner.prefetch, runner.models.store()
     strategy = window.strategy_of(case)
     only = getattr(strategy, "rounds", None) == 1
-    conversation = strategy.converse(window.task(*runner.renderer.render(case)))
+    conversation = strategy.converse(window.task(case))
     step, number = next(conversation), 0
     while True:
         if isinstance(step, Execute) or step.model not in {None, case.model}:

@@ -28,16 +28,14 @@ from pytest_tablebench.running.giving_up import GivingUp
 from pytest_tablebench.running.judging import Judging, not_judged, request_of
 from pytest_tablebench.running.pending import PendingCase, Route
 from pytest_tablebench.running.replies import Replies
-from pytest_tablebench.serializers.content import Content, images_of
-from pytest_tablebench.strategies import Task
+from pytest_tablebench.serializers.content import images_of
+from pytest_tablebench.strategies import named_strategy
 
 if TYPE_CHECKING:
-    from pytest_tablebench.config.compat import Compat
-    from pytest_tablebench.datasets import Example
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.results import MediaFolder
     from pytest_tablebench.store import Store
-    from pytest_tablebench.strategies import Strategy
+    from pytest_tablebench.strategies import Strategy, Task
 
 __all__ = ["PendingCase", "PrefetchWindow", "Route"]
 
@@ -49,9 +47,8 @@ class PrefetchWindow:
     """All conversations of one process.
 
     Arguments:
-        render: makes the example and the prompt of a case.
-        strategies: how a task becomes an answer, by the name that a case gives.
-        compat: the mode, for strategies.
+        task: makes the task of a case: its example, its prompt.
+        strategies: how a task becomes an answer, by name.
         judging: begins the conversation about a score, where a metric has one.
         route: how a model is asked, by its name; may wait for the engine the first time.
         store: answers kept; None without any.
@@ -68,9 +65,8 @@ class PrefetchWindow:
     def __init__(
         self,
         *,
-        render: Callable[[Case], tuple[Example, Content]],
+        task: Callable[[Case], Task],
         strategies: Mapping[str, Strategy],
-        compat: Compat = "fixed",
         judging: Judging | None = None,
         route: Callable[[str], Route],
         store: Callable[[], Store | None],
@@ -89,11 +85,10 @@ class PrefetchWindow:
         """Cases that are begun ahead of the one that runs."""
         self.media: Callable[[str], MediaFolder] | None = None
         """Where the pictures that a model is shown are kept, by its name."""
-        self._render = render
+        self.task = task
         self._strategies = strategies
         self._route = route
         self._make_executor = executor
-        self._compat = compat
         self._judging = judging or Judging()
         self._giving_up = GivingUp(models, patience, self._is_engines)
         self._replies = Replies(
@@ -177,8 +172,8 @@ class PrefetchWindow:
         if pending.error is not None:
             return pending
         try:
-            pending.example, pending.prompt = self._render(case)
-            task = self.task(pending.example, pending.prompt)
+            task = self.task(case)
+            pending.example, pending.prompt = task.example, task.prompt
             pending.conversation = self.strategy_of(case).converse(task)
             self._do(pending, next(pending.conversation))
         except Exception as error:  # of a part of the user's own its item shows where
@@ -187,18 +182,14 @@ class PrefetchWindow:
 
     def strategy_of(self, case: Case) -> Strategy:
         """Return how a case becomes an answer."""
-        return self._strategies[case.strategy]
+        return named_strategy(case.strategy, self._strategies)[0]
 
-    def task(self, example: Example, prompt: Content) -> Task:
-        """Return what a strategy is given."""
-        return Task(example, prompt, self._compat)
-
-    def first_request(self, case: Case, example: Example, prompt: Content) -> Request | None:
+    def first_request(self, case: Case) -> Request | None:
         """Return what a case's conversation begins with, None where that is no question.
 
         Raises `ModelError`.
         """
-        step = next(self.strategy_of(case).converse(self.task(example, prompt)))
+        step = next(self.strategy_of(case).converse(self.task(case)))
         return self.request(case, step, 0) if isinstance(step, Ask) else None
 
     def request(self, case: Case, step: Ask, number: int) -> Request:

@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.running.scoring import asked_by
 from pytest_tablebench.serializers.content import has_content
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable, unknown_name
@@ -55,11 +55,12 @@ def check_datasets(runner: Runner, names: Iterable[str]) -> None:
 
 def _check_metric(runner: Runner, name: str) -> None:
     registry = runner.registry
-    metric = metric_of(registry.datasets[name])
-    if metric and metric not in registry.metrics:
-        raise SettingsError(
-            f"dataset {name!r}: {unknown_name('metric', str(metric), registry.metrics)}"
-        )
+    for strategy in runner.axes.strategies(registry.datasets[name]):
+        metric = asked_by(registry, name, strategy).metric
+        if metric and metric not in registry.metrics:
+            raise SettingsError(
+                f"dataset {name!r}: {unknown_name('metric', str(metric), registry.metrics)}"
+            )
 
 
 def _check_shots(runner: Runner, name: str) -> None:

@@ -7,15 +7,23 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from pytest_tablebench.datasets import asked
 from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.running.scoring import asked_by
 from pytest_tablebench.serializers.content import Content, Marks
-from pytest_tablebench.strategies import Demonstration, DemonstrationPool, assemble
+from pytest_tablebench.strategies import (
+    Demonstration,
+    DemonstrationPool,
+    Task,
+    assemble,
+    named_strategy,
+)
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
 from pytest_tablebench.tables.table import Table
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets import Example, Source
+    from pytest_tablebench.datasets import Example, Source, Way
     from pytest_tablebench.registry import Registry
 
 __all__ = ["Renderer"]
@@ -75,22 +83,32 @@ class Renderer:
 
     def render(self, case: Case) -> tuple[Example, Content]:
         """Return the perturbed example and its prompt. Raises `TableError` or `DataError`."""
-        dataset, serializer = self._registry.datasets[case.dataset], case.serializer
+        task = self.task(case)
+        return task.example, task.prompt
+
+    def task(self, case: Case) -> Task:
+        """Return what the case's strategy is given. Raises `TableError` or `DataError`."""
+        registry, compat = self._registry, self._settings.compat
+        _, params = named_strategy(case.strategy, registry.strategies)
+        dataset = asked_by(registry, case.dataset, case.strategy)
         example, chosen = self._perturbed(case.dataset, case.example_id, case.perturbation)
-        serialize, marks = self._registry.serializers[serializer], Marks()
-        parts = dataset.prompt(
-            example,
-            lambda table: marks.mark(
-                self._contents.get(table, serializer, lambda: serialize(table))
-            ),
-        )
-        demonstrations = []
-        for index in chosen:
-            shown, theirs = self._demonstration(case.dataset, index, case.perturbation, serializer)
-            demonstrations.append(shown)
-            marks.include(theirs)
-        text = assemble(parts, demonstrations, compat=self._settings.compat)
-        return example, marks.resolve(text)
+        serialize = registry.serializers[case.serializer]
+
+        def show(table: Table) -> Content:
+            return self._contents.get(table, case.serializer, lambda: serialize(table))
+
+        def write(show: Callable[[Table], Content]) -> Content:
+            marks, demonstrations = Marks(), []
+            parts = dataset.prompt(example, lambda table: marks.mark(show(table)))
+            for index in chosen:
+                shown, theirs = self._demonstration(
+                    case.dataset, index, case.perturbation, case.serializer, dataset.way
+                )
+                demonstrations.append(shown)
+                marks.include(theirs)
+            return marks.resolve(assemble(parts, demonstrations, compat=compat))
+
+        return Task(example, write(show), compat, params, dataset.form, show, write)
 
     def _change(self, perturbation: str) -> Callable[[Table], Table]:
         name, arguments = parse_perturbation(perturbation)
@@ -132,11 +150,11 @@ class Renderer:
         return example, pool.draw(drawn_for, shots, seed=self._settings.seed)
 
     def _load_demonstration(
-        self, dataset: str, index: int, perturbation: str, serializer: str
+        self, dataset: str, index: int, perturbation: str, serializer: str, way: Way
     ) -> tuple[Demonstration, Marks]:
         shown = self._pool(dataset, perturbation)[index]
         serialize, marks = self._registry.serializers[serializer], Marks()
-        parts = self._registry.datasets[dataset].prompt(
+        parts = asked(self._registry.datasets[dataset], way).prompt(
             shown, lambda table: marks.mark(serialize(table))
         )
         return Demonstration(parts.source, shown.target), marks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +37,10 @@ class Runner:
         self.renderer = Renderer(settings, registry, self.source)
         self.judging = Judging(registry, settings.judge, settings.compat)
         self.prefetch = PrefetchWindow(
-            render=self.renderer.render,
+            task=self.renderer.task,
             strategies=registry.strategies,
             route=self.models.route,
             store=self.models.store,
-            compat=settings.compat,
             judging=self.judging,
             executor=self.models.executor,
             models=settings.models,
@@ -130,6 +129,14 @@ class Runner:
         if limit is None:
             limit = self.registry.datasets[dataset].limit
         return source.example_ids(None if limit == "all" else limit)
+
+    def judges(self, datasets: Iterable[str]) -> bool:
+        """Return whether a metric of these datasets is a conversation."""
+        return any(
+            self.judging.is_wanted(name, strategy)
+            for name in datasets
+            for strategy in self.axes.strategies(self.registry.datasets[name])
+        )
 
     def benchmark_of(self, dataset: str) -> str:
         """Return the benchmark a dataset belongs to."""

@@ -7,14 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat, check_compat
-from pytest_tablebench.datasets import Dataset, metric_of
+from pytest_tablebench.datasets import Asked, Dataset, asked, metric_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics import Judgement, Score, begin, run_chain, score
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.strategies import way_of
 from pytest_tablebench.util.names import unknown_name
 
-__all__ = ["Judged", "judge_reply", "judgement", "processed_texts", "score_answer"]
+__all__ = [
+    "Judged",
+    "asked_by",
+    "judge_reply",
+    "judgement",
+    "processed_texts",
+    "score_answer",
+]
 
 
 @dataclass(frozen=True)
@@ -26,9 +34,14 @@ class Judged:
     references: tuple[Any, ...]
 
 
+def asked_by(registry: Registry, dataset: str, strategy: str) -> Asked:
+    """Return a dataset as a strategy asks it: how its prompt is made and answers are scored."""
+    return asked(registry.datasets[dataset], way_of(strategy, registry.strategies))
+
+
 def judge_reply(
     registry: Registry,
-    dataset: Dataset,
+    dataset: Dataset | Asked,
     reply: str,
     references: Sequence[str],
     *,
@@ -54,7 +67,11 @@ def judge_reply(
 
 
 def processed_texts(
-    registry: Registry, dataset: Dataset, reply: str, references: Sequence[str], compat: Compat
+    registry: Registry,
+    dataset: Dataset | Asked,
+    reply: str,
+    references: Sequence[str],
+    compat: Compat,
 ) -> tuple[Any, list[Any]]:
     """Return a raw reply and its references as the dataset's metric is given them."""
     chain = dataset.chain(compat)
@@ -64,7 +81,7 @@ def processed_texts(
 
 def judgement(
     registry: Registry,
-    dataset: Dataset,
+    dataset: Dataset | Asked,
     reply: str,
     references: Sequence[str],
     *,

@@ -126,7 +126,7 @@ class Session:
         if self.settings.judge is None:
             return False
         runner = self.require_runner()
-        return any(runner.judging.is_wanted(name) for name in self.selection.datasets())
+        return runner.judges(self.selection.datasets())
 
     def wants_it_at_once(self, lanes: Iterable[LaneConfig]) -> bool:
         """Whether calls will surely come: who was asked before may have all answers stored."""
@@ -357,7 +357,7 @@ class Session:
         """Return who judges a model's answers, where anybody does."""
         runner = self.require_runner()
         datasets = {case.dataset for case in self.selection.cases if case.model == model}
-        judged = any(runner.judging.is_wanted(name) for name in datasets)
+        judged = runner.judges(datasets)
         return self.settings.judge if judged else None
 
     def _check_price_of_judge(self) -> None:

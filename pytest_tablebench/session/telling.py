@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.results._joined import Finding, join_checks
 from pytest_tablebench.results._record import Cell, cell_values
 from pytest_tablebench.results._texts import example_key
@@ -133,7 +132,7 @@ def _says_nothing(run: CaseRun, finding: Finding) -> bool:
     """Whether a test was skipped before anything could be said of its case."""
     if finding.passed is not None or run.error is not None:
         return False
-    return not run.answered or metric_of(run.dataset) is None
+    return not run.answered or run.asked.metric is None
 
 
 def _tables(example: Example) -> list[dict[str, Any]]:

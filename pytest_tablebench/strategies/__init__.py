@@ -1,6 +1,13 @@
 """Strategies: how one case becomes model requests."""
 
-from pytest_tablebench.strategies._base import Conversation, Direct, Strategy, Task
+from pytest_tablebench.strategies._base import (
+    Conversation,
+    Direct,
+    Strategy,
+    Task,
+    named_strategy,
+    way_of,
+)
 from pytest_tablebench.strategies._demonstrations import DemonstrationPool, choose, input_fields
 from pytest_tablebench.strategies._prompt import Demonstration, assemble
 
@@ -14,4 +21,6 @@ __all__ = [
     "assemble",
     "choose",
     "input_fields",
+    "named_strategy",
+    "way_of",
 ]

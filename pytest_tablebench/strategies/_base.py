@@ -1,19 +1,34 @@
-"""The seam between a prompt and what is done about it."""
+"""The seam between a prompt and what is done about it.
+
+The strategies that come with the package, and how a dataset takes part in each:
+
+    direct: the prompt is asked; the reply is the answer.
+    tcot: thought and answer in a JSON object; the table in the formats of the run.
+    pot: a program whose output is the answer. icot: text and programs in turn, then a box.
+    treethinker: the model draws the table's header tree, and answers by it.
+
+`pot` and `icot` show a table in one format of their own, `frame`: where an option names them, the
+format axis is that alone. Parameters stand in brackets: `icot[max_exec=3]`. What the answer is in
+each of them, and how it is scored, is for the dataset to say (`datasets/_answer_forms.py`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets import Example
+from pytest_tablebench.datasets import AnswerForm, Example, Way
+from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.metrics.steps import Ask, Execution, Step
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers import Content
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.calls import parse_call
+from pytest_tablebench.util.names import printable, unknown_name
 
-__all__ = ["Conversation", "Direct", "Strategy", "Task"]
+__all__ = ["Conversation", "Direct", "Strategy", "Task", "named_strategy", "way_of"]
 
 Conversation = Generator[Step, Reply | Execution, str]
 """Yields steps, is sent what came of each, and returns the text to judge.
@@ -21,6 +36,9 @@ Conversation = Generator[Step, Reply | Execution, str]
 A plain question is one step; two are a tree and then an answer; a loop runs programs between its
 questions. Whoever drives it (a call, an executor with hundreds in flight) need not know which.
 """
+
+Show = Callable[[Table], Content]
+"""How a table is shown in a prompt."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +49,19 @@ class Task:
         example: as the model is asked it: perturbed.
         prompt: instruction, demonstrations and question, with the table as the format shows it.
         compat: `fixed`, or `reference` for the published code to the letter.
-        params: the strategy's own parameters, by name.
+        params: the strategy's own parameters, by name, as its readers return them.
+        form: how the dataset has its answer asked for in the strategy's way.
+        show: shows a table in the format of the case.
+        write: makes the prompt once more, with the question's own tables shown otherwise.
     """
 
     example: Example
     prompt: Content
     compat: Compat = "fixed"
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    form: AnswerForm = field(default_factory=AnswerForm)
+    show: Show | None = None
+    write: Callable[[Show], Content] | None = None
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -51,6 +75,13 @@ class Strategy(Protocol):
     `name` is used in options, keys and records. `converse` must do nothing slow by itself: that
     is what its steps are for. One whose conversations have one step alone may say so, `rounds = 1`:
     the plan of a run then prices all of it.
+
+    Further attributes that one may have:
+
+    - `way`: where it has the answer put (see `datasets/_answer_forms.py`); `reply` without it.
+    - `parameters`: by name, a function that reads a value (a literal or a bare word) and raises
+      `ValueError` saying what it takes; without it there are none.
+    - `serializer`: the one format in which it shows tables, whatever the run names.
     """
 
     name: str
@@ -58,6 +89,41 @@ class Strategy(Protocol):
     def converse(self, task: Task) -> Conversation:
         """Start the conversation about a task."""
         ...
+
+
+def named_strategy(text: str, known: Mapping[str, Strategy]) -> tuple[Strategy, Mapping[str, Any]]:
+    """Return what `name` or `name[parameter=value,…]` means: a strategy and its parameters.
+
+    Raises `SettingsError` for an unknown name, parameter or value.
+    """
+    if text in known:
+        return known[text], {}
+    if "[" not in text:
+        raise UnknownNameError(unknown_name("strategy", text, known))
+    try:
+        name, given = parse_call("strategy", text, words=True)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+    if name not in known:
+        raise UnknownNameError(unknown_name("strategy", name, known))
+    readers: Mapping[str, Callable[[Any], Any]] = getattr(known[name], "parameters", {})
+    found = {}
+    for key, value in given.items():
+        if key not in readers:
+            what = unknown_name("parameter", key, readers) if readers else "it has no parameters"
+            raise SettingsError(f"strategy {name!r}: {what}")
+        try:
+            found[key] = readers[key](value)
+        except (TypeError, ValueError) as error:
+            shown = printable(repr(value), 40)
+            raise SettingsError(f"strategy {name!r}: {key} {error}, not {shown}") from None
+    return known[name], found
+
+
+def way_of(text: str, known: Mapping[str, Strategy]) -> Way:
+    """Return where a strategy has the answer put; `reply` for one that is not registered here."""
+    way: Way = getattr(known.get(text.partition("[")[0].strip()), "way", "reply")
+    return way
 
 
 class Direct:

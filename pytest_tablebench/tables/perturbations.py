@@ -7,16 +7,14 @@ draw is seeded by the table's content and the given seed.
 
 from __future__ import annotations
 
-import ast
 import inspect
-import re
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError, TableError
 from pytest_tablebench.tables.hierarchy import rearranged
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.calls import parse_call
 from pytest_tablebench.util.names import counted, printable, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
 
@@ -187,9 +185,6 @@ PERTURBATIONS: dict[str, Perturbation] = {
 }
 
 
-_LONGEST_SETTING = 1000  # characters; far beyond any real one, and little for the parser
-
-
 def perturb(table: Table, perturbation: str, *, seed: int = 0, **arguments: Any) -> Table:
     """Return the perturbed table.
 
@@ -223,33 +218,11 @@ def apply_perturbation(
 
 
 def parse_perturbation(text: str) -> tuple[str, dict[str, Any]]:
-    """Split `name[key=literal,…]` into name and arguments; literals only, nothing is run."""
-    shown = printable(text, 80)
-    if len(text) > _LONGEST_SETTING:
-        raise SettingsError(f"perturbation {shown!r} is longer than {_LONGEST_SETTING} characters")
-    match = re.fullmatch(r"\s*(\w+)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
-    if match is None:
-        raise SettingsError(f"cannot read perturbation {shown!r}; write name or name[key=value,…]")
-    name, inner = match[1], match[2]
-    if not inner:
-        return name, {}
+    """Split `name[key=literal,…]` into name and arguments. Raises `SettingsError`."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # dubious literals are refused, not warned of
-            call = ast.parse(f"f({inner})", mode="eval").body
-        # `a=1)(b=2` makes a call of a call, `**{…}` a keyword without a name.
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
-            raise ValueError
-        keys = [keyword.arg for keyword in call.keywords if keyword.arg]
-        if len(set(keys)) != len(call.keywords):
-            raise ValueError
-        arguments = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    except (SyntaxError, TypeError, ValueError, RecursionError, MemoryError):
-        raise SettingsError(
-            f"cannot read the arguments of perturbation {shown!r}; "
-            f"write name[key=value,…] with plain numbers and lists"
-        ) from None
-    return name, arguments
+        return parse_call("perturbation", text)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
 
 
 def _require_full_rows(table: Table, name: str) -> None:

@@ -18,7 +18,7 @@ from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.judging import Judging, converses
 from pytest_tablebench.running.pending import PendingCase
 from pytest_tablebench.running.prefetch import PrefetchWindow, Route
-from pytest_tablebench.strategies import Direct
+from pytest_tablebench.strategies import Direct, Task
 
 CASES = [Case("d", str(number), "html", "none", "m", f"d/{number}") for number in range(3)]
 
@@ -92,7 +92,7 @@ def window(metric: Metric, executor: Executor, judge: str | None = "judge") -> P
     registry = Registry(datasets={"d": dataset}, metrics={"own": metric})
     registry.postprocessors = dict(POSTPROCESSORS)
     found = PrefetchWindow(
-        render=lambda case: (Example(case.example_id, {}, "", ("printed",), ""), case.example_id),
+        task=lambda case: Task(Example(case.example_id, {}, "", ("printed",), ""), case.example_id),
         strategies={"direct": Direct()},
         judging=Judging(registry, judge),
         route=lambda model: Route(model, {}),

@@ -18,9 +18,8 @@ from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.prefetch import PrefetchWindow, Route
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.store import Store
-from pytest_tablebench.strategies import Direct
+from pytest_tablebench.strategies import Direct, Task
 
-EXAMPLE = Example("1", {}, "", (), "")
 CASES = [Case("d", str(number), "html", "none", "m", f"d/{number}") for number in range(8)]
 AUTH = ModelError("wrong key", reason="auth", whole_run=True)
 
@@ -58,12 +57,12 @@ def window_with(
     provider: Any = None,
     store: Store | None = None,
 ) -> PrefetchWindow:
-    def render(case: Case) -> tuple[Example, str]:
-        return Example(case.example_id, {}, "", (), ""), case.example_id
+    def task(case: Case) -> Task:
+        return Task(Example(case.example_id, {}, "", (), ""), case.example_id)
 
     found: Any = engine
     window = PrefetchWindow(
-        render=render,
+        task=task,
         strategies={"direct": Direct()},
         route=lambda model: Route(model, {}, provider=provider),
         store=lambda: store,
@@ -273,7 +272,7 @@ def test_a_provider_is_not_asked_for_what_another_run_has_paid_for_meanwhile(tmp
     store, other = Store.open(tmp_path), Store.open(tmp_path)
     window = window_with(Engine(), size=1, provider=Counting(), store=store)
     assert said(window, 0) == "paid here"
-    other.put(window.first_request(CASES[1], EXAMPLE, "1"), Reply("paid there"))
+    other.put(window.first_request(CASES[1]), Reply("paid there"))
     assert said(window, 1) == "paid there"
     assert asked == ["0"]
     store.close()
@@ -281,13 +280,13 @@ def test_a_provider_is_not_asked_for_what_another_run_has_paid_for_meanwhile(tmp
 
 
 def test_what_was_cut_is_a_flag_of_the_answer(tmp_path: Path) -> None:
-    def render(case: Case) -> tuple[Example, str]:
-        return Example(case.example_id, {}, "", (), ""), case.example_id
+    def task(case: Case) -> Task:
+        return Task(Example(case.example_id, {}, "", (), ""), case.example_id)
 
     def said(limit: int, script: ScriptedModel) -> tuple[str, tuple[str, ...]]:
         with Store.open(tmp_path) as store:
             window = PrefetchWindow(
-                render=render,
+                task=task,
                 strategies={"direct": Direct()},
                 route=lambda model: Route(model, {}, provider=script),
                 store=lambda: store,

@@ -97,7 +97,7 @@ def conversations(
 ) -> PrefetchWindow:
     example = Example("1", {"question": question, "table": TABLE}, question, ("x",), "x")
     return PrefetchWindow(
-        render=lambda case: (example, f"ask {case.example_id}"),
+        task=lambda case: Task(example, f"ask {case.example_id}"),
         strategies={"direct": strategy},
         route=lambda model: Route(model, {}),
         store=lambda: None,

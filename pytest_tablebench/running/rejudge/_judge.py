@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import NotJudgedError, SettingsError
 from pytest_tablebench.metrics.steps import Execute, Step
@@ -17,7 +16,7 @@ from pytest_tablebench.running.scoring import Judged, judgement, processed_texts
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
-    from pytest_tablebench.datasets import Dataset, Example
+    from pytest_tablebench.datasets import Asked, Example
     from pytest_tablebench.models import Reply
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.results._record import Record
@@ -50,11 +49,11 @@ class StoredJudge:
             )
             self._models = ProviderPool(settings, registry)
 
-    def scores(self, dataset: Dataset) -> bool:
+    def scores(self, dataset: Asked) -> bool:
         """Return whether a dataset's metric is a conversation."""
-        return converses(self._registry.metrics.get(str(metric_of(dataset))))
+        return converses(self._registry.metrics.get(str(dataset.metric)))
 
-    def score(self, record: Record, dataset: Dataset, example: Example, compat: Compat) -> Judged:
+    def score(self, record: Record, dataset: Asked, example: Example, compat: Compat) -> Judged:
         """Score an answer. Raises `NotJudgedError` where the store lacks what the metric asks."""
         given = (self._registry, dataset, str(record.raw), example.references)
         prediction, references = processed_texts(*given, compat)
@@ -73,7 +72,7 @@ class StoredJudge:
         except StopIteration as end:
             return Judged(end.value, prediction, tuple(references))
 
-    def _stored(self, record: Record, dataset: Dataset, step: Step, number: int) -> Reply:
+    def _stored(self, record: Record, dataset: Asked, step: Step, number: int) -> Reply:
         if isinstance(step, Execute):
             raise NotJudgedError("programs are not run again")
         store = self._models.store() if self._models is not None else None
@@ -92,7 +91,7 @@ class StoredJudge:
             record.case_id,
             record.repeat,
         )
-        request = request_of(route, case, step, f"metric:{metric_of(dataset)}", number)
+        request = request_of(route, case, step, f"metric:{dataset.metric}", number)
         found = store.get(request.key())
         if found is None:
             raise NotJudgedError(f"not in the answer store: {store.explain(request)}")

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
+from pytest_tablebench.datasets import asked
 from pytest_tablebench.errors import DataError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results._record import ASSERTION, Outcome, Record
 from pytest_tablebench.running.rejudge._judge import StoredJudge
 from pytest_tablebench.running.scoring import judge_reply
+from pytest_tablebench.strategies import way_of
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -137,7 +139,7 @@ class Scorer:
     def _judge(self, record: Record) -> Record:
         example = self._load(record.dataset, record.example_id)
         # A judge is asked again at each repeat.
-        key = record.raw, record.metric, record.part, str(record.repeat)
+        key = record.raw, record.metric, record.part, str(record.repeat), record.strategy
         if key not in self._known:
             try:
                 self._known[key] = self._score(record, example)
@@ -180,7 +182,10 @@ class Scorer:
 
     def _scored(self, record: Record, example: Example, compat: Compat) -> tuple[Any, Score]:
         """Return what the metric reads of the reply, and what it makes of that."""
-        dataset, registry = self._opened[record.dataset][0], self._opener.registry
+        registry = self._opener.registry
+        dataset = asked(
+            self._opened[record.dataset][0], way_of(record.strategy, registry.strategies)
+        )
         if self._judges.scores(dataset) and record.metric in {None, dataset.metric}:
             by_judge = self._judges.score(record, dataset, example, compat)
             if by_judge.score is not None:

@@ -1,0 +1,86 @@
+"""How a dataset's answer is asked for by each kind of strategy, and what goes into its metric.
+
+A strategy says in which way it asks (`Strategy.way`), and a dataset what that means for it. With
+no word of the dataset's own, its prompt stays as it is, the strategy tells the model where the
+answer goes, and what stands there is read by the dataset's chain and scored by its metric like a
+plain reply. A dataset of another kind declares what differs, way by way:
+
+    class FinQA(...):
+        answer_forms = {
+            "printed": AnswerForm("the number, or yes or no", chain=(...), metric="fin_qa_value"),
+        }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets._base import Dataset, Example, PromptParts, Render, metric_of
+
+__all__ = ["AnswerForm", "Asked", "Way", "asked"]
+
+Way = Literal["reply", "line", "object", "printed", "box"]
+"""Where a strategy has the answer put:
+
+    reply: the reply is the answer, as the dataset's prompt asks for it (`direct`);
+    line: behind `Final Answer:`, at the end of a reply (`treethinker`);
+    object: the text of `answer` in a JSON object (`tcot`);
+    printed: what a program prints (`pot`);
+    box: a `\\boxed{}` behind text and programs (`icot`).
+"""
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """What one way of asking means for a dataset. Every part has a default that fits most.
+
+    Arguments:
+        ask: what is put into that place, as it goes on behind "which is": `the number alone`.
+        judged: `place`: what stands in the place; `reply`: all that the model wrote, for a metric
+            that looks for its own marks in it. Where the answer itself is a program (a chart), this
+            keeps `pot` from running it.
+        chain: the post-processors; None: those of a plain reply. A chain that looks for a marker
+            needs another here, for the place holds the answer alone.
+        metric: None: the metric of a plain reply.
+        prompt: makes the prompt's pieces; None: `Dataset.prompt`. For a dataset whose instruction
+            asks for what cannot be in that place.
+        note: what every run has to record of it, because scores are not those of a plain reply.
+    """
+
+    ask: str = "the answer alone, in the form that the task asks for"
+    judged: Literal["place", "reply"] = "place"
+    chain: tuple[str, ...] | None = None
+    metric: str | None = None
+    prompt: Callable[[Example, Render], PromptParts] | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A dataset as it is asked in one way: how its prompt is made and its answers are scored."""
+
+    dataset: Dataset
+    way: Way = "reply"
+    form: AnswerForm = field(default_factory=AnswerForm)
+
+    @property
+    def metric(self) -> str | None:
+        """The metric that scores the answers; None: tests alone do."""
+        return self.form.metric or metric_of(self.dataset)
+
+    def chain(self, compat: Compat) -> tuple[str, ...]:
+        """Return the post-processors applied, in order, to answers and references."""
+        return self.dataset.chain(compat) if self.form.chain is None else self.form.chain
+
+    def prompt(self, example: Example, render: Render) -> PromptParts:
+        """Return the prompt's pieces."""
+        return (self.form.prompt or self.dataset.prompt)(example, render)
+
+
+def asked(dataset: Dataset, way: Way) -> Asked:
+    """Return a dataset as it is asked in a way."""
+    forms: Mapping[Way, AnswerForm] = getattr(dataset, "answer_forms", None) or {}
+    return Asked(dataset, way, forms.get(way) or AnswerForm())

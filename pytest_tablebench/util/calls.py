@@ -1,0 +1,51 @@
+"""What people write as `name[key=value,…]`: a name, and settings that are literals."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from typing import Any
+
+from pytest_tablebench.util.names import printable
+
+__all__ = ["parse_call"]
+
+_LONGEST = 1000  # characters; far beyond any real one, and little for the parser
+
+
+def parse_call(kind: str, text: str, *, words: bool = False) -> tuple[str, dict[str, Any]]:
+    """Split `name[key=literal,…]` into name and arguments; literals only, nothing is run.
+
+    With `words` a value may also be a bare word, as in `tree=off`: it is that text. Raises
+    `ValueError` with a message that speaks of a `kind`.
+    """
+    shown = printable(text, 80)
+    if len(text) > _LONGEST:
+        raise ValueError(f"{kind} {shown!r} is longer than {_LONGEST} characters")
+    match = re.fullmatch(r"\s*(\w+)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
+    if match is None:
+        raise ValueError(f"cannot read {kind} {shown!r}; write name or name[key=value,…]")
+    name, inner = match[1], match[2]
+    if not inner:
+        return name, {}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # dubious literals are refused, not warned of
+            call = ast.parse(f"f({inner})", mode="eval").body
+        # `a=1)(b=2` makes a call of a call, `**{…}` a keyword without a name.
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+            raise ValueError
+        keys = [keyword.arg for keyword in call.keywords if keyword.arg]
+        if len(set(keys)) != len(call.keywords):
+            raise ValueError
+        return name, {str(one.arg): _value(one.value, words) for one in call.keywords}
+    except (SyntaxError, TypeError, ValueError, RecursionError, MemoryError):
+        what = "plain numbers and words" if words else "plain numbers and lists"
+        raise ValueError(
+            f"cannot read the arguments of {kind} {shown!r}; write name[key=value,…] with {what}"
+        ) from None
+
+
+def _value(node: ast.expr, words: bool) -> Any:
+    return node.id if words and isinstance(node, ast.Name) else ast.literal_eval(node)
