@@ -83,7 +83,9 @@ def pytest_tablebench_register_perturbation(
 ) -> None:
     """Add perturbations: `register(name, function)`; `function(table, *, seed, **arguments)`.
 
-    They join the grid as serializers do, unless registered with `grid=False`.
+    They join the grid as serializers do, unless registered with `grid=False`. One that has an
+    attribute `preserves_meaning` that is False (see `tables.perturbations.changes_meaning`) stays
+    out of performance and robustness: its cases have a figure of their own.
     """
 
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from hashlib import blake2b
 from typing import Any, Literal
 
 from pytest_tablebench.errors import SettingsError
 
-__all__ = ["ASSERTION", "SCHEMA", "Cell", "Outcome", "Record", "case_key", "check_schema"]
+__all__ = [
+    "ASSERTION",
+    "SCHEMA",
+    "Cell",
+    "Outcome",
+    "Record",
+    "answer_mark",
+    "case_key",
+    "check_schema",
+]
 
 SCHEMA = 2
 """Version of every file in a run folder; raised when a reader would misread the old form.
@@ -33,8 +43,10 @@ class Record:
     right; None where no metric scored an answer, and in schema 1 unless the run names it.
     `checks` tells of each test over the case, by its name, whether it passed; None where it
     failed before it could tell. `prediction` is the reply as the metric read it, `raw` as it
-    came. `tags` say what kind of question it is. `steps` are those of an answer that took more
-    than one: kind, digest of text or program, outcome, model, tokens, cost and seconds of each.
+    came. `tags` say what kind of question it is. `preserves_meaning` is False where the
+    perturbation leaves another question than the plain table's. `steps` are those of an answer
+    that took more than one: kind, digest of text or program, outcome, model, tokens, cost and
+    seconds of each.
     Cost and token counts are None when unknown, never 0. `repeat` is 1 the first time a case is
     asked, 2 the second, and so on; a record without it comes from a run that asked once.
     """
@@ -63,6 +75,7 @@ class Record:
     reason: str | None = None
     flags: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    preserves_meaning: bool = field(default=True, kw_only=True)
     prompt_digest: str | None = None
     steps: tuple[Mapping[str, Any], ...] = field(default=(), kw_only=True)
     latency_s: float | None = None
@@ -70,6 +83,16 @@ class Record:
     completion_tokens: int | None = None
     cost_usd: float | None = None
     from_store: bool = False
+
+    @property
+    def said(self) -> int | None:
+        """A mark of the answer, the same for the same prediction; None without an answer.
+
+        Where no metric read the reply it is that of the reply itself.
+        """
+        if self.score is None:
+            return None
+        return answer_mark(self.raw if self.prediction is None else self.prediction)
 
     def to_line(self) -> str:
         """Return one line of ASCII JSON, which no text inside can break.
@@ -97,9 +120,23 @@ class Record:
             isinstance(record.part, str | None) and isinstance(record.threshold, int | float | None)
         ):
             raise ValueError("its part or threshold is none")
+        if not (
+            isinstance(record.tags, dict)
+            and all(isinstance(tag, str) for tag in record.tags.values())
+        ):
+            raise ValueError("its tags are no names and texts")
         if record.threshold is None and record.score is not None and record.metric != ASSERTION:
             record = replace(record, threshold=(thresholds or {}).get(str(record.dataset)))
         return record
+
+
+def answer_mark(said: Any) -> int | None:
+    """Return a digest of 8 bytes as a number other than 0: an answer may be long."""
+    if said is None:
+        return None
+    text = said if isinstance(said, str) else json.dumps(said, sort_keys=True, default=str)
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True) or 1
 
 
 def case_key(record: Record) -> str:
@@ -128,6 +165,10 @@ class Cell:
     checks: Mapping[str, bool | None] = field(default_factory=dict)
     strategy: str = "direct"
     modality: str = "text"
+    parts: Mapping[str, float] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    said: int | None = None
+    preserves_meaning: bool = True
 
     @property
     def outcome(self) -> Outcome:

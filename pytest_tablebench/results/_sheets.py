@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.figures import means, robustness
-from pytest_tablebench.results.score_table import CASE, Cells, ScoreTable
+from pytest_tablebench.results.score_table import CASE, Cells, Marks, ScoreTable
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -35,7 +35,10 @@ class Sheet:
     one, `passed` the share of them that passed beside it, `asked` tells what has a record at
     all. `times` and `lost` tell how often a cell was asked, and how often without an answer;
     both are None where each was asked once. `checks` holds, by test, the share of repeats that
-    passed it, NaN where nobody knows, `answers` what is kept of the answers, None where unknown.
+    passed it, NaN where nobody knows, `parts` the named numbers of the score, NaN where one is
+    absent, `answers` what is kept of the answers, None where unknown, and `said` a mark of what
+    each was read as, 0 unknown. `tags` holds those of each example by name, empty without one.
+    `altered` are the perturbations that change the meaning of a table.
     """
 
     examples: tuple[str, ...]
@@ -49,6 +52,10 @@ class Sheet:
     checks: Mapping[str, Floats] = field(default_factory=dict)
     ways: frozenset[str] = frozenset()
     """Strategy and modality of all cells, where there is one of each."""
+    parts: Mapping[str, Floats] = field(default_factory=dict)
+    said: Integers | None = None
+    tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    altered: frozenset[str] = frozenset()
 
     def counts(self) -> tuple[Integers, Integers]:
         """Return how many cases each cell stands for, and how many of them have no answer."""
@@ -76,6 +83,32 @@ class Sheet:
             [self.examples[row] for row in rows],
             [self.configurations[column] for column in columns],
         )
+
+    def slice(self, tags: Mapping[str, str]) -> Sheet:
+        """Return the examples that have all these tags, and what was asked of them.
+
+        Nothing else is left: it is the sheet of a run of those examples alone.
+        """
+        import numpy as np
+
+        none = ("",) * len(self.examples)
+        columns = [self.tags.get(tag, none) for tag in tags]
+        wanted = tuple(tags.values())
+        rows = [row for row, own in enumerate(zip(*columns, strict=True)) if own == wanted]
+        cells = np.flatnonzero(self.asked[rows].any(axis=0))
+        return align(
+            self,
+            [self.examples[row] for row in rows],
+            [self.configurations[cell] for cell in cells],
+        )
+
+    @property
+    def meant(self) -> Sheet:
+        """What was asked of tables that mean what the plain one does; all where nothing was."""
+        if self.altered.isdisjoint(self.names(1)):
+            return self
+        kept = [cell for cell in self.configurations if cell[1] not in self.altered]
+        return align(self, self.examples, kept) if kept else self
 
     @property
     def size(self) -> int:
@@ -136,12 +169,18 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
             result.reshape(-1)[place[own]] = values[own]
             return result
 
-        checks = {}
-        for check, marks in cells.checks.items():
-            here = dataset[marks.rows] == code
-            if here.any():
-                checks[check] = np.full(shape, np.nan)
-                checks[check].reshape(-1)[place[marks.rows[here]]] = marks.values[here]
+        def marked(
+            all_marks: Mapping[str, Marks], code: int = code, shape: Any = shape
+        ) -> dict[str, Any]:
+            found = {}
+            for name, marks in all_marks.items():
+                here = dataset[marks.rows] == code
+                if here.any():
+                    found[name] = np.full(shape, np.nan)
+                    found[name].reshape(-1)[place[marks.rows[here]]] = marks.values[here]
+            return found
+
+        firsts = cells.first[own[np.unique(row, return_index=True)[1]]]
         configurations = [
             tuple(table.names[axis][table.codes[axis][at]] for axis in _AXES)
             for at in cells.first[own[columns]]
@@ -156,8 +195,16 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
             None if cells.answers is None else laid(cells.answers, None),
             laid(cells.asked, 0),
             laid(lost, 0),
-            checks,
+            marked(cells.checks),
             frozenset(*ways) if len(ways) == 1 else frozenset(),
+            marked(cells.parts),
+            None if cells.said is None else laid(cells.said, 0),
+            {
+                tag: own_tags
+                for tag, column in table.tags.items()
+                if any(own_tags := tuple(column.names[at] for at in column.codes[firsts]))
+            },
+            table.altered,
         )
     return found
 
@@ -207,6 +254,9 @@ def align(sheet: Sheet, examples: Sequence[str], configurations: Sequence[Config
             result[to] = values[of]
         return result
 
+    def told(values: Sequence[str]) -> tuple[str, ...]:
+        return tuple(values[rows[name]] if name in rows else "" for name in examples)
+
     return Sheet(
         tuple(examples),
         tuple(configurations),
@@ -218,4 +268,8 @@ def align(sheet: Sheet, examples: Sequence[str], configurations: Sequence[Config
         None if sheet.lost is None else moved(sheet.lost, 0),
         {name: moved(values, np.nan) for name, values in sheet.checks.items()},
         sheet.ways,
+        {name: moved(values, np.nan) for name, values in sheet.parts.items()},
+        None if sheet.said is None else moved(sheet.said, 0),
+        {tag: told(values) for tag, values in sheet.tags.items()},
+        sheet.altered,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from math import nan
@@ -15,7 +15,8 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.results.figures import mean_of_equals
+from pytest_tablebench.results._cells import Cells, Column, Marks, tag_columns
+from pytest_tablebench.results._record import answer_mark
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ LARGEST = 1 << 62
 _REQUIRED = ("model", "dataset", "example_id", "serializer", "perturbation", "score")
 _OPTIONAL = (
     "passed", "threshold", "checks", "parts", "strategy", "modality", "benchmark", "reason",
+    "tags", "preserves_meaning",
 )  # fmt: skip
 
 Answer = Callable[[Any], Hashable | None]
@@ -65,21 +67,16 @@ def raw_digest(record: Any) -> bytes | None:
 
 
 @dataclass(frozen=True)
-class Marks:
-    """Named numbers that only some records have: `rows` has them, NaN where nobody could tell."""
-
-    rows: Integers
-    values: Floats
-
-
-@dataclass(frozen=True)
 class ScoreTable:
     """Records as columns; a row is a record, in the order in which they came.
 
     `names` holds the names of each of `AXES` by code point, `codes` each row's place there; the
     reason of an answered case and what a record does not say are the empty name. `score` is NaN
     without an answer, `passed` 0 or 1 beside it, `threshold` NaN where unknown. `checks` and
-    `parts` are by name. `answers` is there where the table was asked to keep them.
+    `parts` are by name. `answers` is there where the table was asked to keep them. `tags` holds
+    by name those of each row, empty without one; they belong to the example, so that a row
+    without an answer has them where another one does. `said` marks what each answer was read as,
+    0 unknown. `altered` are the perturbations that change the meaning of a table.
     """
 
     names: Mapping[str, tuple[str, ...]]
@@ -91,6 +88,9 @@ class ScoreTable:
     checks: Mapping[str, Marks]
     parts: Mapping[str, Marks]
     answers: NDArray[np.object_] | None = None
+    tags: Mapping[str, Column] = field(default_factory=dict)
+    said: Integers | None = None
+    altered: frozenset[str] = frozenset()
 
     @classmethod
     def from_records(
@@ -161,6 +161,9 @@ class ScoreTableBuilder:
         self._score, self._passed, self._threshold = array("d"), array("d"), array("d")
         self._repeat = array("i")
         self._marks: dict[str, dict[str, dict[int, float]]] = {"checks": {}, "parts": {}}
+        self._tags: dict[int, Mapping[str, str]] = {}
+        self._said = array("q")
+        self._altered: set[str] = set()
         self._answer = answers
         self._answers: list[Hashable | None] = []
         self._readers: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
@@ -176,6 +179,7 @@ class ScoreTableBuilder:
         """Take records, as `append` does; what their source raises is its own."""
         # Written out and bound to names: the paper's grids are half a million records.
         readers, checks, parts = self._readers, self._marks["checks"], self._marks["parts"]
+        tagged = self._tags
         examples, ways, ends = self._known
         example_is, way_is, end_is = (codes.append for codes in self._codes)
         score_is, passed_is, threshold_is = (
@@ -190,6 +194,7 @@ class ScoreTableBuilder:
                 (
                     model, dataset, example, serializer, perturbation, score, repeat,
                     passed, threshold, checked, numbers, strategy, modality, benchmark, reason,
+                    tags, preserves, said,
                 ) = reader(record)  # fmt: skip
                 if score is None:
                     score = passed = nan
@@ -206,13 +211,21 @@ class ScoreTableBuilder:
                 named = model, dataset, example
                 way = serializer, perturbation, strategy or "", modality or ""
                 end = benchmark or "", reason
-                example_is(examples.setdefault(named, len(examples)))
+                place = examples.setdefault(named, len(examples))
+                example_is(place)
                 way_is(ways.setdefault(way, len(ways)))
                 end_is(ends.setdefault(end, len(ends)))
                 if checked:
                     self._mark(checks, checked)
                 if numbers:
                     self._mark(parts, numbers)
+                if tags and tagged.setdefault(place, tags) != tags:
+                    tagged[place] = min(tagged[place], tags, key=lambda one: sorted(one.items()))
+                if said is not None:
+                    self._said.extend([0] * (len(self) - 1 - len(self._said)))
+                    self._said.append(said)
+                if preserves is False:
+                    self._altered.add(perturbation)
             except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
                 number = len(self._codes[-1]) + 1
                 raise DataError(
@@ -233,11 +246,14 @@ class ScoreTableBuilder:
         """Return what reads the fields of records of this one's type."""
         if isinstance(record, Mapping):
             of_mapping = itemgetter(*self._required)
+            # As it stands in a file: there the answer itself is, and no mark of it.
+            whole = "prediction" in record and "said" not in record
             return lambda one: (
                 *self._models,
                 *of_mapping(one),
                 one.get("repeat", 1),
                 *map(one.get, _OPTIONAL),
+                answer_mark(one.get("prediction")) if whole else one.get("said"),
             )
         of_object = attrgetter(*self._required)
         there = [name for name in _OPTIONAL if hasattr(record, name)]
@@ -246,6 +262,7 @@ class ScoreTableBuilder:
             *of_object(one),
             getattr(one, "repeat", 1),
             *(getattr(one, name) if name in there else None for name in _OPTIONAL),
+            getattr(one, "said", None),
         )
 
     def table(self) -> ScoreTable:
@@ -288,102 +305,9 @@ class ScoreTableBuilder:
             checks=checks,
             parts=parts,
             answers=answers,
+            tags=tag_columns(self._tags, len(self._known[0]), self._codes[0]),
+            said=np.array(self._said + array("q", [0]) * (len(self) - len(self._said)))
+            if self._said
+            else None,
+            altered=frozenset(self._altered),
         )
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Configurations of examples, each with all its repeats, in the order of their names.
-
-    `first` is a row of each cell. `asked` counts its repeats, `answered` and `right` those with
-    an answer and those that passed. `score` is the mean of the answered repeats and `passed` the
-    share of them that passed, NaN where there is none. `rows` are all rows, cell by cell, in a
-    cell by score, without an answer last; those of a cell begin at `start`.
-    """
-
-    table: ScoreTable
-    first: Integers
-    asked: Integers
-    answered: Integers
-    right: Integers
-    score: Floats
-    passed: Floats
-    rows: Integers
-    start: Integers
-
-    @classmethod
-    def of(cls, table: ScoreTable) -> Cells:
-        """Fold the repeats of a table; the order of its rows leaves no trace."""
-        import numpy as np
-
-        key = table.key()
-        rows = np.lexsort((table.repeat, table.score, key))
-        start = np.flatnonzero(np.diff(key[rows], prepend=-1))
-        asked = np.diff(start, append=len(rows))
-        first, known = rows[start], np.isfinite(table.score[rows])
-        score, passed = table.score[first], table.passed[first]
-        answered = known[start].astype(np.int64)
-        right = np.nan_to_num(passed).astype(np.int64)
-        for cell in np.flatnonzero(asked > 1):  # nearly always none
-            own = rows[start[cell] : start[cell] + asked[cell]]
-            scores = table.score[own][known[start[cell] : start[cell] + asked[cell]]].tolist()
-            answered[cell] = len(scores)
-            if scores:
-                score[cell] = mean_of_equals(scores)
-                right[cell] = int(np.nansum(table.passed[own]))
-                passed[cell] = right[cell] / len(scores)
-        return cls(table, first, asked, answered, right, score, passed, rows, start)
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    def codes(self, axis: str) -> Codes:
-        """Return each cell's place among the names of an axis."""
-        return self.table.codes[axis][self.first]
-
-    @cached_property
-    def of_row(self) -> Integers:
-        """The cell of each row."""
-        import numpy as np
-
-        cells = np.empty(len(self.rows), dtype=np.int64)
-        cells[self.rows] = np.repeat(np.arange(len(self)), self.asked)
-        return cells
-
-    def scores(self, cell: int) -> list[float]:
-        """Return the scores of a cell's answered repeats, ascending."""
-        begin = int(self.start[cell])
-        found: list[float] = self.table.score[
-            self.rows[begin : begin + int(self.answered[cell])]
-        ].tolist()
-        return found
-
-    @cached_property
-    def checks(self) -> dict[str, Marks]:
-        """Of each test, by name: the cells it is about, and the share of repeats that passed it."""
-        import numpy as np
-
-        found = {}
-        for name, marks in self.table.checks.items():
-            cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
-            known = np.isfinite(marks.values)
-            counts = np.bincount(places, weights=known, minlength=len(cells))
-            sums = np.bincount(places, weights=np.where(known, marks.values, 0.0))
-            share = np.divide(sums, counts, out=np.full(len(cells), nan), where=counts > 0)
-            found[name] = Marks(cells, share)
-        return found
-
-    @cached_property
-    def answers(self) -> NDArray[np.object_] | None:
-        """What is kept of each cell's answer, of several repeats in their order; None unknown."""
-        import numpy as np
-
-        answers, table = self.table.answers, self.table
-        if answers is None:
-            return None
-        found = answers[self.first]
-        for cell in np.flatnonzero(self.asked > 1):
-            own = self.rows[self.start[cell] : self.start[cell] + self.asked[cell]]
-            several = tuple(answers[own[np.argsort(table.repeat[own], kind="stable")]])
-            found[cell] = None if None in several else several
-        return found

@@ -84,6 +84,12 @@ class Axes:
             self._shown[name] = (TEXT,) if found is None or plain else _modalities(found)
         return self._shown[name]
 
+    def preserves_meaning(self, perturbation: str) -> bool:
+        """Whether questions mean the same over a table that is perturbed so."""
+        name, _ = parse_perturbation(perturbation)
+        function = self._registry.perturbations.get(name)
+        return bool(getattr(function, "preserves_meaning", True))
+
     def grid(self, datasets: Iterable[str]) -> dict[str, list[str]]:
         """Return the names on each axis, for what the run records of itself."""
         datasets = list(datasets)

@@ -243,6 +243,7 @@ class CaseRun:
             reason=None if answered else no_answer_reason(error) if error else "not_asked",
             flags=self.flags if answer else (),
             tags={str(name): str(value) for name, value in example.tags.items()} if example else {},
+            preserves_meaning=self.runner.axes.preserves_meaning(case.perturbation),
             prompt_digest=self.prompt_digest,
             steps=step_records([*answer.steps, *self.judging]) if answer else (),
             latency_s=answer.latency_s if answer else None,

@@ -18,9 +18,25 @@ from pytest_tablebench.util.calls import parse_call
 from pytest_tablebench.util.names import counted, printable, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["GRID", "PERTURBATIONS", "Perturbation", "parse_perturbation", "perturb"]
+__all__ = [
+    "GRID",
+    "PERTURBATIONS",
+    "Perturbation",
+    "changes_meaning",
+    "parse_perturbation",
+    "perturb",
+]
 
 Perturbation = Callable[..., Table]
+
+
+def changes_meaning(function: Perturbation) -> Perturbation:
+    """Mark a perturbation after which the same question may have another answer, or none.
+
+    It stays out of performance and robustness, and has a figure of its own.
+    """
+    function.preserves_meaning = False  # type: ignore[attr-defined]
+    return function
 
 
 def none(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
@@ -137,11 +153,13 @@ def duplicate_columns(
     )
 
 
+@changes_meaning
 def mask_cols_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape
     """Rename the columns Col1, Col2, …."""
     return table.replace(header=[f"Col{number}" for number in range(1, len(table.header) + 1)])
 
 
+@changes_meaning
 def shuffle_cols_names(table: Table, *, seed: int = 0) -> Table:
     """Put the column names alone in another order."""
     names = list(table.header)
@@ -151,6 +169,7 @@ def shuffle_cols_names(table: Table, *, seed: int = 0) -> Table:
     return table.replace(header=names)
 
 
+@changes_meaning
 def truncate_rows(table: Table, *, seed: int = 0, rows_to_keep: int = 20) -> Table:
     """Keep `rows_to_keep` rows drawn at random, in their order."""
     _require_count("rows_to_keep", rows_to_keep)

@@ -23,7 +23,7 @@ RECORD_FIELDS = {
     *("strategy", "modality", "outcome", "score", "passed", "metric", "parts", "prediction"),
     *("raw", "references", "reason", "flags", "prompt_digest", "latency_s", "prompt_tokens"),
     *("completion_tokens", "cost_usd", "from_store", "checks"),
-    *("threshold", "part", "tags", "steps"),
+    *("threshold", "part", "tags", "preserves_meaning", "steps"),
 }
 TIME_FIELDS = ("latency_s",)
 SCOPE_FIELDS = {
@@ -68,6 +68,7 @@ def test_a_record_has_every_field(bench):
         "reason": None,
         "flags": [],
         "tags": {"asks": "age"},
+        "preserves_meaning": True,
         "steps": [],
         "prompt_tokens": 10,
         "completion_tokens": 1,

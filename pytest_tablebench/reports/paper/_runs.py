@@ -36,6 +36,10 @@ class Row:
     checks: Mapping[str, bool | None] = field(default_factory=dict)
     strategy: str = "direct"
     modality: str = "text"
+    parts: Mapping[str, float] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    said: int | None = None
+    preserves_meaning: bool = True
 
 
 @dataclass(frozen=True)

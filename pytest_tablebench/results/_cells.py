@@ -1,0 +1,175 @@
+"""Cells: the rows of a score table with the repeats of each configuration folded into one."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import nan
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_tablebench.results.figures import mean_of_equals
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pytest_tablebench.results.score_table import Codes, Floats, Integers, ScoreTable
+
+__all__ = ["Cells", "Column", "Marks", "tag_columns"]
+
+
+class Column(NamedTuple):
+    """Names by code point, and the place of each row's among them."""
+
+    names: tuple[str, ...]
+    codes: Codes
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Named numbers that only some records have: `rows` has them, NaN where nobody could tell."""
+
+    rows: Integers
+    values: Floats
+
+
+def tag_columns(
+    tags: Mapping[int, Mapping[str, str]], examples: int, rows: array[int]
+) -> dict[str, Column]:
+    """Return the tags of each row, by name, from those of each example by its place."""
+    import numpy as np
+
+    of_row, found = np.array(rows, dtype=np.intc), {}
+    for tag in sorted({name for own in tags.values() for name in own}):
+        values = [str(tags.get(place, {}).get(tag, "")) for place in range(examples)]
+        names = tuple(sorted(set(values)))
+        codes = {name: number for number, name in enumerate(names)}
+        of_example = np.array([codes[value] for value in values], dtype=np.int32)
+        found[tag] = Column(names, of_example[of_row])
+    return found
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Configurations of examples, each with all its repeats, in the order of their names.
+
+    `first` is a row of each cell. `asked` counts its repeats, `answered` and `right` those with
+    an answer and those that passed. `score` is the mean of the answered repeats and `passed` the
+    share of them that passed, NaN where there is none. `rows` are all rows, cell by cell, in a
+    cell by score, without an answer last; those of a cell begin at `start`.
+    """
+
+    table: ScoreTable
+    first: Integers
+    asked: Integers
+    answered: Integers
+    right: Integers
+    score: Floats
+    passed: Floats
+    rows: Integers
+    start: Integers
+
+    @classmethod
+    def of(cls, table: ScoreTable) -> Cells:
+        """Fold the repeats of a table; the order of its rows leaves no trace."""
+        import numpy as np
+
+        key = table.key()
+        rows = np.lexsort((table.repeat, table.score, key))
+        start = np.flatnonzero(np.diff(key[rows], prepend=-1))
+        asked = np.diff(start, append=len(rows))
+        first, known = rows[start], np.isfinite(table.score[rows])
+        score, passed = table.score[first], table.passed[first]
+        answered = known[start].astype(np.int64)
+        right = np.nan_to_num(passed).astype(np.int64)
+        for cell in np.flatnonzero(asked > 1):  # nearly always none
+            own = rows[start[cell] : start[cell] + asked[cell]]
+            scores = table.score[own][known[start[cell] : start[cell] + asked[cell]]].tolist()
+            answered[cell] = len(scores)
+            if scores:
+                score[cell] = mean_of_equals(scores)
+                right[cell] = int(np.nansum(table.passed[own]))
+                passed[cell] = right[cell] / len(scores)
+        return cls(table, first, asked, answered, right, score, passed, rows, start)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def codes(self, axis: str) -> Codes:
+        """Return each cell's place among the names of an axis."""
+        return self.table.codes[axis][self.first]
+
+    @cached_property
+    def of_row(self) -> Integers:
+        """The cell of each row."""
+        import numpy as np
+
+        cells = np.empty(len(self.rows), dtype=np.int64)
+        cells[self.rows] = np.repeat(np.arange(len(self)), self.asked)
+        return cells
+
+    def scores(self, cell: int) -> list[float]:
+        """Return the scores of a cell's answered repeats, ascending."""
+        begin = int(self.start[cell])
+        found: list[float] = self.table.score[
+            self.rows[begin : begin + int(self.answered[cell])]
+        ].tolist()
+        return found
+
+    @cached_property
+    def checks(self) -> dict[str, Marks]:
+        """Of each test, by name: the cells it is about, and the share of repeats that passed it."""
+        return self._folded(self.table.checks)
+
+    @cached_property
+    def parts(self) -> dict[str, Marks]:
+        """Of each named part of the score: the cells that have it, and its mean over repeats."""
+        return self._folded(self.table.parts)
+
+    def _folded(self, rows: Mapping[str, Marks]) -> dict[str, Marks]:
+        import numpy as np
+
+        found = {}
+        for name, marks in rows.items():
+            cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
+            known = np.isfinite(marks.values)
+            counts = np.bincount(places, weights=known, minlength=len(cells))
+            sums = np.bincount(places, weights=np.where(known, marks.values, 0.0))
+            share = np.divide(sums, counts, out=np.full(len(cells), nan), where=counts > 0)
+            found[name] = Marks(cells, share)
+        return found
+
+    @cached_property
+    def said(self) -> Integers | None:
+        """A mark of each cell's answer, 0 unknown; of several repeats that of the most common.
+
+        Of equally common ones the first that was given counts.
+        """
+        import numpy as np
+
+        said, table = self.table.said, self.table
+        if said is None:
+            return None
+        found = said[self.first]
+        for cell in np.flatnonzero(self.asked > 1):
+            own = self.rows[self.start[cell] : self.start[cell] + self.asked[cell]]
+            known = [mark for mark in said[own[np.argsort(table.repeat[own])]].tolist() if mark]
+            found[cell] = max(known, key=known.count) if known else 0
+        return found
+
+    @cached_property
+    def answers(self) -> NDArray[np.object_] | None:
+        """What is kept of each cell's answer, of several repeats in their order; None unknown."""
+        import numpy as np
+
+        answers, table = self.table.answers, self.table
+        if answers is None:
+            return None
+        found = answers[self.first]
+        for cell in np.flatnonzero(self.asked > 1):
+            own = self.rows[self.start[cell] : self.start[cell] + self.asked[cell]]
+            several = tuple(answers[own[np.argsort(table.repeat[own], kind="stable")]])
+            found[cell] = None if None in several else several
+        return found
