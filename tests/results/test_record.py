@@ -94,6 +94,12 @@ def test_a_part_or_threshold_that_is_none_is_a_damaged_line(bad):
         Record.from_line(json.dumps({"schema": 2, **MINIMAL, **bad}))
 
 
+@pytest.mark.parametrize("tags", [["sum"], "sum", None, {"kind": ["sum"]}, {"level": 1}])
+def test_tags_that_are_no_texts_are_a_damaged_line(tags):
+    with pytest.raises(ValueError, match="tags"):
+        Record.from_line(json.dumps({"schema": 2, **MINIMAL, "tags": tags}))
+
+
 @pytest.mark.parametrize("line", ["", "{", "[]", "3", "null", '{"schema": 1}', '"x"'])
 def test_what_is_no_record_is_a_value_error(line):
     with pytest.raises(ValueError, match=r".+"):

@@ -276,3 +276,49 @@ def test_figures_are_those_of_a_plain_definition(rows, random):
         for name, sheet in sheets(ScoreTable.from_records(records).cells).items()
     }
     assert found == expected
+
+
+# Slices
+
+
+def test_tags_belong_to_the_example_whatever_came_of_its_cases():
+    told = [
+        replace(RUN[0], tags={"kind": "sum", "size": "big"}),
+        *RUN[1:4],
+        replace(RUN[6], tags={"kind": "look-up"}),
+    ]
+    table = ScoreTable.from_records(told)
+    names = {
+        tag: [column.names[code] for code in column.codes] for tag, column in table.tags.items()
+    }
+    assert names == {
+        "kind": ["sum", "", "", "sum", "look-up"],
+        "size": ["big", "", "", "big", ""],
+    }
+    assert sheets(table.cells)["d"].tags == {"kind": ("", "sum"), "size": ("", "big")}
+    assert sheets(table.cells)["other"].tags == {"kind": ("look-up",)}
+
+
+def test_of_two_tags_of_an_example_the_same_counts_in_any_order():
+    told = [replace(RUN[0], tags={"kind": kind}) for kind in ("sum", "count")]
+    for records in (told, told[::-1]):
+        table = ScoreTable.from_records(replace(r, repeat=n) for n, r in enumerate(records, 1))
+        assert set(table.tags["kind"].names) == {"count"}
+
+
+def test_what_was_read_as_the_same_answer_has_the_same_mark():
+    told = [replace(RUN[0], said=5), RUN[1], replace(RUN[3], said=5)]
+    assert ScoreTable.from_records(told).said.tolist() == [5, 0, 5]
+    assert ScoreTable.from_records(RUN).said is None
+    read = {"dataset": "d", "serializer": "s", "perturbation": "none", "score": 1.0}
+    answers = ["36", ["36"], "36", None, ["36"]]
+    rows = [read | {"example_id": str(n), "prediction": p} for n, p in enumerate(answers)]
+    marks = ScoreTable.from_records(rows).said.tolist()
+    assert marks[0] == marks[2] != marks[1] == marks[4] != marks[3] == 0
+
+
+def test_of_repeats_the_most_common_answer_counts_and_of_equals_the_first():
+    marks = {1: 7, 2: 9, 3: 9}
+    three = [replace(cell("e", "html", 1.0, repeat=n), said=said) for n, said in marks.items()]
+    assert ScoreTable.from_records(three[::-1]).cells.said.tolist() == [9]
+    assert ScoreTable.from_records(three[1::-1]).cells.said.tolist() == [7]
