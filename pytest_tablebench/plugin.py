@@ -101,8 +101,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read and check the options; say now, not after an hour, what cannot work."""
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(dataset, *, threshold=None, folders=False): run the test once for every case "
-        f"of a dataset, or with folders=True of every dataset folder; the test takes `case` and "
+        f"{MARKER}(dataset, *, threshold=None, folders=False, benchmark=None): run the test once "
+        f"for every case of a dataset, or with folders=True of every dataset folder, or of every "
+        f"dataset of a benchmark; the test takes `case` and "
         f"`answer`",
     )
 

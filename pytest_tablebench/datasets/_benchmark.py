@@ -6,6 +6,7 @@ import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,15 +43,19 @@ def built_in_benchmarks() -> list[Benchmark]:
     return [benchmark for _, benchmark in _folders()]
 
 
-def built_in_datasets() -> list[Dataset]:
+def built_in_datasets(data: Path | None = None) -> list[Dataset]:
     """Return what the modules of the benchmarks' folders export as `DATASETS`.
 
-    A module whose name begins with an underscore holds what others share.
+    With a data folder also what a module's function `found_in(data)` yields: datasets that the
+    files there name. A module whose name begins with an underscore holds what others share.
     """
     found: list[Dataset] = []
     for name, _ in _folders():
         package = import_module(name)
         for module in pkgutil.iter_modules(package.__path__, f"{name}."):
             if not module.name.rpartition(".")[2].startswith("_"):
-                found += import_module(module.name).DATASETS
+                known = import_module(module.name)
+                found += known.DATASETS
+                if data is not None and hasattr(known, "found_in"):
+                    found += known.found_in(data)
     return found

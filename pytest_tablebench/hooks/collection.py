@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pytest
@@ -13,6 +13,7 @@ from pytest_tablebench.hooks.preparation import check_names, check_run
 from pytest_tablebench.util.names import escaped, slug
 
 if TYPE_CHECKING:
+    from pytest_tablebench.datasets import Dataset
     from pytest_tablebench.session.state import Session
 
 __all__ = ["is_ours"]
@@ -20,7 +21,7 @@ __all__ = ["is_ours"]
 _SKIPPED = object()
 """Stands for the cases of a dataset that the options leave out."""
 _NONE = object()
-"""Stands for the cases of folders where there is no folder: the test is none at all."""
+"""Stands for the cases of several datasets where there is none: the test is none at all."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -29,19 +30,34 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         return
     name = metafunc.definition.name
-    folders = marker.kwargs.get("folders") is True
-    named = len(marker.args) == 0 if folders else len(marker.args) == 1
-    well_formed = named and not set(marker.kwargs) - {"threshold", "folders"}
+    several = _several(marker)
+    named = len(marker.args) == 0 if several else len(marker.args) == 1
+    well_formed = named and not set(marker.kwargs) - {"threshold", "folders", "benchmark"}
     if not well_formed or "case" not in metafunc.fixturenames:
         raise pytest.Collector.CollectError(
             f"{name}: write @pytest.mark.{MARKER}('dataset'), with threshold=... if need be, on "
             f"a test that takes `case` and `answer`"
         )
-    if folders:
-        params, ids = _folder_params(metafunc.config, name)
+    if several is not None:
+        params, ids = _params_of_several(metafunc.config, name, *several)
     else:
         params, ids = _params(metafunc.config, str(marker.args[0]), name)
     metafunc.parametrize("case", params, ids=ids, indirect=True)
+
+
+def _several(marker: pytest.Mark) -> tuple[Callable[[Dataset], bool], type[Exception]] | None:
+    """Return which datasets a test is over that names none, and what leaves one of them out.
+
+    A folder that cannot be used is left out; of a benchmark only what has no data here.
+    """
+    if marker.kwargs.get("folders") is True:
+        from pytest_tablebench.datasets.folder import FolderDataset
+
+        return lambda dataset: isinstance(dataset, FolderDataset), TableBenchError
+    benchmark = marker.kwargs.get("benchmark")
+    if benchmark is None:
+        return None
+    return lambda dataset: dataset.benchmark == benchmark, DataMissing
 
 
 def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], list[str]]:
@@ -67,40 +83,46 @@ def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], 
     return list(cases), ids
 
 
-def _folder_params(config: pytest.Config, test: str) -> tuple[list[Any], list[str]]:
-    """Return the cases of all folders that are datasets; their names stand before the ids.
+def _params_of_several(
+    config: pytest.Config, test: str, wanted: Callable[[Dataset], bool], lenient: type[Exception]
+) -> tuple[list[Any], list[str]]:
+    """Return the cases of several datasets; the datasets' names stand before the ids.
 
-    A folder that cannot be used is skipped with one line, unless an option asks for it.
+    One that fails in a way that is `lenient` is skipped with one line, unless an option asks for
+    it; several that say the same have one line together.
     """
-    from pytest_tablebench.datasets.folder import FolderDataset
-
     found: list[tuple[Any, str]] = []
+    left_out: dict[str, str] = {}
     try:
         runner = runner_of(config)
+        chosen = runner.settings.datasets
+        for name, dataset in runner.registry.datasets.items():
+            if not wanted(dataset) or (chosen is not None and name not in chosen):
+                continue
+            try:
+                cases, ids = runner.cases(name)
+            except lenient as error:
+                if chosen is not None:
+                    raise
+                runner.missing[name] = str(error)
+                left_out.setdefault(str(error), name)
+            else:
+                short = slug(name, 20)
+                found += [(case, f"{short}-{own}") for case, own in zip(cases, ids, strict=True)]
     except TableBenchError as error:
         raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
-    chosen = runner.settings.datasets
-    for name, dataset in runner.registry.datasets.items():
-        if not isinstance(dataset, FolderDataset) or (chosen is not None and name not in chosen):
-            continue
-        short = slug(name, 20)
-        try:
-            cases, ids = runner.cases(name)
-        except TableBenchError as error:
-            if chosen is not None:
-                raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
-            runner.missing[name] = str(error)
-            skipped = pytest.mark.skip(reason=escaped(str(error)))
-            found.append((pytest.param(name, marks=skipped), f"{short}-unusable"))
-            continue
-        found += [(case, f"{short}-{node_id}") for case, node_id in zip(cases, ids, strict=True)]
-    found = found or [(_NONE, "no-folder")]
+    several = bool(found) or len(left_out) > 1
+    for why, name in left_out.items():
+        skipped = pytest.mark.skip(reason=escaped(why))
+        node_id = f"{slug(name, 20)}-no-data" if several else "no-data"
+        found.append((pytest.param(name, marks=skipped), node_id))
+    found = found or [(_NONE, "no-dataset")]
     return [case for case, _ in found], [node_id for _, node_id in found]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
-    """Leave out a test over folders where there is none: it is not even deselected."""
+    """Leave out a test over several datasets where there is none: it is not even deselected."""
     found = yield
     if isinstance(found, list) and found and _has_params(found[0]):
         params = found[0].callspec.params

@@ -27,6 +27,7 @@ from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
 from pytest_tablebench.metrics._tablebench import tablebench
 from pytest_tablebench.metrics._tablebench_answer import tablebench_answer
 from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
+from pytest_tablebench.metrics._treb_scores import em_letters, treb
 from pytest_tablebench.metrics._turl import turl, turl_batch
 from pytest_tablebench.metrics._typed_answer import typed_answer
 from pytest_tablebench.metrics._wikitq import wikitq
@@ -50,6 +51,7 @@ METRICS: dict[str, Metric] = {
     function.__name__: function
     for function in (
         bleu,
+        em_letters,
         exact_match,
         f1_strings,
         fin_qa,
@@ -62,6 +64,7 @@ METRICS: dict[str, Metric] = {
         tablebench,
         tablebench_answer,
         tablebench_chart,
+        treb,
         treb_bleu,
         treb_em,
         treb_instruction,
@@ -145,4 +148,5 @@ def _checked(metric: str, found: Score) -> Score:
             f"parts are finite"
         )
     part = getattr(found, "part", None)
-    return Score(value, parts, part if isinstance(part, str) and part in parts else None)
+    named = part if isinstance(part, str) and part in parts else None
+    return Score(value, parts, named, tuple(map(str, getattr(found, "flags", ()))))

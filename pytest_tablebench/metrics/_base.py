@@ -18,12 +18,14 @@ Processed = str | list[str]
 class Score:
     """A score in 0..1 and the named numbers it is made of.
 
-    `part` names the number that the score is; None where it is none of them.
+    `part` names the number that the score is; None where it is none of them. `flags` join those of
+    the record: what was odd about the answer, or why a part is missing.
     """
 
     value: float
     parts: Mapping[str, float] = field(default_factory=dict)
     part: str | None = None
+    flags: tuple[str, ...] = ()
 
 
 Judgement = Generator[Step, Any, Score]

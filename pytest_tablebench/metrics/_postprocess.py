@@ -22,6 +22,7 @@ from pytest_tablebench.metrics._tablebench_reply import (
     tablebench_marked_or_printed,
     tablebench_printed_answer,
 )
+from pytest_tablebench.metrics._thinking import after_thinking
 from pytest_tablebench.metrics._verdict import read_verdict
 from pytest_tablebench.util.names import unknown_name
 
@@ -105,6 +106,7 @@ POSTPROCESSORS: dict[str, Postprocessor] = {
         remove_articles,
         fix_whitespace,
         read_verdict,
+        after_thinking,
         strip_answer_marker,
         realhit_answer_or_nothing,
         realhit_answer_or_reply,

@@ -38,11 +38,13 @@ class BuiltIns:
     """
 
     @hookimpl(tryfirst=True)
-    def pytest_tablebench_register_dataset(self, register: Callable[[Dataset], None]) -> None:
-        """Register every dataset that lies in the folder of a benchmark."""
+    def pytest_tablebench_register_dataset(
+        self, register: Callable[[Dataset], None], data: Path | None
+    ) -> None:
+        """Register every dataset that lies in the folder of a benchmark, or that its data name."""
         from pytest_tablebench.datasets import built_in_datasets
 
-        for dataset in built_in_datasets():
+        for dataset in built_in_datasets(data):
             register(dataset)
 
     @hookimpl(tryfirst=True)

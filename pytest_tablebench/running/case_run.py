@@ -127,7 +127,9 @@ class CaseRun:
             self.error = MetricError(f"{name} cannot score the answer: {why}")
             raise self.error from None
         self.prediction, self.score = self._judged.prediction, self._judged.score
-        self.value = self.score.value if self.score is not None else None
+        if self.score is not None:
+            self.value = self.score.value
+            self.flags += tuple(flag for flag in self.score.flags if flag not in self.flags)
 
     def _by_judge(self, answer: Answer, scored: Score) -> Judged:
         """Return the score that a conversation ended in, and what was judged in it."""

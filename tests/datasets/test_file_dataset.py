@@ -182,13 +182,15 @@ def test_a_file_in_a_benchmarks_folder_is_a_dataset(
 @pytest.mark.usefixtures("_fresh_modules")
 def test_a_folder_with_a_benchmark_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fact = "from pytest_tablebench.datasets import Benchmark\nBENCHMARK = Benchmark('harbours')\n"
+    known = built_in_benchmarks()
     for name, text in (("harbours", fact), ("plain", "")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text(text)
         (tmp_path / name / "boats.py").write_text(NEW.format(name=f"{name}-boats"))
     room = pytest_tablebench.datasets
     monkeypatch.setattr(room, "__path__", [*room.__path__, str(tmp_path)])
-    assert [one.name for one in built_in_benchmarks()] == ["starter", "torr", "harbours"]
+    assert [one.name for one in built_in_benchmarks()] == [*(one.name for one in known), "harbours"]
+    assert {"starter", "torr", "treb"} <= {one.name for one in known}
     assert not modules("pytest_tablebench.datasets.harbours.")
     names = [dataset.name for dataset in built_in_datasets()]
     assert "harbours-boats" in names

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_tablebench.datasets import built_in_benchmarks
 from tests.support.extensions import EXTENSIONS, Extended, install, run_extended
 
 SERIALIZERS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
@@ -138,5 +139,5 @@ def test_the_marker_of_a_registered_benchmark_is_known(installed: Path, project:
     markers = run_extended(installed, project, "--markers").output
     assert [line for line in markers.splitlines() if line.endswith(" benchmark")] == [
         f"@pytest.mark.{name}: a suite of the {name} benchmark"
-        for name in ("starter", "torr", "harbours")
+        for name in (*(one.name for one in built_in_benchmarks()), "harbours")
     ]

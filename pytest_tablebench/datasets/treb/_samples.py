@@ -1,0 +1,153 @@
+"""Upstream's samples: JSON lists or lines, one subtask in a file or several (treb.md section 2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.datasets._files import read_json, read_text
+from pytest_tablebench.datasets._rows import BadRowError, text_field
+from pytest_tablebench.datasets.treb._subtasks import dataset_name, known_subtasks
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.names import printable
+
+__all__ = ["Sample", "sample_files", "sample_of", "samples_in", "subtask_in"]
+
+_SUFFIXES = (".json", ".jsonl")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sample.
+
+    Arguments:
+        id: unique in its dataset: the folder of its file, and its id without the subtask.
+        place: its file and row, for messages.
+        question, answer: as text.
+        number: the answer as a number, where the file gives one.
+        titles, csv, markdown, html: of its tables, in their order; each may be shorter than others.
+        header_rows: how many lines of each table are its header, as the file says it.
+        context: what else its metric needs.
+        fault: why it cannot be asked.
+    """
+
+    id: str
+    place: str
+    question: str
+    answer: str
+    number: float | None = None
+    titles: tuple[str, ...] = ()
+    csv: tuple[str, ...] = ()
+    markdown: tuple[str, ...] = ()
+    html: tuple[str, ...] = ()
+    header_rows: tuple[object, ...] = ()
+    context: Mapping[str, Any] = field(default_factory=dict)
+    fault: str | None = None
+
+    @property
+    def table_count(self) -> int:
+        """How many tables it comes with."""
+        return max(map(len, (self.csv, self.markdown, self.html)))
+
+
+def sample_files(folder: Path) -> list[Path]:
+    """Return the files that may hold samples, in the order of their names."""
+    found = (path for path in folder.rglob("*") if path.suffix in _SUFFIXES)
+    return sorted(
+        path
+        for path in found
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+
+
+def subtask_in(path: Path) -> str | None:
+    """Return the subtask that a file's name says it holds; None where its samples say."""
+    names = {dataset_name(subtask.name): subtask.name for subtask in known_subtasks()}
+    return names.get(dataset_name(path.stem))
+
+
+def samples_in(path: Path) -> Iterator[tuple[int, str, Any]]:
+    """Yield each row of a file with its number from 1, and the subtask it is of.
+
+    A file whose name is a subtask's holds that one; elsewhere the first part of a sample's id says
+    it, and of a row without one the file's name. Raises `DataError` for a file that is not JSON.
+    """
+    named = subtask_in(path)
+    for number, row in enumerate(_rows(path), start=1):
+        given = row.get("id") if isinstance(row, dict) else None
+        first, bar, _ = given.partition("|") if isinstance(given, str) else ("", "", "")
+        yield number, named or (first.strip() if bar else "") or path.stem, row
+
+
+def _rows(path: Path) -> Sequence[Any] | Iterator[Any]:
+    if path.suffix == ".jsonl":
+        return _lines(path)
+    content = read_json(path)
+    if not isinstance(content, list):
+        raise DataError(f"{path}: must hold a list of samples, not a {type(content).__name__}")
+    return content
+
+
+def _lines(path: Path) -> Iterator[Any]:
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise DataError(f"{path}, line {number}: not valid JSON: {error}") from None
+
+
+def sample_of(row: Any, file: Path, folder: Path, number: int) -> Sample:
+    """Return the sample of a row. Raises `BadRowError`.
+
+    A sample without an id is one that cannot be asked: nobody could find it again.
+    """
+    where = file.relative_to(folder)
+    question = text_field(row, "question")
+    given = row.get("id")
+    fault = None
+    if isinstance(given, str | int) and str(given).strip():
+        own = str(given).partition("|")[2] or str(given)
+    else:
+        own, fault = f"row {number}", "field 'id': is missing"
+    parts = [part for part in where.parent.as_posix().split("/") if part != "."]
+    answer = row.get("answer")
+    if answer is None or not str(answer).strip():
+        raise BadRowError("answer", "is missing: there is nothing to compare with")
+    return Sample(
+        id="|".join([*parts, own]),
+        place=f"{printable(where.as_posix(), 120)}, row {number}",
+        question=question,
+        answer=str(answer),
+        number=_number(row.get("number_answer")),
+        titles=_texts(row, "title"),
+        csv=_texts(row, "file_path"),
+        markdown=_texts(row, "Table_markdown"),
+        html=_texts(row, "Table_html"),
+        header_rows=tuple(_list(row, "columnslable")),
+        fault=fault,
+    )
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if isinstance(value, bool | None) else float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _list(row: Any, name: str) -> list[Any]:
+    value = row.get(name)
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _texts(row: Any, name: str) -> tuple[str, ...]:
+    found = _list(row, name)
+    if not all(isinstance(text, str | None) for text in found):
+        raise BadRowError(name, "must be a list of texts")
+    return tuple(text or "" for text in found)

@@ -1,0 +1,198 @@
+"""The tables of TReB's samples: CSV files, else Markdown, else HTML (spec: treb.md section 2)."""
+
+from __future__ import annotations
+
+import csv
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets._files import delimited_rows, inside
+from pytest_tablebench.datasets.treb._samples import Sample
+from pytest_tablebench.errors import DataError, TableError
+from pytest_tablebench.tables.table import Table
+
+__all__ = ["Found", "tables_of"]
+
+_MOST_BYTES = 64 * 1024 * 1024
+"""A table in an archive that unpacks to more is no table."""
+
+_BETWEEN = re.compile(r"[\s|:\-]*-[\s|:\-]*")
+_BAR = re.compile(r"(?<!\\)\|")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A table of a sample, or why there is none.
+
+    Arguments:
+        table: as it was read; None where nothing could be.
+        source: where it was read: `csv`, `markdown`, `html` or `none`.
+        faults: what was wrong with it: `file_path`, `columnslable`, `markdown`.
+        text: the form that the sample gives, for a table that could not be read.
+    """
+
+    table: Table | None
+    source: str
+    faults: tuple[str, ...] = ()
+    text: str = ""
+
+
+def tables_of(sample: Sample, folder: Path, compat: Compat) -> list[Found]:
+    """Return the tables of a sample: `reference` has the first alone."""
+    count = sample.table_count if compat == "fixed" else min(sample.table_count, 1)
+    return [_table(sample, place, folder, compat) for place in range(count)]
+
+
+def _table(sample: Sample, place: int, folder: Path, compat: Compat) -> Found:
+    """Read one table from the first form of it that is there."""
+    faults: list[str] = []
+    lines: Sequence[Sequence[str]] | None = None
+    source, markdown = "csv", _at(sample.markdown, place)
+    path = _at(sample.csv, place)
+    if path:
+        try:
+            lines = _csv_lines(folder, path)
+        except DataError:
+            faults.append("file_path")
+    if lines is None and markdown:
+        source, lines = "markdown", _markdown_lines(markdown, compat)
+        if lines is None:
+            faults.append("markdown")
+    if lines is None and compat == "fixed" and (html := _at(sample.html, place)):
+        table = _html_table(html, _at(sample.titles, place))
+        if table is not None:
+            return Found(table, "html", tuple(faults))
+    if not lines:
+        text = markdown or _at(sample.html, place)
+        return Found(None, "none", tuple(faults), text)
+    header, fits = _header_rows(sample.header_rows, place, len(lines))
+    if not fits:
+        faults.append("columnslable")
+    name = path or f"{sample.place}, table {place + 1}"
+    table = _from_lines(lines, header, _at(sample.titles, place), name)
+    return Found(table, source, tuple(faults))
+
+
+def _at(texts: Sequence[str], place: int) -> str:
+    return texts[place] if place < len(texts) else ""
+
+
+def _header_rows(given: Sequence[object], place: int, lines: int) -> tuple[int, bool]:
+    """Return how many lines are the header, and whether that fits; one where nothing does."""
+    if place >= len(given):
+        return 1, True
+    count = given[place]
+    if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < max(lines, 2):
+        return count, True
+    return 1, False
+
+
+def _from_lines(lines: Sequence[Sequence[str]], header: int, title: str, name: str) -> Table:
+    """Make a table; columns without a header are called by their numbers from 0, as pandas does."""
+    width = max(map(len, lines))
+    padded = [(*line, *("",) * (width - len(line))) for line in lines]
+    if header == 0:
+        return Table(tuple(map(str, range(width))), tuple(padded), title or None, name=name)
+    padded = [tuple(cell.strip() for cell in line) for line in padded]
+    return Table(
+        padded[header - 1],
+        tuple(padded[header:]),
+        title or None,
+        name=name,
+        header_rows=tuple(padded[: header - 1]),
+    )
+
+
+# CSV
+
+
+def _csv_lines(folder: Path, name: str) -> list[list[str]] | None:
+    """Return the lines of a CSV file; None where there is none, and an empty one has none.
+
+    Raises `DataError` for a path that leads out of the data folder, and for what is no text.
+    """
+    path = inside(folder, name)
+    data: bytes | None = path.read_bytes() if path.is_file() else _elsewhere(folder, name)
+    if data is None:
+        return None
+    try:
+        return delimited_rows(data.decode("utf-8-sig"), ",")
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{name}: {error}") from None
+
+
+def _elsewhere(folder: Path, name: str) -> bytes | None:
+    """Return the one file that ends as the path does: beside the samples, or in an archive."""
+    wanted = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
+    ending = "/" + "/".join(wanted)
+    places = _csv_files(folder).get(wanted[-1] if wanted else "", ())
+    matching = [place for place in places if f"/{place[1]}".endswith(ending)] or places
+    if len(matching) != 1:
+        return None
+    archive, member = matching[0]
+    if archive is None:
+        return inside(folder, member).read_bytes()
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            if opened.getinfo(member).file_size > _MOST_BYTES:
+                raise DataError(f"{archive}: {member} holds more than {_MOST_BYTES:,} bytes")
+            return opened.read(member)
+    except (OSError, ValueError, RuntimeError, zipfile.BadZipFile) as error:
+        raise DataError(f"{archive}: {error}") from None
+
+
+@lru_cache(maxsize=4)
+def _csv_files(folder: Path) -> Mapping[str, tuple[tuple[Path | None, str], ...]]:
+    """Return every CSV file below a folder and in the archives there, by its bare name."""
+    found: dict[str, list[tuple[Path | None, str]]] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() == ".csv":
+            found.setdefault(path.name, []).append((None, path.relative_to(folder).as_posix()))
+        elif path.suffix.lower() == ".zip":
+            try:
+                with zipfile.ZipFile(path) as archive:
+                    members = archive.namelist()
+            except (OSError, zipfile.BadZipFile) as error:
+                raise DataError(f"{path}: {error}; fetch the file again") from None
+            for member in members:
+                if member.lower().endswith(".csv"):
+                    found.setdefault(member.rpartition("/")[2], []).append((path, member))
+    return {name: tuple(places) for name, places in found.items()}
+
+
+# Markdown and HTML
+
+
+def _markdown_lines(markdown: str, compat: Compat) -> list[list[str]] | None:
+    r"""Return the lines of a Markdown table without the one below its head.
+
+    `reference` takes every bar for the end of a cell; lines of other lengths than the first, as
+    an escaped bar (`\|`) gives them, are no table then (None).
+    """
+    bar = _BAR if compat == "fixed" else re.compile(r"\|")
+    lines = []
+    for line in markdown.split("\n"):
+        text = line.strip()
+        if "|" not in text or _BETWEEN.fullmatch(text):
+            continue
+        cells = bar.split(text.removeprefix("|"))
+        if len(cells) > 1 and not cells[-1].strip():
+            cells.pop()
+        lines.append([cell.strip() for cell in cells])
+    if compat == "reference":
+        return lines if len({len(line) for line in lines}) == 1 else None
+    return [[cell.replace("\\|", "|") for cell in line] for line in lines] or None
+
+
+def _html_table(html: str, title: str) -> Table | None:
+    try:
+        text = html if "<table" in html.lower() else f"<table>{html}"
+        table = Table.from_html(text, structure=True)
+    except TableError:
+        return None
+    return replace(table, title=title) if title else table

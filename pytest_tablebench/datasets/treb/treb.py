@@ -1,0 +1,240 @@
+"""TReB's subtasks as datasets, each of them by its entry in `subtasks.toml` (spec: treb.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets._base import Example, PromptParts, Render, text_key
+from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
+from pytest_tablebench.datasets._files import fetch_command
+from pytest_tablebench.datasets._rows import BadRowError
+from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets._strata import Stratum
+from pytest_tablebench.datasets.pull._upstream import APACHE, File, Upstream
+from pytest_tablebench.datasets.treb._instructions import instructions
+from pytest_tablebench.datasets.treb._samples import (
+    Sample,
+    sample_files,
+    sample_of,
+    samples_in,
+    subtask_in,
+)
+from pytest_tablebench.datasets.treb._subtasks import (
+    Subtask,
+    dataset_name,
+    known_subtasks,
+    subtask_of,
+)
+from pytest_tablebench.datasets.treb._tables import tables_of
+from pytest_tablebench.errors import DataError, DataMissing
+from pytest_tablebench.metrics._chinese import is_chinese
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import printable
+
+__all__ = ["DATASETS", "TReB", "found_in"]
+
+FOLDER = "treb"
+
+OWN_INSTRUCTIONS = (
+    "asked are the project's own instructions, each with its rule: upstream's rules are code"
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A sample, and the folder and mode in which it is read."""
+
+    sample: Sample
+    folder: Path
+    compat: Compat
+
+    @property
+    def id(self) -> str:
+        """The id of its example."""
+        return self.sample.id
+
+
+class TReB(FileDataset[Asked]):
+    """One subtask. All of them lie in one folder, whatever folders upstream has in it."""
+
+    folder = FOLDER
+    benchmark = "treb"
+    upstream = Upstream(
+        FOLDER,
+        "hub",
+        "JT-LM/JIUTIAN-TReB",
+        "main",
+        pinned=False,
+        licence=APACHE,
+        files=(File("English/*.json"), File("Chinese/*.json")),
+    )
+    fixed_chain = ("after_thinking", "to_string_stripped")
+    reference_chain = ("after_thinking",)
+
+    def __init__(self, subtask: Subtask) -> None:
+        self.subtask = subtask
+        self.name = dataset_name(subtask.name)
+        self.metric = "treb_instruction" if subtask.main == "follow" else "treb"
+        self.threshold = subtask.thresholds[subtask.main]
+
+    def open(self, folder: Path, *, compat: Compat = "fixed") -> RowSource[Asked]:
+        """Open the files that hold samples of the subtask. Raises `DataMissing` or `DataError`."""
+        files = self._files(folder)
+        opened = Opened(folder, compat, "TReB")
+        source = self.opened_source(
+            opened,
+            self._rows(opened, files),
+            tuple,
+            files=[path.relative_to(folder).as_posix() for path in files],
+            notes=self._notes(),
+            place=f"{self.subtask.name} in {folder}",
+        )
+        if not source.example_ids(1) and not opened.problems:
+            raise self._missing(folder)
+        return source
+
+    def _files(self, folder: Path) -> list[Path]:
+        """Return the files that hold it: those of its name, and those of no subtask's."""
+        if not folder.is_dir():
+            raise self._missing(folder)
+        found = [
+            path for path in sample_files(folder) if subtask_in(path) in (None, self.subtask.name)
+        ]
+        if not found:
+            raise self._missing(folder)
+        return found
+
+    def _missing(self, folder: Path) -> DataMissing:
+        command = fetch_command(self.get, folder)
+        return DataMissing(f"no samples of TReB in {folder}; get them with: {command}")
+
+    def _notes(self) -> tuple[str, ...]:
+        if self.metric == "treb_instruction":
+            return (OWN_INSTRUCTIONS,)
+        if self.subtask.known:
+            return ()
+        return (
+            f"{printable(self.subtask.name, 80)} is no subtask that is known here: it is asked and "
+            f"scored by the defaults",
+        )
+
+    def _rows(self, opened: Opened, files: Iterable[Path]) -> Iterator[Asked]:
+        """Yield the samples of the subtask; `opened` takes note of rows that are none."""
+        if self.metric == "treb_instruction":
+            yield from (Asked(sample, opened.folder, opened.compat) for sample in instructions())
+            return
+        seen: set[str] = set()
+        for path in files:
+            name = path.relative_to(opened.folder).as_posix()
+            for number, subtask, row in samples_in(path):
+                if subtask is not None and dataset_name(subtask) != self.name:
+                    continue
+                try:
+                    sample = sample_of(row, path, opened.folder, number)
+                    if sample.id in seen:
+                        shown = printable(sample.id, 80)
+                        raise BadRowError("id", f"{shown!r} occurs a second time")
+                except BadRowError as error:
+                    opened.bad(printable(name, 120), number, error.field, str(error))
+                    continue
+                seen.add(sample.id)
+                yield Asked(sample, opened.folder, opened.compat)
+
+    def example(self, row: Asked) -> Example:
+        """Make the example of a sample. Raises `DataError` for one that cannot be asked."""
+        sample, subtask = row.sample, self.subtask
+        if sample.fault is not None:
+            raise DataError(f"{sample.place}, {sample.fault}")
+        found = tables_of(sample, row.folder, row.compat)
+        titles = [title for title in sample.titles if title] if subtask.titles else []
+        inputs: dict[str, Any] = {"question": "\n".join([sample.question, *titles])}
+        for number, one in enumerate(found, start=1):
+            shown = one.table if one.table is not None else one.text
+            if shown:
+                inputs["table" if len(found) == 1 else f"table {number}"] = shown
+        faults = [fault for one in found for fault in one.faults]
+        return Example(
+            id=sample.id,
+            inputs=inputs,
+            question=sample.question,
+            references=(sample.answer,),
+            target=sample.answer,
+            context={
+                "question": inputs["question"],
+                "scores": subtask.scores,
+                "main": subtask.main,
+                "judged": subtask.judged,
+                "number": sample.number,
+                **sample.context,
+            },
+            tags={
+                **self._tags(sample),
+                "tables": str(sum(one.table is not None for one in found)),
+                "read_from": "+".join(dict.fromkeys(one.source for one in found)) or "none",
+                **({"fault": "+".join(dict.fromkeys(faults))} if faults else {}),
+            },
+        )
+
+    def _tags(self, sample: Sample) -> dict[str, str]:
+        """Return what is known of a sample without its tables."""
+        return {
+            "skill": self.subtask.skill,
+            "form": self.subtask.form,
+            "language": "zh" if is_chinese(sample.question) else "en",
+        }
+
+    def key(self, row: Asked) -> Hashable:
+        """Return the question."""
+        return text_key(Example("", {"question": row.sample.question}, "", (), ""))
+
+    def stratum(self, row: Asked) -> Stratum:
+        """Return language and table."""
+        sample = row.sample
+        table = (sample.csv or sample.markdown or sample.html or (sample.id,))[0]
+        return Stratum(tuple(sorted(self._tags(sample).items())), table)
+
+    def prompt(self, example: Example, render: Render) -> PromptParts:
+        """Return the prompt: how to answer, the question, each of the tables."""
+        english, chinese = self.subtask.asked
+        instruction = f"Reply with {english}, and with nothing else." if english else ""
+        if is_chinese(example.question):
+            instruction = f"请只回答{chinese}。" if chinese else ""
+        return PromptParts(instruction, self._source(example, render))
+
+    def _source(self, example: Example, render: Render) -> str:
+        """Return question and tables as upstream shows them; of several each has its name."""
+        parts = [example.inputs["question"]]
+        for name, value in example.inputs.items():
+            if name == "question":
+                continue
+            if name != "table":
+                title = value.title if isinstance(value, Table) else None
+                parts.append(f"{name.capitalize()}: {title}" if title else f"{name.capitalize()}:")
+            parts.append(render(value) if isinstance(value, Table) else value)
+        return "\n".join(parts)
+
+
+DATASETS = tuple(map(TReB, known_subtasks()))
+
+
+def found_in(data: Path) -> Iterator[TReB]:
+    """Yield the datasets of subtasks that the data name and nobody knew before.
+
+    A file's own name says which; one that is called otherwise is looked into.
+    """
+    known = {dataset.name for dataset in DATASETS}
+    for path in sample_files(data / FOLDER):
+        if subtask_in(path) is not None:
+            continue
+        try:
+            names = dict.fromkeys(name for _, name, _ in samples_in(path) if name)
+        except DataError:
+            continue  # whoever opens the file says what is wrong with it
+        for name in names:
+            if dataset_name(name) not in known:
+                known.add(dataset_name(name))
+                yield TReB(subtask_of(name))

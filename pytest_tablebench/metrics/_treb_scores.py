@@ -1,0 +1,149 @@
+r"""TReB's scores of an answer in one metric; the last of them is a judge's (treb.md section 5).
+
+The judge is asked last, so that an answer keeps its other scores where nobody judges it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import isclose, isnan
+from types import MappingProxyType
+from typing import Any
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.errors import NotJudgedError
+from pytest_tablebench.metrics._base import Judgement, Processed, Score
+from pytest_tablebench.metrics._judge_reply import HIGHEST, read_judgement, reference_score
+from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.serializers.content import Message
+
+__all__ = ["SCORES", "em_letters", "judge_messages", "treb"]
+
+JUDGED = "llm_score"
+SCORES = ("em", "em_letters", "bleu", "rougeL", JUDGED)
+
+TOLERANCE = 0.005
+"""How far a number may be from a sample's `number_answer`: half of the second decimal."""
+
+_JUDGE = (
+    "You mark a student's answer to a question, with the true answer beside it. Give marks by what "
+    "the answer means and whether it is correct, not by how it is worded; a number that differs "
+    "from the true one in its last decimals alone loses nothing. Give 0 for an answer that is "
+    "wrong throughout, 10 for one that is wholly right, and a whole number between them for one "
+    "that is right in part. Say in a few sentences why, and end with the marks alone in \\boxed{}."
+)
+
+
+def em_letters(
+    prediction: Processed,
+    references: Sequence[Processed],
+    *,
+    compat: Compat = "fixed",  # noqa: ARG001 - one rule, in both modes
+    **_: Any,
+) -> Score:
+    """1 where each letter from A to Z occurs as often in both: the published code's EM.
+
+    Made for options such as `B, D`; texts without capitals are all the same to it.
+    """
+    found = treb_em(prediction, references, compat="reference").value
+    return Score(found, {"em_letters": found}, "em_letters")
+
+
+def treb(
+    prediction: Processed,
+    references: Sequence[Processed],
+    *,
+    compat: Compat = "fixed",
+    question: str = "",
+    scores: Sequence[str] = SCORES,
+    main: str = "em",
+    number: float | None = None,
+    **_: Any,
+) -> Judgement:
+    """Score an answer in every way its subtask names; what counts is `main`, or the judge's marks.
+
+    `llm_score` is a tenth of the judge's marks, and missing where there are none; the flags say
+    why. `llm_score_or_0` has 0 there, as the published code does.
+
+    Arguments:
+        prediction: the answer.
+        references: the true one.
+        compat: `reference` reads the judge's reply as the published code does.
+        question: as the model was asked it, for the judge.
+        scores: some of `SCORES`.
+        main: the score that counts.
+        number: the answer as a number, which a prediction that is one may meet as well.
+    """
+    given = str(prediction)
+    parts: dict[str, float] = {}
+    for name in scores:
+        if name != JUDGED:
+            parts[name] = _PLAIN[name](prediction, references, compat="fixed").value
+    if "em" in parts and _meets(given, number):
+        parts["em"] = 1.0
+    flags = list(_flags(given))
+    if JUDGED in scores:
+        if not given.strip():
+            parts[f"{JUDGED}_or_0"] = 0.0
+        else:
+            try:
+                reply = yield Ask(judge_messages(question, str(references[0]), given))
+            except NotJudgedError:
+                pass  # whoever asked the judge takes note of it
+            else:
+                flags += _take_marks(parts, reply.text, given, compat)
+    return Score(parts[main], parts, main, tuple(flags))
+
+
+_PLAIN: Mapping[str, Callable[..., Score]] = MappingProxyType(
+    {"em": treb_em, "em_letters": em_letters, "bleu": treb_bleu, "rougeL": treb_rouge}
+)
+
+
+def _flags(prediction: str) -> list[str]:
+    """Return what an answer is, where the published code counts a silent 0 or reads thoughts."""
+    if not prediction.strip():
+        return ["empty_prediction"]
+    unclosed = prediction.rpartition("</think>")[2].count("<think>")
+    boxes = prediction.count("\\boxed{")
+    return ["unclosed_thinking"] * bool(unclosed) + ["several_boxes"] * (boxes > 1)
+
+
+def _meets(prediction: str, number: float | None) -> bool:
+    if number is None:
+        return False
+    try:
+        given = float(prediction.strip().replace(",", ""))
+    except ValueError:
+        return False
+    return isclose(given, number, rel_tol=0, abs_tol=TOLERANCE)
+
+
+def _take_marks(
+    parts: dict[str, float], reply: str, prediction: str, compat: Compat
+) -> tuple[str, ...]:
+    """Put the judge's marks among the parts; return why there are none."""
+    found = read_judgement(reply, prediction)
+    marks = found.score
+    if compat == "reference":
+        marks = reference_score(reply, prediction)
+        if isnan(marks):  # no mean could be taken of it
+            marks = None
+    parts[f"{JUDGED}_or_0"] = (marks or 0.0) / HIGHEST
+    if marks is not None:
+        parts[JUDGED] = marks / HIGHEST
+    several = reply.rpartition("</think>")[2].count("\\boxed{") > 1
+    flags = ("judge_several_boxes",) if several else ()
+    return flags if found.status == "ok" else (*flags, f"judge_{found.status}")
+
+
+def judge_messages(question: str, answer: str, prediction: str) -> tuple[Message, ...]:
+    """Return what the judge is asked."""
+    return (
+        Message("system", _JUDGE),
+        Message(
+            "user",
+            f"Question:\n{question}\n\nTrue answer:\n{answer}\n\nStudent's answer:\n{prediction}",
+        ),
+    )

@@ -1,0 +1,304 @@
+"""TReB's subtasks and samples: a registry of data, upstream's files, tables of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench import serialize
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets import Example
+from pytest_tablebench.datasets.treb import _subtasks
+from pytest_tablebench.datasets.treb._samples import sample_of
+from pytest_tablebench.datasets.treb._tables import Found, tables_of
+from pytest_tablebench.datasets.treb.treb import DATASETS, TReB, found_in
+from pytest_tablebench.errors import DataError, DataMissing
+from pytest_tablebench.tables.table import Table
+from tests.support.treb_files import HARBOURS, SIXTH, sample, write_samples, write_treb
+
+NAMES = {dataset.name: dataset for dataset in DATASETS}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("data")
+    write_treb(place)
+    return place
+
+
+def examples(dataset: TReB, folder: Path, compat: Compat = "fixed") -> list[Example]:
+    source = dataset.open(folder, compat=compat)
+    assert list(source.problems) == []
+    return [source.example(name) for name in source.example_ids(None)]
+
+
+# The registry (spec: treb.md section 1)
+
+
+def test_each_skill_has_as_many_subtasks_as_the_paper_says_but_for_the_one_it_does_not_name() -> (
+    None
+):
+    counts: dict[str, int] = {}
+    for subtask in _subtasks.known_subtasks():
+        counts[subtask.skill] = counts.get(subtask.skill, 0) + 1
+    assert counts == {"NLU": 6, "TU": 6, "TBO": 2, "TCO": 2, "DA": 4, "ADA": 5}
+    assert list(_subtasks.skills()) == list(counts)
+    assert "treb_table_domain_specific_operations" in NAMES
+    assert "treb_multi_step_fact_checking" in NAMES
+
+
+def test_modes_titles_and_scores_are_those_of_the_published_configuration() -> None:
+    known = {subtask.name: subtask for subtask in _subtasks.known_subtasks()}
+    programs = {name for name, one in known.items() if one.modes == ("tcot", "pot", "icot")}
+    assert {name for name in programs if known[name].skill != "ADA"} == {
+        "Table_Retrieval",
+        "Table_Fact_Checking",
+        "Table_Query",
+        "Table_Selection",
+        "Table_General_Operations",
+        "Table_Domain-specific_Operations",
+        "Table_Outlier_Detection",
+        "Table_Correlation_Analysis",
+        "Table_Hypothesis_Testing",
+        "Table_Distribution_Testing",
+    }
+    assert {name for name, one in known.items() if one.titles} == {
+        "Table_Retrieval",
+        "Table_Summary",
+        "Table_Fact_Checking",
+        "Table_Plausibility_Verification",
+        "Table_Domain-specific_Operations",
+    }
+    scores = {name: one.scores for name, one in known.items()}
+    assert scores.pop("Instruction_Following") == ("follow",)
+    assert set(scores.values()) == {("em", "em_letters", "bleu", "rougeL", "llm_score")}
+    for one in known.values():
+        assert {one.main, one.judged} <= {*one.scores} & {*one.thresholds}
+
+
+def test_a_subtask_without_an_entry_has_the_defaults_and_the_skill_of_its_family() -> None:
+    sixth, other = _subtasks.subtask_of(SIXTH), _subtasks.subtask_of("Table_Guessing")
+    assert (sixth.known, sixth.skill, sixth.modes) == (False, "ADA", ("tcot", "pot", "icot"))
+    assert (other.known, other.skill, other.main) == (False, "other", "rougeL")
+
+
+# The files (section 2)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "treb_instruction_following"])
+def test_every_subtask_is_read_in_both_languages(data: Path, name: str) -> None:
+    dataset = NAMES[name]
+    found = examples(dataset, data / "treb")
+    assert [one.id for one in found] == [
+        "Chinese|harbours|3|made_3",
+        "English|harbours|1|made_1",
+        "English|harbours|2|made_2",
+    ]
+    chinese, flat, headed = found
+    assert [one.tags["language"] for one in found] == ["zh", "en", "en"]
+    assert {one.tags["skill"] for one in found} == {dataset.subtask.skill}
+    assert [one.references for one in found] == [("30",)] * 3
+    if not dataset.subtask.has_tables:
+        assert all(list(one.inputs) == ["question"] for one in found)
+        assert {(one.tags["tables"], one.tags["read_from"]) for one in found} == {("0", "none")}
+        assert dataset.prompt(flat, serialize_markdown).source == flat.question
+        return
+    assert flat.inputs["table"] == Table.from_csv(HARBOURS, title="Harbours of Scotland")
+    assert chinese.inputs["table"].header == ("港口", "船只", "水深")
+    assert headed.inputs["table"].header == ("", "2023", "2024")
+    assert headed.inputs["table"].header_rows == (("Port", "Boats", "Boats"),)
+    titled = "\nHarbours of Scotland" if dataset.subtask.titles else ""
+    shown = "|Harbour|Boats|Depth|"
+    prompt = dataset.prompt(flat, serialize_markdown)
+    assert prompt.source.startswith(f"How many boats lie in Oban? (1){titled}\n{shown}")
+
+
+def serialize_markdown(table: Table) -> str:
+    return str(serialize(table, "markdown"))
+
+
+def test_instructions_are_our_own_and_each_answer_keeps_its_rule(data: Path) -> None:
+    dataset = NAMES["treb_instruction_following"]
+    source = dataset.open(data / "treb")
+    found = [source.example(name) for name in source.example_ids(None)]
+    assert {one.tags["language"] for one in found} == {"en", "zh"}
+    from pytest_tablebench import score
+    from pytest_tablebench.metrics._instructions import RULES
+
+    assert {one.context["rule"] for one in found} == set(RULES)
+    for one in found:
+        kept = score("treb_instruction", one.target, [], **one.context)
+        assert (one.id, kept.value) == (one.id, 1.0)
+        assert score("treb_instruction", "no", [], **one.context).value == 0
+    assert "the project's own instructions" in source.facts.notes[0]
+
+
+def test_the_sixth_advanced_subtask_is_named_by_the_data(data: Path) -> None:
+    (sixth,) = found_in(data)
+    assert sixth.name == "treb_multi_step_conditional_calculation"
+    assert len(examples(sixth, data / "treb")) == 3
+    assert sixth.open(data / "treb").facts.notes == (
+        f"{SIXTH} is no subtask that is known here: it is asked and scored by the defaults",
+    )
+
+
+def test_one_file_may_hold_several_subtasks_and_its_ids_say_which(tmp_path: Path) -> None:
+    folder = tmp_path / "treb"
+    rows = [sample("Table_Query"), sample("Table_Guessing"), sample("Table_Query", 2), "no sample"]
+    write_samples(folder / "valid.jsonl", rows)
+    assert [one.id for one in examples(NAMES["treb_table_query"], folder)] == [
+        "harbours|1|made_1",
+        "harbours|2|made_2",
+    ]
+    assert [one.name for one in found_in(tmp_path)] == ["treb_table_guessing", "treb_valid"]
+
+
+def test_without_data_one_line_says_which_command_fetches_it(tmp_path: Path) -> None:
+    said = {}
+    for name, dataset in NAMES.items():
+        with pytest.raises(DataMissing) as caught:
+            dataset.open(tmp_path / "data" / "treb")
+        said[name] = str(caught.value)
+    (line,) = set(said.values())
+    assert line.endswith(f"get them with: tablebench pull treb --bench-data {tmp_path / 'data'}")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("{", "not valid JSON"), ('{"id": 1}', "must hold a list of samples, not a dict")],
+)
+def test_a_broken_file_is_named(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "Table_Query.json").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=said):
+        NAMES["treb_table_query"].open(tmp_path)
+
+
+def test_rows_that_are_no_samples_are_counted_with_file_and_row(tmp_path: Path) -> None:
+    rows = [
+        7,
+        sample("Table_Query", question=" "),
+        sample("Table_Query", answer=None),
+        sample("Table_Query", Table_markdown=[3]),
+        sample("Table_Query"),
+        sample("Table_Query"),
+    ]
+    write_samples(tmp_path / "Table_Query.json", rows)
+    source = NAMES["treb_table_query"].open(tmp_path)
+    assert source.example_ids(None) == ["harbours|1|made_1"]
+    assert [(problem.row, problem.field) for problem in source.problems] == [
+        (1, "row"),
+        (2, "question"),
+        (3, "answer"),
+        (4, "Table_markdown"),
+        (6, "id"),
+    ]
+
+
+def test_a_sample_without_an_id_is_a_case_without_an_answer(tmp_path: Path) -> None:
+    write_samples(tmp_path / "Table_Query.json", [sample("Table_Query", id=...)])
+    source = NAMES["treb_table_query"].open(tmp_path)
+    assert source.example_ids(None) == ["row 1"]
+    with pytest.raises(DataError, match=r"Table_Query.json, row 1, field 'id': is missing"):
+        source.example("row 1")
+
+
+# Tables (section 2)
+
+
+def read(tmp_path: Path, compat: Compat = "fixed", **fields: Any) -> list[Found]:
+    (tmp_path / "csv").mkdir(exist_ok=True)
+    (tmp_path / "csv" / "harbours.csv").write_text(HARBOURS, encoding="utf-8")
+    file = tmp_path / "Table_Query.json"
+    return tables_of(
+        sample_of(sample("Table_Query", **fields), file, tmp_path, 1), tmp_path, compat
+    )
+
+
+def rows_of(found: Found) -> Sequence[Sequence[str]]:
+    assert found.table is not None
+    return [found.table.header, *found.table.rows]
+
+
+@pytest.mark.parametrize(
+    ("header", "faults", "names"),
+    [
+        ([], (), ("Harbour", "Boats", "Depth")),
+        ([0], (), ("0", "1", "2")),
+        ([3], (), ("Oban", "30", "7")),
+        ([4], ("columnslable",), ("Harbour", "Boats", "Depth")),
+        ([-1], ("columnslable",), ("Harbour", "Boats", "Depth")),
+        (["two"], ("columnslable",), ("Harbour", "Boats", "Depth")),
+        ([True], ("columnslable",), ("Harbour", "Boats", "Depth")),
+    ],
+)
+def test_header_lines_that_cannot_be_meant_are_one(
+    tmp_path: Path, header: list[object], faults: tuple[str, ...], names: tuple[str, ...]
+) -> None:
+    (found,) = read(tmp_path, columnslable=header)
+    assert found.table is not None
+    assert (found.table.header, found.faults, found.source) == (names, faults, "csv")
+
+
+@pytest.mark.parametrize("path", ["../secret.csv", "/etc/hostname", "csv/../../secret.csv"])
+def test_no_file_outside_the_folder_is_read(tmp_path: Path, path: str) -> None:
+    (tmp_path / "secret.csv").write_text("a,b\n1,2\n")
+    inside = tmp_path / "treb"
+    inside.mkdir()
+    (found,) = read(inside, file_path=[path])
+    assert (found.source, found.faults) == ("markdown", ("file_path",))
+    assert rows_of(found)[1] == ("Wick", "12", "4.5")
+
+
+def test_escaped_bars_are_text_and_break_the_published_reading(tmp_path: Path) -> None:
+    markdown = "| Sign | Means |\n|---|:---:|\n| a \\| b | or |\n| a | alone |"
+    fields: dict[str, Any] = {"file_path": [], "Table_markdown": [markdown], "Table_html": []}
+    (fixed,) = read(tmp_path, **fields)
+    assert list(rows_of(fixed)) == [("Sign", "Means"), ("a | b", "or"), ("a", "alone")]
+    (reference,) = read(tmp_path, "reference", **fields)
+    assert reference == Found(None, "none", ("markdown",), markdown)
+
+
+def test_of_several_tables_reference_has_the_first_and_fixed_all_by_their_names(
+    tmp_path: Path,
+) -> None:
+    fields: dict[str, Any] = {
+        "file_path": ["csv/harbours.csv"],
+        "Table_markdown": ["", "|Ship|\n|-|\n|Ann|", ""],
+        "Table_html": ["", "", "<table><tr><th>Crew</th></tr><tr><td>9</td></tr></table>"],
+        "title": ["Harbours", "Ships"],
+    }
+    found = read(tmp_path, **fields)
+    assert [one.source for one in found] == ["csv", "markdown", "html"]
+    assert [one.source for one in read(tmp_path, "reference", **fields)] == ["csv"]
+    write_samples(tmp_path / "Table_Query.json", [sample("Table_Query", **fields)])
+    dataset = NAMES["treb_table_query"]
+    (example,) = examples(dataset, tmp_path)
+    assert [name for name in example.inputs if name != "question"] == [
+        "table 1",
+        "table 2",
+        "table 3",
+    ]
+    shown = dataset.prompt(example, lambda table: f"<{'/'.join(table.header)}>").source
+    assert shown.split("\n")[1:] == [
+        "Table 1: Harbours",
+        "<Harbour/Boats/Depth>",
+        "Table 2: Ships",
+        "<Ship>",
+        "Table 3:",
+        "<Crew>",
+    ]
+    (first,) = examples(dataset, tmp_path, "reference")
+    assert dataset.prompt(first, lambda table: "<one>").source.split("\n")[1:] == ["<one>"]
+
+
+def test_a_table_that_cannot_be_read_is_shown_as_it_is_given(tmp_path: Path) -> None:
+    write_samples(
+        tmp_path / "Table_Query.json",
+        [sample("Table_Query", file_path=["gone.csv"], Table_markdown=["no bars"], Table_html=[])],
+    )
+    (example,) = examples(NAMES["treb_table_query"], tmp_path)
+    assert example.inputs["table"] == "no bars"
+    assert (example.tags["tables"], example.tags["fault"]) == ("0", "markdown")

@@ -1,0 +1,118 @@
+"""TReB's suite in whole runs: without data, with a judge, and with files that are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.toy_bench import Bench
+from tests.support.treb_files import sample, write_samples, write_treb
+
+SUITE = Path(__file__).parents[2].joinpath("suites/test_treb.py").read_text(encoding="utf-8")
+
+CONFTEST = """
+from pytest_tablebench.models import Reply
+
+ANSWERS = {
+    "(1)": "30",
+    "(2)": "thirty",
+    "(3)": "about 30",
+    "(4)": "",
+    "(5)": "30 or 31",
+    "(6)": "<think>it may be 30",
+    "(7)": "\\\\boxed{29} no, \\\\boxed{30}, or \\\\boxed{31}",
+}
+MARKS = {
+    "30": "As it should be: \\\\boxed{10}",
+    "thirty": "It is right, and well said.",
+    "about 30": "\\\\boxed{2}, no, \\\\boxed{8}",
+    "30 or 31": "\\\\boxed{70}",
+}
+
+
+class Model:
+    def __init__(self, model):
+        self.model = model
+
+    def complete(self, request):
+        if self.model.startswith("judge/"):
+            answer = request.text.rpartition("Student's answer:\\n")[2]
+            return Reply(MARKS.get(answer, "\\\\boxed{5}"))
+        return Reply(next((text for sign, text in ANSWERS.items() if sign in request.text), "30"))
+
+
+def pytest_tablebench_register_provider(register):
+    for prefix in ("plain", "judge"):
+        register(prefix, lambda model, settings: Model(model))
+"""
+
+
+@pytest.fixture
+def treb(bench: Bench) -> Bench:
+    """A folder with TReB's suite, a model and a judge, and no data."""
+    bench.pytester.makeconftest(CONFTEST)
+    bench.suite(SUITE)
+    (bench.path / "data").mkdir()
+    return bench
+
+
+def run(treb: Bench, *arguments: str) -> pytest.RunResult:
+    return treb.run("--model=plain/any", "--bench-data=data", *arguments)
+
+
+def by_example(treb: Bench) -> dict[str, dict[str, Any]]:
+    return {record["example_id"]: record for record in treb.records()}
+
+
+def test_without_data_the_suite_is_skipped_with_the_command_that_fetches_it(treb: Bench) -> None:
+    done = run(treb, "-rs")
+    done.assert_outcomes(skipped=1)
+    done.stdout.fnmatch_lines(["*no samples of TReB in *get them with: tablebench pull treb*"])
+
+
+def test_every_subtask_in_the_data_is_run_and_the_sixth_too(treb: Bench) -> None:
+    write_treb(treb.path / "data")
+    done = run(treb, "--bench-limit=1", "-v")
+    done.stdout.fnmatch_lines(["*::test_treb[[]treb_table_query-*"])
+    records = treb.records()
+    assert len({record["dataset"] for record in records}) == 26
+    skills = [record["tags"]["skill"] for record in records]
+    counts = {skill: skills.count(skill) for skill in dict.fromkeys(skills)}
+    assert counts == {"NLU": 6, "TU": 6, "TBO": 2, "TCO": 2, "DA": 4, "ADA": 6}
+    sixth = treb.facts()["datasets"]["treb_multi_step_conditional_calculation"]
+    assert "is no subtask that is known here" in sixth["notes"][0]
+
+
+def test_what_judges_answers_and_files_get_wrong_is_said_in_the_record(treb: Bench) -> None:
+    rows = [sample("Table_Query", number) for number in range(1, 8)]
+    rows[0] |= {"columnslable": [9]}
+    rows[2] |= {"file_path": ["../../outside.csv"]}
+    write_samples(
+        treb.path / "data/treb/Table_Query.json", [*rows, sample("Table_Query", 8, id=...)]
+    )
+    run(treb, "--bench-judge=judge/any")
+    found = by_example(treb)
+    flags = {name.split("|")[1]: one["flags"] for name, one in found.items() if "|" in name}
+    assert flags == {
+        "1": [],
+        "2": ["judge_not_a_number"],
+        "3": ["judge_several_boxes"],
+        "4": ["empty_prediction"],
+        "5": ["judge_out_of_range"],
+        "6": ["unclosed_thinking"],
+        "7": ["several_boxes"],
+    }
+    parts = {name.split("|")[1]: one["parts"] for name, one in found.items() if "|" in name}
+    assert {name: own.get("llm_score") for name, own in parts.items()} == {
+        "1": 1.0, "2": None, "3": 0.2, "4": None, "5": None, "6": 0.5, "7": 0.5,
+    }  # fmt: skip
+    assert {name: own["llm_score_or_0"] for name, own in parts.items()} == {
+        "1": 1.0, "2": 0.0, "3": 0.2, "4": 0.0, "5": 0.0, "6": 0.5, "7": 0.5,
+    }  # fmt: skip
+    faults = {
+        name.split("|")[1]: one["tags"].get("fault") for name, one in found.items() if "|" in name
+    }
+    assert (faults["1"], faults["3"], faults["2"]) == ("columnslable", "file_path", None)
+    assert (found["row 8"]["outcome"], found["row 8"]["reason"]) == ("no_answer", "unusable_data")
