@@ -45,8 +45,8 @@ def pytest_tablebench_register_dataset(
     `data` is the data folder of the session (`--bench-data`), for datasets that depend on what
     lies there; None outside of a session. A function that has no use for it leaves it out.
 
-    Where no option names serializers or perturbations, a dataset is run in those that it declares
-    in attributes `serializers` and `perturbations`: tuples of names. Without them it is run in
+    How a dataset is run where no option says otherwise it declares in attributes (see
+    `pytest_tablebench.datasets.Defaults`). Without `serializers` and `perturbations` it is run in
     ToRR's seven and five, and behind these in what was registered
 
     - by the package that registers the dataset;

@@ -124,19 +124,13 @@ class Registry:
         return origin is not None and origin.owner == BUILT_IN
 
     def grid(self, dataset: str) -> Grid:
-        """Return the grid in which a dataset is run where no option names another.
+        """Return the usual grid of a dataset: of one that declares none, where no option does.
 
-        That is what the dataset declares; else the built-in grid, with what its own package or
-        its own conftest.py files register behind it (see `hookspecs`).
+        That is the built-in one, with what its own package or its own conftest.py files register
+        behind it (see `hookspecs`).
         """
-        found = self.datasets[dataset]
         home = self._origins.get(("dataset", dataset), _Origin(BUILT_IN, True)).owner
-        own = [getattr(found, axis, None) or () for axis in Grid._fields]
-        serializers, perturbations = ((one,) if isinstance(one, str) else tuple(one) for one in own)
-        return Grid(
-            serializers or self._joining("serializer", home),
-            perturbations or self._joining("perturbation", home),
-        )
+        return Grid(self._joining("serializer", home), self._joining("perturbation", home))
 
     def _joining(self, kind: str, home: str | Path) -> tuple[str, ...]:
         """Return what joins a grid, in an order that no file system decides.

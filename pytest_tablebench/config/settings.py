@@ -17,6 +17,7 @@ from pytest_tablebench.util.names import unknown_name
 __all__ = [
     "DEFAULT_MODEL",
     "OPTIONS",
+    "USUAL_PARAMS",
     "Option",
     "Settings",
     "check_names",
@@ -25,6 +26,9 @@ __all__ = [
 ]
 
 Demos = Literal["perturbed", "fixed"]
+
+USUAL_PARAMS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 512}
+"""Parameters of a call that nobody says anything of."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +81,12 @@ class Settings:
     given: frozenset[str] = frozenset()
     """Keys of the options on the command line: such a session is meant as a run of ours."""
 
-    @property
-    def request_params(self) -> dict[str, Any]:
-        """Parameters sent with every call: greedy, 512 tokens (spec: torr.md section 1)."""
-        return {"temperature": 0, "max_tokens": 512} | dict(self.params)
+    def request_params(self, declared: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the parameters of a call: greedy, 512 tokens (spec: torr.md section 1).
+
+        What a dataset declares goes before that, and options before both.
+        """
+        return {**USUAL_PARAMS, **(declared or {}), **self.params}
 
     def data_folder(self) -> Path:
         """Return the folder holding one folder per dataset."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         render_field,
         text_key,
     )
+    from pytest_tablebench.datasets._defaults import Defaults, defaults_of
     from pytest_tablebench.datasets._questions import TableQuestions, table_question
     from pytest_tablebench.datasets._strata import Stratum, sampled_ids, stratum_of
 
@@ -36,6 +37,7 @@ __all__ = [
     "Asked",
     "Benchmark",
     "Dataset",
+    "Defaults",
     "Example",
     "Pool",
     "Problem",
@@ -49,6 +51,7 @@ __all__ = [
     "asked",
     "built_in_benchmarks",
     "built_in_datasets",
+    "defaults_of",
     "metric_of",
     "render_field",
     "sampled_ids",
@@ -57,6 +60,7 @@ __all__ = [
     "text_key",
 ]
 
+_DEFAULTS = ("Defaults", "defaults_of")
 _FORMS = ("AnswerForm", "Asked", "Way", "asked")
 _QUESTIONS = ("TableQuestions", "table_question")
 _STRATA = ("Stratum", "sampled_ids", "stratum_of")
@@ -66,8 +70,9 @@ __getattr__ = lazily(
     __name__,
     {
         "_answer_forms": _FORMS,
+        "_defaults": _DEFAULTS,
         "_questions": _QUESTIONS,
         "_strata": _STRATA,
-        "_base": set(__all__) - {*_FORMS, *_QUESTIONS, *_STRATA},
+        "_base": set(__all__) - {*_DEFAULTS, *_FORMS, *_QUESTIONS, *_STRATA},
     },
 )

@@ -19,6 +19,7 @@ from typing import Literal
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._base import Dataset, Example, PromptParts, Render, metric_of
+from pytest_tablebench.datasets._defaults import defaults_of
 
 __all__ = ["AnswerForm", "Asked", "Way", "asked"]
 
@@ -70,6 +71,11 @@ class Asked:
     def metric(self) -> str | None:
         """The metric that scores the answers; None: tests alone do."""
         return self.form.metric or metric_of(self.dataset)
+
+    @property
+    def part(self) -> str | None:
+        """The number of its metric that the dataset says is the score; None: the metric says."""
+        return defaults_of(self.dataset).part if self.form.metric is None else None
 
     def chain(self, compat: Compat) -> tuple[str, ...]:
         """Return the post-processors applied, in order, to answers and references."""

@@ -161,8 +161,8 @@ class Dataset(Protocol):
         name, benchmark: as in options and reports.
         folder: the folder of its files inside the data folder; its name, unless several
             datasets read the same files.
-        shots: demonstrations shown by default. limit: examples run by default, None for all.
-        threshold: a score at least this high counts as right.
+        shots, limit, threshold: see `Defaults`, whose other names a dataset may have as well:
+            formats, strategy, parameters and whatever else holds where no option says otherwise.
         get: `tablebench pull NAME`, or one shell command line with `{folder}` for the target,
             that fetches the files; empty for a dataset that comes with the package.
 

@@ -118,6 +118,7 @@ class ReportingHooks:
         from pytest_tablebench.reports.plan_text import plan_lines
         from pytest_tablebench.reports.terminal import (
             data_lines,
+            dataset_lines,
             in_process_lines,
             missing_lines,
             plan_line,
@@ -129,6 +130,7 @@ class ReportingHooks:
         self.problems_said = writer.count_problems()
         lines = [] if self._settings.given else [self._header()]
         lines.append(plan_line(cases, writer.facts.get("grid"), len(self._settings.models)))
+        lines += dataset_lines(writer.facts.get("by_dataset", {}))
         gates = self.state.planned_gates() if self._settings.plan and self.state else {}
         lines += plan_lines(writer.plans.values(), self._settings, gates)
         lines += data_lines(writer.facts.get("datasets", {}))

@@ -5,10 +5,14 @@ The page has typographic signs of its own (`html/_render.py`).
 
 from __future__ import annotations
 
+import json
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-__all__ = ["aligned", "duration", "interval", "number", "percent", "signed"]
+from pytest_tablebench.util.names import printable
+
+__all__ = ["aligned", "duration", "interval", "number", "origins_text", "percent", "signed"]
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -45,6 +49,26 @@ def duration(seconds: float) -> str:
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def origins_text(facts: Mapping[str, Any]) -> str:
+    """Return how a dataset was run where that is not the usual way, and who said so.
+
+    As in `shots 5, limit 100 (declared); serializers html (--bench-serializer)`. `facts` are those
+    of the dataset in `run.json`.
+    """
+    by_origin: dict[str, list[str]] = {}
+    origins = facts.get("from")
+    for name, origin in origins.items() if isinstance(origins, Mapping) else ():
+        value: Any = facts
+        for key in str(name).split(".", 1):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        names = ", ".join(map(str, value)) if isinstance(value, list) else None
+        shown = value if isinstance(value, str) else names or json.dumps(value, default=str)
+        by_origin.setdefault(str(origin), []).append(
+            printable(f"{str(name).removeprefix('params.')} {shown}", 120)
+        )
+    return "; ".join(f"{', '.join(said)} ({printable(one)})" for one, said in by_origin.items())
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.settings import Settings, without_credentials
-from pytest_tablebench.reports.formats import aligned, duration, interval, number, percent
+from pytest_tablebench.reports.formats import (
+    aligned,
+    duration,
+    interval,
+    number,
+    origins_text,
+    percent,
+)
 from pytest_tablebench.results import spread, telling_checks
 from pytest_tablebench.util.names import counted, printable, tied
 
@@ -16,6 +23,7 @@ __all__ = [
     "Progress",
     "beside_line",
     "data_lines",
+    "dataset_lines",
     "header_line",
     "hidden_line",
     "in_process_lines",
@@ -71,6 +79,16 @@ def plan_line(cases: int, grid: Mapping[str, Any] | None, models: int) -> str:
         f"tablebench: {counted(cases, 'case')}; grid {counted(serializers, 'serializer')} x "
         f"{counted(perturbations, 'perturbation')}{several}"
     )
+
+
+def dataset_lines(by_dataset: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return how datasets are run where that is not the usual way, and where it comes from."""
+    together: dict[str, list[str]] = {}
+    for name, facts in by_dataset.items():
+        text = origins_text(facts)
+        if text:
+            together.setdefault(text, []).append(printable(name, 60))
+    return [f"tablebench: {', '.join(names)}: {text}" for text, names in together.items()]
 
 
 def in_process_lines(models: Iterable[str]) -> list[str]:

@@ -335,6 +335,7 @@ class RunWriter:
             "strategy": self._axis("strategies", "direct"),
             "modality": self._axis("modalities", "text"),
             "grid": self.facts.get("grid"),
+            "by_dataset": self.facts.get("by_dataset", {}),
             "datasets": self.facts.get("datasets", {}),
             "missing": self.facts.get("missing", {}),
             "selected_by": self.selected_by,
@@ -368,7 +369,7 @@ def _asked(settings: Settings) -> dict[str, Any]:
         if option.recorded is not None and "." not in option.recorded
     }
     return found | {
-        "params": without_secrets(settings.request_params),
+        "params": without_secrets(settings.request_params()),
         "api_base": without_credentials(settings.api_base) if settings.api_base else None,
         "store": str(settings.store_folder() or "none"),
     }

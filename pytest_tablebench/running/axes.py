@@ -1,11 +1,15 @@
-"""What a run varies beside the question: format, perturbation, strategy, modality."""
+"""What a run varies beside the question, and all else that datasets may say of themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.config.settings import check_names
+from pytest_tablebench.config.options import MODALITIES, OPTIONS
+from pytest_tablebench.config.secrets import without_secrets
+from pytest_tablebench.config.settings import USUAL_PARAMS, check_names
+from pytest_tablebench.datasets import Defaults, defaults_of
 from pytest_tablebench.datasets.case import DIRECT, TEXT
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.registry import Grid
@@ -17,11 +21,13 @@ from pytest_tablebench.util.names import printable, unknown_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets import Dataset
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.serializers import Serializer
 
 __all__ = ["Axes"]
+
+DECLARED = "declared"
+"""Where a value comes from that no option gives, but the dataset."""
 
 
 def _probe() -> Table:
@@ -35,15 +41,98 @@ class Axes:
     def __init__(self, settings: Settings, registry: Registry) -> None:
         self._settings = settings
         self._registry = registry
+        self._known: dict[str, Defaults] = {}
         self._shown: dict[str, tuple[str, ...]] = {}
+
+    def defaults(self, dataset: str) -> Defaults:
+        """Return how a dataset is run: as the options say, else as it declares, else as usual.
+
+        Raises `SettingsError` for what it cannot declare.
+        """
+        if dataset not in self._known:
+            own = defaults_of(self._registry.datasets[dataset])
+            asked, usual = self._settings, self._registry.grid(dataset)
+            found = replace(
+                own,
+                serializers=asked.serializers or own.serializers or usual.serializers,
+                perturbations=asked.perturbations or own.perturbations or usual.perturbations,
+                strategy=asked.strategies or own.strategy,
+                modality=asked.modalities or own.modality,
+                shots=own.shots if asked.shots is None else asked.shots,
+                limit=own.limit if asked.limit is None else _number(asked.limit),
+                threshold=asked.thresholds.get(dataset, own.threshold),
+                params=asked.request_params(own.params),
+            )
+            self._known[dataset] = self._narrowed(found)
+        return self._known[dataset]
+
+    def _narrowed(self, found: Defaults) -> Defaults:
+        """Leave out formats and modalities that do not fit each other and that no option names."""
+        shown = self._shown_as(found.serializers, found.modality)
+        formats = tuple(name for name, own in shown.items() if own)
+        seen = {one for own in shown.values() for one in own}
+        modalities = tuple(name for name in found.modality if name in seen)
+        if not formats:  # whoever checks it says so
+            return found
+        asked = self._settings
+        return replace(
+            found,
+            serializers=found.serializers if asked.serializers else formats,
+            modality=found.modality if asked.modalities else modalities,
+        )
+
+    def told(self, dataset: str, threshold: float | None = None) -> dict[str, Any]:
+        """Return what `run.json` says of how a dataset is run, and `from` where each came.
+
+        `threshold` is what its cases are judged by, where the marker of a test may name another.
+        """
+        found, own = self.defaults(dataset), defaults_of(self._registry.datasets[dataset])
+        threshold = found.threshold if threshold is None else threshold
+        usual, origins = Defaults(), dict[str, str]()
+        for option in OPTIONS:
+            given = getattr(self._settings, option.setting)
+            if not option.by_dataset or option.entry == "params":
+                continue
+            if given is not None:
+                origins[option.entry] = option.flag
+            elif getattr(own, option.entry) != getattr(usual, option.entry):
+                origins[option.entry] = DECLARED
+        for name, value in found.params.items():
+            if name in self._settings.params:
+                origins[f"params.{name}"] = "--bench-param"
+            elif name in own.params and value != USUAL_PARAMS.get(name):
+                origins[f"params.{name}"] = DECLARED
+        if dataset in self._settings.thresholds:
+            origins["threshold"] = "--bench-threshold"
+        elif threshold != usual.threshold:
+            origins["threshold"] = DECLARED if threshold == own.threshold else "its test"
+        origins |= {name: DECLARED for name in ("part", "parts") if getattr(own, name) is not None}
+        return {
+            "serializers": list(found.serializers),
+            "perturbations": list(found.perturbations),
+            "strategy": list(found.strategy),
+            "modality": list(self._modalities([dataset])),
+            "shots": found.shots,
+            "limit": "all" if found.limit is None else found.limit,
+            "threshold": threshold,
+            "params": without_secrets(found.params),
+            "part": found.part,
+            "parts": None if found.parts is None else list(found.parts),
+            "from": origins,
+        }
+
+    def params(self, dataset: str) -> Mapping[str, Any]:
+        """Return the parameters with which the model under test is asked."""
+        return self.defaults(dataset).params
+
+    def shots(self, dataset: str) -> int:
+        """Return how many demonstrations a prompt shows."""
+        return self.defaults(dataset).shots
 
     def of(self, dataset: str) -> Grid:
         """Return the grid of a dataset: what the options name, else its own."""
-        own = self._registry.grid(dataset)
-        return Grid(
-            self._settings.serializers or own.serializers,
-            self._settings.perturbations or own.perturbations,
-        )
+        found = self.defaults(dataset)
+        return Grid(found.serializers, found.perturbations)
 
     def _grids(self, datasets: Iterable[str] = ()) -> list[Grid]:
         """Return the grids of some datasets; without any, of all that the run may be over."""
@@ -59,22 +148,30 @@ class Axes:
             tuple(dict.fromkeys(name for grid in grids for name in grid.perturbations)),
         )
 
-    def strategies(self, dataset: Dataset) -> tuple[str, ...]:
-        """Return the strategies by which a dataset is asked: those of the option, or its own."""
-        return self._settings.strategies or (getattr(dataset, "strategy", None) or DIRECT,)
+    def modalities(self, dataset: str) -> tuple[str, ...]:
+        """Return the modalities in which a dataset is shown, in order."""
+        return self._modalities([dataset])
 
-    def modalities(self, serializers: Iterable[str]) -> tuple[str, ...]:
-        """Return the modalities of a run in these serializers, in order."""
-        found = (name for own in self.shown(serializers).values() for name in own)
-        return self._settings.modalities or tuple(dict.fromkeys(found))
+    def _modalities(self, datasets: Iterable[str]) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for name in datasets:
+            asked = self.defaults(name).modality
+            shown = (one for own in self.shown(name).values() for one in own)
+            found |= dict.fromkeys(asked or shown)
+        return tuple(found)
 
-    def shown(self, serializers: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return the modalities in which each serializer is shown."""
-        asked = self._settings.modalities
+    def shown(self, dataset: str) -> dict[str, tuple[str, ...]]:
+        """Return the modalities in which each serializer of a dataset is shown."""
+        found = self.defaults(dataset)
+        return self._shown_as(found.serializers, found.modality)
+
+    def _shown_as(
+        self, serializers: Iterable[str], asked: Sequence[str]
+    ) -> dict[str, tuple[str, ...]]:
         found = {}
         for name in serializers:
             can = self._can_show(name)
-            found[name] = can[:1] if asked is None else tuple(m for m in asked if m in can)
+            found[name] = tuple(m for m in asked if m in can) if asked else can[:1]
         return found
 
     def _can_show(self, name: str) -> tuple[str, ...]:
@@ -93,15 +190,14 @@ class Axes:
     def grid(self, datasets: Iterable[str]) -> dict[str, list[str]]:
         """Return the names on each axis, for what the run records of itself."""
         datasets = list(datasets)
-        own = [
-            name for d in datasets for name in self.strategies(self._registry.datasets[d])
-        ] or list(self._settings.strategies or (DIRECT,))
+        own = [name for dataset in datasets for name in self.defaults(dataset).strategy]
+        own = own or list(self._settings.strategies or (DIRECT,))
         serializers, perturbations = self._all_of(datasets)
         return {
             "serializers": list(serializers),
             "perturbations": list(perturbations),
             "strategies": list(dict.fromkeys(own)),
-            "modalities": list(self.modalities(serializers)),
+            "modalities": list(self._modalities(datasets) or self._settings.modalities or (TEXT,)),
         }
 
     def check(self) -> None:
@@ -130,29 +226,40 @@ class Axes:
                 raise SettingsError(f"--bench-perturbation: {error}") from None
 
     def check_declared(self, name: str) -> None:
-        """Raise `SettingsError` where a dataset declares a grid that cannot be."""
-        serializers, perturbations = self.of(name)
+        """Raise `SettingsError` where a dataset cannot be run as it declares."""
+        found, registry = self.defaults(name), self._registry
         try:
-            for written in serializers:
-                if written not in self._registry.serializers:
-                    known = self._registry.serializers
-                    raise SettingsError(unknown_name("serializer", written, known))
-            for perturbation in perturbations:
+            _require("serializer", found.serializers, registry.serializers)
+            for strategy in found.strategy:
+                named_strategy(strategy, registry.strategies)
+            _require("modality", found.modality, MODALITIES)
+            for perturbation in found.perturbations:
                 self._check_perturbation(perturbation)
+            self._check_shown(found)
         except (SettingsError, TypeError) as error:
             raise SettingsError(f"dataset {name!r}: {error}") from None
 
-    def check_strategy(self, name: str, dataset: Dataset) -> None:
-        """Raise `SettingsError` where a dataset names a strategy that cannot be."""
-        for strategy in self.strategies(dataset):
-            try:
-                named_strategy(strategy, self._registry.strategies)
-            except SettingsError as error:
-                raise SettingsError(f"dataset {name!r}: {error}") from None
+    def _check_shown(self, found: Defaults) -> None:
+        """Raise `SettingsError` for a format or a modality that comes to no case."""
+        shown = self._shown_as(found.serializers, found.modality)
+        names = ", ".join(printable(name, 40) for name in found.serializers)
+        for modality in found.modality:
+            if not any(modality in own for own in shown.values()):
+                raise SettingsError(
+                    f"it is shown as {modality}, which none of its formats gives ({names}); name "
+                    f"others: --bench-serializer or --bench-modality"
+                )
+        for name, own in shown.items():
+            if not own:
+                can = " or ".join(self._can_show(name))
+                raise SettingsError(
+                    f"it is shown as {', '.join(found.modality)}, and {printable(name, 40)!r} "
+                    f"gives only {can}; leave it out of --bench-serializer"
+                )
 
     def _check_modalities(self) -> None:
         asked = self._settings.modalities or ()
-        shown = self.shown(self._all_of().serializers)
+        shown = self._shown_as(self._all_of().serializers, asked)
         for modality in asked:
             if any(modality in own for own in shown.values()):
                 continue
@@ -163,8 +270,8 @@ class Axes:
                 raise UnknownNameError(f"{about}; none that is registered does")
             names = ", ".join(printable(name, 40) for name in able)
             raise SettingsError(f"{about}; name one: --bench-serializer with {names}")
-        for name, own in shown.items():
-            if not own:
+        for name in self._settings.serializers or ():
+            if not shown[name]:
                 raise SettingsError(
                     f"--bench-modality {','.join(asked)}: {printable(name, 40)!r} gives only "
                     f"{' or '.join(self._can_show(name))}; leave it out of --bench-serializer"
@@ -181,6 +288,17 @@ class Axes:
             raise
         except Exception:  # noqa: S110 - this small table may lack what they name
             pass
+
+
+def _number(limit: int | str) -> int | None:
+    """Return how many examples a limit means; None: all."""
+    return limit if isinstance(limit, int) else None
+
+
+def _require(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise SettingsError(unknown_name(kind, name, known))
 
 
 def _modalities(serializer: Serializer) -> tuple[str, ...]:

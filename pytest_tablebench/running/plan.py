@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import ceil, fsum
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from pytest_tablebench.metrics.steps import Execute
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.models import Reply, Resolution
+    from pytest_tablebench.models import Reply, Request, Resolution
     from pytest_tablebench.running.runner import Runner
 
 __all__ = ["ModelPlan", "plan_model"]
@@ -52,7 +52,7 @@ class ModelPlan:
             hangs on answers that are not there yet.
         judge: who judges the answers, which is in none of these figures; None: nobody.
         priced_by_reply: whether only its replies tell what a call costs.
-        sent: parameters as they go to the server.
+        sent: parameters as they go to the server, as far as all datasets have the same ones.
         dropped: parameters that are not sent, and why.
     """
 
@@ -86,7 +86,7 @@ class ModelPlan:
 class _Looked:
     """What was found out about the cases that were looked at."""
 
-    prompts: dict[str, str]
+    prompts: dict[str, Request]
     stored: dict[str, Reply]
     unusable: int = 0
     further: set[str] = field(default_factory=set)
@@ -108,7 +108,9 @@ def plan_model(
     requests = round((len(looked.prompts) + len(looked.stored)) * scale)
     hits = round(len(looked.stored) * scale)
     calls = requests - hits
-    facts = runner.models.facts_about(model)
+    datasets = dict.fromkeys(case.dataset for case in cases)
+    told = [runner.models.facts_about(model, dataset) for dataset in datasets]
+    facts = next((one for one in told if one is not None), None)
     plan: dict[str, Any] = {
         "model": model,
         "cases": len(cases),
@@ -120,7 +122,7 @@ def plan_model(
         "further": tuple(sorted(looked.further)),
     }
     if facts is not None:
-        plan |= {"sent": dict(facts.sent), "dropped": dict(facts.dropped)}
+        plan |= _parameters([one for one in told if one is not None])
     latencies = [reply.latency_s for reply in looked.stored.values() if reply.latency_s]
     each = fsum(latencies) / len(latencies) if latencies else ASSUMED_S
     waves = ceil(calls / runner.settings.connections)
@@ -128,6 +130,18 @@ def plan_model(
     if calls and looked.prompts:
         plan |= _tokens(runner, model, facts, list(looked.prompts.values()), calls)
     return ModelPlan(**plan)
+
+
+def _parameters(told: Sequence[Resolution]) -> dict[str, dict[str, Any]]:
+    """Return what is sent about all datasets alike, and what is not sent about any of them."""
+    first, *others = told
+    sent = {
+        name: value
+        for name, value in first.sent.items()
+        if all(name in one.sent and one.sent[name] == value for one in others)
+    }
+    dropped = {name: why for one in told for name, why in one.dropped.items()}
+    return {"sent": sent, "dropped": dropped}
 
 
 def _look(runner: Runner, cases: Sequence[Case]) -> _Looked:
@@ -160,7 +174,7 @@ def _follow(runner: Runner, case: Case, looked: _Looked) -> None:
         if reply is None and key not in looked.prompts:
             reply = store.get(key) if store is not None else None
         if reply is None:
-            looked.prompts[key] = request.text
+            looked.prompts[key] = request
             looked.further |= set() if only else {strategy.name}
             return
         looked.stored[key] = reply
@@ -173,9 +187,10 @@ def _follow(runner: Runner, case: Case, looked: _Looked) -> None:
 
 
 def _tokens(
-    runner: Runner, model: str, facts: Resolution | None, prompts: list[str], calls: int
+    runner: Runner, model: str, facts: Resolution | None, requests: Sequence[Request], calls: int
 ) -> dict[str, Any]:
-    """Return tokens and price of the calls ahead, from the prompts that were made."""
+    """Return tokens and price of the calls ahead, from the requests that were made."""
+    prompts = [request.text for request in requests]
     step = max(1, len(prompts) // COUNTED)
     counted = prompts[::step][:COUNTED]
     counts = None
@@ -187,9 +202,9 @@ def _tokens(
     )
     lengths = [len(prompt) * per_character for prompt in prompts]
     prompt_tokens = round(fsum(lengths) / len(lengths) * calls)
-    params = runner.models.route(model).params
-    limit = params.get("max_tokens", params.get("max_completion_tokens"))
-    completion = limit * calls if isinstance(limit, int) else None
+    limits = [_limit(request.params) for request in requests]
+    known = [limit for limit in limits if limit is not None]
+    completion = round(sum(known) / len(limits) * calls) if len(known) == len(limits) else None
     cost = None
     if facts is not None and None not in (facts.input_cost_per_token, completion):
         cost = prompt_tokens * (facts.input_cost_per_token or 0.0)
@@ -202,6 +217,12 @@ def _tokens(
         "tokenizer": facts.tokenizer if facts is not None and counts else None,
         "too_long": sum(length > most for length in lengths) if most else 0,
     }
+
+
+def _limit(params: Mapping[str, Any]) -> int | None:
+    """Return how many tokens a reply may have; None where nothing says."""
+    limit = params.get("max_tokens", params.get("max_completion_tokens"))
+    return limit if isinstance(limit, int) else None
 
 
 def _count(

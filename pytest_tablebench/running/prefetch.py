@@ -50,7 +50,8 @@ class PrefetchWindow:
         task: makes the task of a case: its example, its prompt.
         strategies: how a task becomes an answer, by name.
         judging: begins the conversation about a score, where a metric has one.
-        route: how a model is asked, by its name; may wait for the engine the first time.
+        route: how a model is asked about a dataset, by their names; without the second, how it
+            judges, or is asked besides. It may wait for the engine the first time.
         store: answers kept; None without any.
         executor: does what the process itself does not; made when it is needed first.
         models: those of the run, by name; it goes on until all of them are given up.
@@ -68,7 +69,7 @@ class PrefetchWindow:
         task: Callable[[Case], Task],
         strategies: Mapping[str, Strategy],
         judging: Judging | None = None,
-        route: Callable[[str], Route],
+        route: Callable[[str, str | None], Route],
         store: Callable[[], Store | None],
         executor: Callable[[], Executor],
         models: Sequence[str],
@@ -162,7 +163,8 @@ class PrefetchWindow:
     def _goes_ahead(self, case: Case) -> bool:
         """Whether somebody else makes the call meanwhile: only then is there a use in it."""
         try:
-            return self._route(case.model).provider is None and not self._replies.replay
+            route = self._route(case.model, case.dataset)
+            return route.provider is None and not self._replies.replay
         except TableBenchError:
             return False  # the case itself will say what is wrong
 
@@ -192,9 +194,18 @@ class PrefetchWindow:
         step = next(self.strategy_of(case).converse(self.task(case)))
         return self.request(case, step, 0) if isinstance(step, Ask) else None
 
+    def _route_of(self, case: Case, step: Ask) -> Route:
+        """Return how a step of a case's strategy is asked: parameters are a dataset's own.
+
+        Raises `ModelError`.
+        """
+        if step.model is not None:
+            return self._route(step.model, None)
+        return self._route(case.model, case.dataset)
+
     def request(self, case: Case, step: Ask, number: int) -> Request:
         """Return the request that a step of a case's strategy means. Raises `ModelError`."""
-        route = self._route(step.model or case.model)
+        route = self._route_of(case, step)
         return request_of(route, case, step, self.strategy_of(case).name, number)
 
     def _do(self, pending: PendingCase, step: Step) -> None:
@@ -221,10 +232,11 @@ class PrefetchWindow:
         if isinstance(step, Execute):
             pending.key = step.key()
             return Work(pending.key, step, again=self._is_again(pending)), None
-        route = self._route(self._asked(pending, step))
         if pending.judged:
+            route = self._route(self._asked(pending, step), None)
             request = self._judging.request(route, pending.case, step, len(pending.judging))
         else:
+            route = self._route_of(pending.case, step)
             request = self.request(pending.case, step, len(pending.steps))
         pending.key = request.key()
         self._keep_images(pending.case.model, request)
@@ -356,6 +368,6 @@ class PrefetchWindow:
     def _is_engines(self, model: str) -> bool:
         """Whether the engine asks a model; where it is gone it cannot tell more about one."""
         try:
-            return self._route(model).provider is None
+            return self._route(model, None).provider is None
         except TableBenchError:
             return True

@@ -44,9 +44,7 @@ def check_replay(runner: Runner) -> None:
 def check_datasets(runner: Runner, names: Iterable[str]) -> None:
     """Raise `SettingsError` for a dataset that cannot be asked or scored as it is set up."""
     for name in names:
-        dataset = runner.registry.datasets[name]
-        if dataset.threshold is not None:
-            check_threshold(f"dataset {name!r}", dataset.threshold)
+        check_threshold(f"dataset {name!r}", runner.axes.defaults(name).threshold)
         _check_metric(runner, name)
         _check_shots(runner, name)
         runner.axes.check_declared(name)
@@ -55,7 +53,7 @@ def check_datasets(runner: Runner, names: Iterable[str]) -> None:
 
 def _check_metric(runner: Runner, name: str) -> None:
     registry = runner.registry
-    for strategy in runner.axes.strategies(registry.datasets[name]):
+    for strategy in runner.axes.defaults(name).strategy:
         metric = asked_by(registry, name, strategy).metric
         if metric and metric not in registry.metrics:
             raise SettingsError(
@@ -65,8 +63,7 @@ def _check_metric(runner: Runner, name: str) -> None:
 
 def _check_shots(runner: Runner, name: str) -> None:
     """See that the pool has as many demonstrations as a prompt shows."""
-    shots = runner.settings.shots
-    wanted = runner.registry.datasets[name].shots if shots is None else shots
+    wanted = runner.axes.defaults(name).shots
     if not wanted:
         return
     try:

@@ -37,15 +37,23 @@ __all__ = ["ProviderPool", "endpoint", "key_fault"]
 class ProviderPool:
     """The models of one session in one process; each is opened once, when it is needed.
 
-    `address` tells where the engine of the run listens; None where there is none.
+    `address` tells where the engine of the run listens; None where there is none. `params` gives
+    the parameters with which the model under test is asked about a dataset; whoever judges, or is
+    asked besides, has those of the options alone.
     """
 
-    def __init__(self, settings: Settings, registry: Registry) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        registry: Registry,
+        params: Callable[[str], Mapping[str, Any]] | None = None,
+    ) -> None:
         self.settings = settings
         self.registry = registry
+        self._params_of = params
         self.address: Callable[[], Address] | None = None
         self._providers: dict[str, Provider | LiteLLMModel] = {}
-        self._routes: dict[str, Route] = {}
+        self._routes: dict[tuple[str, str | None], Route] = {}
         self._facts: dict[str, Resolution | None] = {}
         self._client: Client | None = None
         self._store: Store | None = None
@@ -123,24 +131,34 @@ class ProviderPool:
         """Return what asks the models of the engine. Raises `ModelError` where there is none."""
         return LocalExecutor(self.client(), {m: n for n, m in enumerate(self.lanes())})
 
-    def route(self, model: str) -> Route:
-        """Return how a model is asked. Raises `ModelError` when the engine cannot tell."""
-        if model not in self._routes:
-            provider, params = self.provider(model), self.settings.request_params
+    def params(self, dataset: str | None) -> dict[str, Any]:
+        """Return the parameters of a request about a dataset; None: of any other."""
+        if dataset is None or self._params_of is None:
+            return self.settings.request_params()
+        return dict(self._params_of(dataset))
+
+    def route(self, model: str, dataset: str | None = None) -> Route:
+        """Return how a model is asked about a dataset.
+
+        Raises `ModelError` when the engine cannot tell.
+        """
+        key = model, dataset
+        if key not in self._routes:
+            provider, params = self.provider(model), self.params(dataset)
             if isinstance(provider, LiteLLMModel):
-                found = self.facts_about(model)
+                found = self.facts_about(model, dataset)
                 dropped, owner = (found.dropped, found.provider) if found else ({}, None)
                 fault = key_fault(model, owner)
                 if fault is not None and not self.settings.replay:
                     raise ModelError(fault, reason="auth", whole_run=True)
-                self._routes[model] = Route(
+                self._routes[key] = Route(
                     model,
                     {name: value for name, value in params.items() if name not in dropped},
                     api_base=endpoint(model, provider.api_base, owner),
                 )
             else:
                 stored, base = self.is_stored(model), self.settings.api_base
-                self._routes[model] = Route(
+                self._routes[key] = Route(
                     model,
                     params,
                     # A registered provider is given the option, and may read the variables.
@@ -148,34 +166,36 @@ class ProviderPool:
                     provider=None if model in self.lanes() else provider,
                     stored=stored,
                 )
-        return self._routes[model]
+        return self._routes[key]
 
     @staticmethod
     def is_stored(model: str) -> bool:
         """Whether a model's answers are kept and looked up: not where asking costs nothing."""
         return not model.startswith("tablebench/")
 
-    def facts_about(self, model: str) -> Resolution | None:
-        """Return what litellm knows of a model, None where nobody can tell any more.
+    def facts_about(self, model: str, dataset: str | None = None) -> Resolution | None:
+        """Return what litellm knows of a model as a dataset asks it.
+
+        None where nobody can tell any more.
 
         Known from the store when the same litellm told it before, so that a run whose answers
         are all there needs no engine at all. Raises `ModelError` when the engine cannot tell.
         """
         if model not in self.engine_models():
             return None
-        if model not in self._facts:
-            asked, key = self._facts_request(model, _litellm_version())
-            known = self._stored_facts(model)
+        asked, key = self._facts_request(model, dataset, _litellm_version())
+        if key not in self._facts:
+            known = self._stored_facts(model, dataset)
             if known is None and not self.settings.replay:
                 known = self.ask_engine("facts", {**asked, "key": key})
-            self._facts[model] = Resolution.from_json(known) if known is not None else None
-        return self._facts[model]
+            self._facts[key] = Resolution.from_json(known) if known is not None else None
+        return self._facts[key]
 
-    def facts_are_stored(self, model: str) -> bool:
+    def facts_are_stored(self, model: str, dataset: str | None = None) -> bool:
         """Whether `facts_about` a model needs no engine."""
-        return model not in self.engine_models() or self._stored_facts(model) is not None
+        return model not in self.engine_models() or self._stored_facts(model, dataset) is not None
 
-    def _stored_facts(self, model: str) -> dict[str, Any] | None:
+    def _stored_facts(self, model: str, dataset: str | None) -> dict[str, Any] | None:
         """Return what the same litellm told before, else, in a replay, what another told last.
 
         A replay asks for what was paid for, wherever that was: what was sent then decides which
@@ -184,20 +204,23 @@ class ProviderPool:
         store = self.store()
         if store is None:
             return None
-        found = store.get_resolution(self._facts_request(model, _litellm_version())[1])
+        own = self._facts_request(model, dataset, _litellm_version())[1]
+        found = store.get_resolution(own)
         if found is None and self.settings.replay:
             for other in store.resolutions():
                 told_by = other.get("facts", {}).get("litellm_version")
-                if other["key"] == self._facts_request(model, told_by)[1]:
+                if other["key"] == self._facts_request(model, dataset, told_by)[1]:
                     found = other
                     break
         return None if found is None else found["facts"]
 
-    def _facts_request(self, model: str, litellm: str | None) -> tuple[dict[str, Any], str]:
+    def _facts_request(
+        self, model: str, dataset: str | None, litellm: str | None
+    ) -> tuple[dict[str, Any], str]:
         asked = {
             "model": model,
             "api_base": self.engine_models()[model].api_base,
-            "params": self.settings.request_params,
+            "params": self.params(dataset),
             "litellm": litellm,
         }
         text = json.dumps(asked, sort_keys=True, default=str)

@@ -62,17 +62,23 @@ class Renderer:
     format, an example under a perturbation, a demonstration.
 
     Arguments:
-        settings: shots, seed, compat and the way demonstrations are drawn.
+        settings: seed, compat and the way demonstrations are drawn.
         registry: datasets, perturbations and serializers by name.
         source: opens a dataset's files; the same object every time.
+        shots: how many demonstrations a dataset's prompts show.
     """
 
     def __init__(
-        self, settings: Settings, registry: Registry, source: Callable[[str], Source]
+        self,
+        settings: Settings,
+        registry: Registry,
+        source: Callable[[str], Source],
+        shots: Callable[[str], int],
     ) -> None:
         self._settings = settings
         self._registry = registry
         self._source = source
+        self._shots = shots
         self._pools: dict[Hashable, DemonstrationPool] = {}
         # Cases of one example follow each other; demonstrations recur all through a run.
         self._perturbed = lru_cache(maxsize=64)(self._load_perturbed)
@@ -137,9 +143,7 @@ class Renderer:
         """Return the perturbed example and the pool indices of its demonstrations."""
         plain = self._source(dataset).example(example_id)
         example = plain.with_tables(self._change(perturbation))
-        shots = self._settings.shots
-        if shots is None:
-            shots = self._registry.datasets[dataset].shots
+        shots = self._shots(dataset)
         if not shots:
             return example, []
         if self._settings.demos == "fixed":

@@ -30,11 +30,11 @@ class Runner:
     def __init__(self, settings: Settings, registry: Registry) -> None:
         self.settings = settings
         self.registry = registry
-        self.models = ProviderPool(settings, registry)
         self.axes = Axes(settings, registry)
+        self.models = ProviderPool(settings, registry, self.axes.params)
         self.missing: dict[str, str] = {}
         self._sources: dict[str, Source] = {}
-        self.renderer = Renderer(settings, registry, self.source)
+        self.renderer = Renderer(settings, registry, self.source, self.axes.shots)
         self.judging = Judging(registry, settings.judge, settings.compat)
         self.prefetch = PrefetchWindow(
             task=self.renderer.task,
@@ -92,20 +92,22 @@ class Runner:
         if not ids:
             first = f"; first problem: {source.problems[0]}" if source.problems else ""
             raise DataError(f"dataset {dataset!r}: no usable example{first}")
-        axes, found, grid = self.axes, self.registry.datasets[dataset], self.axes.of(dataset)
-        axes.check_strategy(dataset, found)
+        found = self.axes.defaults(dataset)
         cases, node_ids = cross(
             dataset,
             ids,
-            *grid,
+            found.serializers,
+            found.perturbations,
             self.settings.models,
-            strategies=axes.strategies(found),
-            modalities=self.settings.modalities or (TEXT,),
-            shown=axes.shown(grid.serializers),
+            strategies=found.strategy,
+            modalities=found.modality or (TEXT,),
+            shown=self.axes.shown(dataset),
             per_example=self.settings.configs_per_example,
             seed=self.settings.seed,
             repeats=self.settings.repeats,
         )
+        if not cases:
+            self.axes.check_declared(dataset)
         limits = getattr(source, "perturbations", None)
         if limits is None:
             return cases, node_ids
@@ -121,21 +123,19 @@ class Runner:
 
     def _example_ids(self, dataset: str, source: Source) -> Sequence[str]:
         """Return the examples to be asked: a sample, or the first of them."""
-        limit, sample = self.settings.limit, self.settings.sample
+        sample = self.settings.sample
         if sample is not None:
             from pytest_tablebench.datasets import sampled_ids
 
             return sampled_ids(source, sample, name=dataset, seed=self.settings.seed)
-        if limit is None:
-            limit = self.registry.datasets[dataset].limit
-        return source.example_ids(None if limit == "all" else limit)
+        return source.example_ids(self.axes.defaults(dataset).limit)
 
     def judges(self, datasets: Iterable[str]) -> bool:
         """Return whether a metric of these datasets is a conversation."""
         return any(
             self.judging.is_wanted(name, strategy)
             for name in datasets
-            for strategy in self.axes.strategies(self.registry.datasets[name])
+            for strategy in self.axes.defaults(name).strategy
         )
 
     def benchmark_of(self, dataset: str) -> str:
@@ -167,8 +167,8 @@ class Runner:
 
     def threshold(self, dataset: str, marked: float | None) -> float:
         """Return the threshold of a test over a dataset whose marker may name one."""
-        default = self.registry.datasets[dataset].threshold
-        return self.settings.thresholds.get(dataset, default if marked is None else marked)
+        default = self.axes.defaults(dataset).threshold
+        return default if marked is None else self.settings.thresholds.get(dataset, marked)
 
     def close(self) -> None:
         """End what is open: connections, files."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.datasets import Asked, Dataset, asked, metric_of
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Judgement, Score, begin, run_chain, score
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.builtins import builtin_registry
@@ -63,6 +63,7 @@ def judge_reply(
             metrics=registry.metrics,
             **context,
         )
+        scored = _main_part(_as_asked(dataset), scored)
     return Judged(scored, prediction, tuple(processed))
 
 
@@ -90,7 +91,7 @@ def judgement(
 ) -> Judgement:
     """Begin the conversation in which a dataset's metric scores a raw reply."""
     prediction, processed = processed_texts(registry, dataset, reply, references, compat)
-    return begin(
+    conversation = begin(
         str(metric_of(dataset)),
         prediction,
         processed,
@@ -98,6 +99,37 @@ def judgement(
         metrics=registry.metrics,
         **context,
     )
+    return _with_main_part(dataset, conversation)
+
+
+def _with_main_part(dataset: Dataset | Asked, conversation: Judgement) -> Judgement:
+    scored = yield from conversation
+    own = _as_asked(dataset)
+    if own.part is not None and own.part not in scored.parts:
+        raise NotJudgedError(f"{own.part!r}, the score of {own.dataset.name!r}, was not given")
+    return _main_part(own, scored)
+
+
+def _as_asked(dataset: Dataset | Asked) -> Asked:
+    return dataset if isinstance(dataset, Asked) else Asked(dataset)
+
+
+def _main_part(own: Asked, scored: Score) -> Score:
+    """Return a score as its dataset takes it: one of its numbers, where the dataset says which.
+
+    Raises `SettingsError` where that is none of them, or none from 0 to 1.
+    """
+    part = own.part
+    if part is None or part == scored.part:
+        return scored
+    value = scored.parts.get(part)
+    if value is None or not 0 <= value <= 1:
+        known = ", ".join(name for name, number in scored.parts.items() if 0 <= number <= 1)
+        raise SettingsError(
+            f"dataset {own.dataset.name!r} is scored by {part!r}, which is no score of its metric "
+            f"from 0 to 1 ({known or 'it has none'})"
+        )
+    return replace(scored, value=value, part=part)
 
 
 def score_answer(

@@ -130,8 +130,12 @@ class Session:
 
     def wants_it_at_once(self, lanes: Iterable[LaneConfig]) -> bool:
         """Whether calls will surely come: who was asked before may have all answers stored."""
-        models = self.require_runner().models
-        return not all(models.facts_are_stored(lane.model) for lane in lanes)
+        models, asked = self.require_runner().models, {lane.model for lane in lanes}
+        about: set[tuple[str, str | None]]
+        about = {(case.model, case.dataset) for case in self.selection.cases}
+        if self.settings.judge is not None and self.judges:
+            about.add((self.settings.judge, None))
+        return not all(models.facts_are_stored(*one) for one in about if one[0] in asked)
 
     def start_engine(self, lanes: Sequence[LaneConfig], *, eager: bool) -> Engine:
         """Start the engine, once. Raises `SettingsError` when the run is over already."""

@@ -83,6 +83,10 @@ class Telling:
         return {
             "datasets": runner.dataset_facts(),
             "grid": runner.axes.grid(state.selection.datasets()),
+            "by_dataset": {
+                name: runner.axes.told(name, state.limits.get(name))
+                for name in state.selection.datasets()
+            },
             "cases": state.planned,
             "missing": dict(state.selection.missing),
             "items": state.selection.items_by_model(),

@@ -97,17 +97,6 @@ class Verdicts:
             raise SettingsError("--bench-stop-when-decided needs a --bench-gate to decide")
         if settings.stop_rule is not None and settings.repeats > 1:
             raise SettingsError("--bench-stop-when-decided does not go with --bench-repeats")
-        if len(settings.strategies or ()) > 1 or len(settings.modalities or ()) > 1:
-            if settings.stop_rule is not None:
-                raise SettingsError(
-                    "--bench-stop-when-decided goes with one --bench-strategy and one "
-                    "--bench-modality"
-                )
-            if settings.baseline is not None:
-                raise SettingsError(
-                    "--bench-baseline compares runs of one --bench-strategy and one "
-                    "--bench-modality: give one of each"
-                )
         if settings.gate_point and settings.stop_rule not in {None, "point"}:
             raise SettingsError(
                 f"--bench-gate-point judges the planned cases themselves, which "
@@ -153,6 +142,7 @@ class Verdicts:
             meant: whether the gates were given for this session; those of a configuration file
                 stay, undecided, where a selection of tests leaves their cases out.
         """
+        self._check_ways(selected)
         chosen, members = self.settings.datasets, self._registry.members()
         for gate in self._gates:
             subject = _subject(gate)
@@ -171,6 +161,18 @@ class Verdicts:
                 raise SettingsError(
                     f"{about}no case of {subject} is selected; leave out the gate, or select some"
                 )
+
+    def _check_ways(self, selected: Iterable[str]) -> None:
+        """Raise `SettingsError` where what judges needs one way of asking, and there are more."""
+        settings, one = self.settings, "one --bench-strategy and one --bench-modality"
+        for name in selected:
+            found = self._axes.defaults(name)
+            if len(found.strategy) == 1 and len(self._axes.modalities(name)) == 1:
+                continue
+            if settings.stop_rule is not None:
+                raise SettingsError(f"--bench-stop-when-decided goes with {one}")
+            if settings.baseline is not None:
+                raise SettingsError(f"--bench-baseline compares runs of {one}: give these")
 
     @property
     def judged_tests(self) -> frozenset[tuple[str, str]]:

@@ -121,3 +121,33 @@ def test_gates_know_a_format_that_joined(bench):
     assert [record["serializer"] for record in bench.records()] == [*SERIALIZERS, "names"]
     assert bench.facts()["grid"]["serializers"] == [*SERIALIZERS, "names"]
     assert bench.facts()["grid"]["perturbations"] == ["none"]
+
+
+def test_datasets_with_different_defaults_make_one_run(bench):
+    bench.data(toy=[ADA], other=[ADA])
+    conftest = bench.path / "conftest.py"
+    text = conftest.read_text("utf-8")
+    text = text.replace(
+        'log("ask", request.case_id, request.text)', 'log("ask", dict(request.params))'
+    )
+    text += "\n\nToy.serializers, Toy.perturbations = ('csv',), ('none',)\n"
+    text += "MINE = Toy('other')\nMINE.shots, MINE.params = 2, {'max_tokens': 4096}\n"
+    text = text.replace("register(Toy(name))", "register(MINE if name == 'other' else Toy(name))")
+    conftest.write_text(text, encoding="utf-8")
+    bench.suite(SUITE + SUITE.replace("toy", "other").replace("import pytest\n", ""))
+    given = ("--model=echo/any", "--bench-results=run", "--bench-no-page", "--bench-store=none")
+    result = bench.pytester.runpytest_inprocess(*given, "--bench-param=temperature=0.5")
+    result.stdout.fnmatch_lines(
+        [
+            "tablebench: toy: serializers csv, perturbations none (declared); "
+            "temperature 0.5 (--bench-param)",
+            "tablebench: other: serializers csv, perturbations none, shots 2, max_tokens 4096 "
+            "(declared); temperature 0.5 (--bench-param)",
+        ]
+    )
+    # Each request has the parameters of its dataset.
+    assert sorted(asked["max_tokens"] for [asked] in bench.calls("ask")) == [512, 4096]
+    facts = bench.facts()["by_dataset"]
+    assert (facts["toy"]["shots"], facts["other"]["shots"]) == (0, 2)
+    assert facts["other"]["params"] == {"temperature": 0.5, "max_tokens": 4096}
+    assert [record["outcome"] for record in bench.records()] == ["right", "right"]

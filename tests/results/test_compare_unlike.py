@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.compare import check_alike, compare_runs
+from pytest_tablebench.results.compare import check_alike, compare_runs, setting_differences
 from tests.support.run_folders import GRID, record, run_facts, write_pair, write_run
 
 BEFORE = {"e1": [1, 0, 0, 0], "e2": [1, 1, 1, 1], "e3": [0, 0, 0, 0]}
@@ -162,3 +162,39 @@ def test_a_comparison_is_json(tmp_path):
     assert content["schema"] == 2
     assert content["worse"] == ["toy/e2/html/transpose"]
     assert content["scopes"][1]["measures"]["performance"]["difference"] == pytest.approx(1 / 3)
+
+
+# Datasets that are run each in its own way
+
+
+def kept(**datasets):
+    """Facts of a run that keeps these by dataset."""
+    return run_facts(1, by_dataset={name: dict(found) for name, found in datasets.items()})
+
+
+ONE = {"shots": 5, "limit": 100, "serializers": ["html"], "params": {"max_tokens": 512}}
+OTHER = {"shots": 1, "limit": 100, "serializers": ["html"], "params": {"max_tokens": 4096}}
+
+
+def test_what_an_option_says_and_what_a_dataset_declares_are_the_same_once_they_agree():
+    before, after = kept(a=ONE, b=OTHER), kept(a=ONE)
+    # Only one of them was given the option, and only one ran `b`.
+    assert setting_differences({**before, "shots": None}, {**after, "shots": 5, "limit": 100}) == ()
+
+
+def test_a_difference_of_one_dataset_names_it_and_one_of_all_does_not():
+    found = setting_differences(kept(a=ONE, b=OTHER), kept(a=ONE, b={**OTHER, "shots": 2}))
+    assert [(one.name, one.before, one.after) for one in found] == [("shots of b", "1", "2")]
+    tokens = {"params": {"max_tokens": 99}}
+    found = setting_differences(kept(a=ONE, b=ONE), kept(a={**ONE, **tokens}, b={**ONE, **tokens}))
+    assert [(one.name, one.before, one.after) for one in found] == [
+        ("params.max_tokens", "512", "99")
+    ]
+    changed = {**ONE, "serializers": ["html", "csv"]}
+    with pytest.raises(SettingsError, match=r"grid\.serializers of a: html against csv, html"):
+        check_alike(kept(a=ONE, b=ONE), kept(a=changed, b=ONE), hint="")
+
+
+def test_another_main_score_makes_runs_unlike():
+    with pytest.raises(SettingsError, match="part: the metric's own against f1"):
+        check_alike(kept(a={"part": None}), kept(a={"part": "f1"}), hint="")

@@ -64,7 +64,7 @@ def window_with(
     window = PrefetchWindow(
         task=task,
         strategies={"direct": Direct()},
-        route=lambda model: Route(model, {}, provider=provider),
+        route=lambda model, _: Route(model, {}, provider=provider),
         store=lambda: store,
         keep=store is not None,
         executor=lambda: found,
@@ -288,7 +288,7 @@ def test_what_was_cut_is_a_flag_of_the_answer(tmp_path: Path) -> None:
             window = PrefetchWindow(
                 task=task,
                 strategies={"direct": Direct()},
-                route=lambda model: Route(model, {}, provider=script),
+                route=lambda model, _: Route(model, {}, provider=script),
                 store=lambda: store,
                 executor=lambda: pytest.fail("an engine is asked"),
                 models=("m",),

@@ -99,7 +99,7 @@ def conversations(
     return PrefetchWindow(
         task=lambda case: Task(example, f"ask {case.example_id}"),
         strategies={"direct": strategy},
-        route=lambda model: Route(model, {}),
+        route=lambda model, _: Route(model, {}),
         store=lambda: None,
         executor=make,
         models=("m",),

@@ -16,7 +16,7 @@ from pytest_tablebench.config.reading import (
     texts,
 )
 
-__all__ = ["ASKED", "DEFAULT_MODEL"]
+__all__ = ["ASKED", "DEFAULT_MODEL", "MODALITIES"]
 
 DEFAULT_MODEL = "tablebench/lexical"
 MODALITIES = ("text", "image", "image_text")
@@ -46,22 +46,24 @@ ASKED = (
     Option(
         "--bench-serializer",
         "A,B",
-        "table formats. Default: ToRR's seven",
+        "table formats. Default: the dataset's, ToRR's seven",
         setting="serializers",
         read=names,
         recorded="grid.serializers",
         differs=refuse("only common ones count, robustness above all depends on them"),
         repeat=True,
+        by_dataset=True,
     ),
     Option(
         "--bench-perturbation",
         "A,B",
-        "perturbations. Default: ToRR's five",
+        "perturbations. Default: the dataset's, ToRR's five",
         setting="perturbations",
         read=names,
         recorded="grid.perturbations",
         differs=refuse("only common ones count, robustness above all depends on them"),
         repeat=True,
+        by_dataset=True,
     ),
     Option(
         "--bench-compat",
@@ -91,12 +93,13 @@ ASKED = (
         ),
         repeat=True,
         shown=True,
+        by_dataset=True,
     ),
     Option(
         "--bench-modality",
         "A,B",
         "how tables are shown: text, image or image_text; the last two take a serializer that "
-        "gives pictures. Default: what each serializer gives, text",
+        "gives pictures. Default: the dataset's, what each serializer gives",
         setting="modalities",
         read=known_names("modality", MODALITIES),
         recorded="modality",
@@ -107,6 +110,7 @@ ASKED = (
         ),
         repeat=True,
         shown=True,
+        by_dataset=True,
     ),
     Option(
         "--bench-judge",
@@ -132,6 +136,7 @@ ASKED = (
             effect="they may have asked different examples",
         ),
         shown=True,
+        by_dataset=True,
     ),
     Option(
         "--bench-sample",
@@ -163,6 +168,7 @@ ASKED = (
             effect="more of them usually help",
         ),
         shown=True,
+        by_dataset=True,
     ),
     Option(
         "--bench-demos",

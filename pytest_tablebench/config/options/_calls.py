@@ -21,7 +21,8 @@ CALLS = (
     Option(
         "--bench-param",
         "K=V",
-        "parameter of every model call, as JSON or text. Repeatable",
+        "parameter of every model call, as JSON or text, over those that a dataset declares. "
+        "Repeatable",
         setting="params",
         read=params,
         recorded="params",
@@ -32,6 +33,7 @@ CALLS = (
         ),
         repeat=True,
         shown=True,
+        by_dataset=True,
     ),
     Option(
         "--bench-connections",

@@ -59,6 +59,7 @@ class Option:
         path: whether it names a folder: on the command line from where pytest starts, in an ini
             file from where that lies.
         shown: whether reports of a run name it.
+        by_dataset: whether datasets may declare it, so that `run.json` keeps it for each.
     """
 
     flag: str = field(kw_only=False)
@@ -73,6 +74,12 @@ class Option:
     bare: str | None = None
     path: bool = False
     shown: bool = False
+    by_dataset: bool = False
+
+    @property
+    def entry(self) -> str:
+        """The name under which `run.json` has it for each dataset."""
+        return (self.recorded or "").rpartition(".")[2]
 
     @property
     def key(self) -> str:

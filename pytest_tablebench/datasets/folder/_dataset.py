@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ class FolderSettings:
     threshold: float = 1.0
     instruction: str | None = None
     strategy: str | None = None
+    modality: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
     serializers: tuple[str, ...] = ()
     perturbations: tuple[str, ...] = ()
 
@@ -61,7 +63,8 @@ class FolderDataset:
         self.name, self.folder, self.question_file = name, folder, question_file
         self.benchmark = settings.benchmark
         self.shots, self.limit, self.threshold = settings.shots, settings.limit, settings.threshold
-        self.strategy = settings.strategy
+        self.strategy, self.modality = settings.strategy, settings.modality
+        self.params = settings.params
         self.serializers, self.perturbations = settings.serializers, settings.perturbations
         self._settings = settings
         self._problem = problem

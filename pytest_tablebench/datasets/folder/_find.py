@@ -26,10 +26,18 @@ _DEFAULTS: Mapping[str, tuple[type, ...]] = {
     "threshold": (int, float),
     "instruction": (str,),
     "strategy": (str,),
+    "modality": (str,),
+    "params": (dict,),
     "serializers": (list,),
     "perturbations": (list,),
 }
-_KINDS = {int: "a whole number", float: "a number", str: "a text", list: "a list of texts"}
+_KINDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list of texts",
+    dict: "names and values: { max_tokens = 200 }",
+}
 
 
 def folder_datasets(data: Path, taken: Collection[str] = ()) -> Iterator[FolderDataset]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_tablebench.config.options import OPTIONS
+from pytest_tablebench.reports.formats import origins_text
 from pytest_tablebench.reports.html import _facts
 from pytest_tablebench.reports.html._pack import (
     BETTER,
@@ -187,6 +188,9 @@ def _settings(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     versions = run.get("versions")
     if isinstance(versions, Mapping):
         found.append(("version", versions.get("pytest-tablebench")))
+    by_dataset = run.get("by_dataset")
+    for name, facts in by_dataset.items() if isinstance(by_dataset, Mapping) else ():
+        found.append((str(name), origins_text(facts) or None))
     return [(name, printable(str(value), 300)) for name, value in found if value not in (None, {})]
 
 

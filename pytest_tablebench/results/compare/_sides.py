@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.config.options import OPTIONS, Differs
+from pytest_tablebench.config.options import OPTIONS, Differs, Option
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results._record import case_key
 from pytest_tablebench.results.compare._types import RunFacts, SettingDifference
@@ -111,8 +111,15 @@ def setting_differences(
     """
     found: list[SettingDifference] = []
     for option in OPTIONS:
-        if option.recorded is not None and option.differs.verdict != "ignore":
+        if option.recorded is None or option.differs.verdict == "ignore":
+            continue
+        own = _kept_by_dataset(option, before, after)
+        if own is None:
             found += _option(option.recorded, option.differs, before, after)
+        else:
+            found += _by_dataset(option.recorded, option.differs, own)
+    own = _entries("part", before, after)
+    found += _by_dataset("part", _PART, own) if own is not None else []
     found += _data(before, after)
     for package in _PACKAGES:
         old, new = (_mapping(run, "versions").get(package) for run in (before, after))
@@ -121,6 +128,49 @@ def setting_differences(
             meaning = "scores may differ for that reason alone"
             found.append(SettingDifference(name, str(old), str(new), meaning, unlike=False))
     return tuple(sorted(found, key=lambda one: not one.unlike))
+
+
+_PART = Differs("refuse", "another number of the metric is the score", "the metric's own")
+
+Entries = Mapping[str, tuple[Any, Any]]
+"""What both runs say of one thing, by dataset."""
+
+
+def _kept_by_dataset(
+    option: Option, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Entries | None:
+    """Return what both runs say of an option by dataset; None where they do not.
+
+    Datasets may declare such an option: then only how a dataset was run in the end tells whether
+    it was run alike.
+    """
+    return _entries(option.entry, before, after) if option.by_dataset else None
+
+
+def _entries(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Entries | None:
+    old, new = _mapping(before, "by_dataset"), _mapping(after, "by_dataset")
+    found = {}
+    for dataset in sorted({*old} & {*new}):
+        first, second = _mapping(old, dataset), _mapping(new, dataset)
+        if key not in first or key not in second:
+            return None
+        found[dataset] = first[key], second[key]
+    return found or None
+
+
+def _by_dataset(place: str, differs: Differs, own: Entries) -> Iterator[SettingDifference]:
+    """Yield how common datasets were run differently: those alike together."""
+    together: dict[tuple[str, str, str], list[str]] = {}
+    key = place.rpartition(".")[2]
+    for dataset, (first, second) in own.items():
+        for one in _option(key, differs, {key: first}, {key: second}):
+            together.setdefault((one.name, one.before, one.after), []).append(dataset)
+    for (name, first, second), datasets in together.items():
+        where = f" of {', '.join(datasets)}" if len(datasets) < len(own) else ""
+        full = name.replace(key, place, 1)
+        yield SettingDifference(
+            f"{full}{where}", first, second, differs.meaning, unlike=differs.verdict == "refuse"
+        )
 
 
 def _option(

@@ -1,0 +1,64 @@
+"""What a dataset declares of how it is run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.datasets import Defaults, TableQuestions, defaults_of
+from pytest_tablebench.errors import SettingsError
+
+
+def declaring(**attributes: Any) -> TableQuestions:
+    """A dataset with these attributes."""
+    return type("Mine", (TableQuestions,), attributes)("mine", ())
+
+
+def test_a_dataset_that_declares_nothing_is_run_as_usual():
+    assert defaults_of(declaring()) == Defaults()
+    # Spec torr.md section 1 has no strategy but the direct one.
+    assert Defaults().strategy == ("direct",)
+
+
+def test_every_attribute_is_read():
+    found = defaults_of(
+        declaring(
+            serializers="latex",
+            perturbations=("none", "transpose"),
+            strategy=["direct", "two_step", "direct"],
+            modality=("text", "image"),
+            limit=7,
+            params={"max_tokens": 4096, "temperature": 0.2},
+            part="em",
+            parts=("f1", "ecr"),
+        )
+    )
+    assert found == Defaults(
+        serializers=("latex",),
+        perturbations=("none", "transpose"),
+        strategy=("direct", "two_step"),
+        modality=("text", "image"),
+        limit=7,
+        params={"max_tokens": 4096, "temperature": 0.2},
+        part="em",
+        parts=("f1", "ecr"),
+    )
+    assert defaults_of(declaring(parts=())).parts == ()  # none, and not all
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("limit", 0, "limit takes a whole number from 1, not 0"),
+        ("limit", "all", "limit takes a whole number from 1, not 'all'"),
+        ("serializers", 3, "serializers takes a name, or several in a tuple, not 3"),
+        ("modality", (1,), r"modality takes a name, or several in a tuple, not \(1,\)"),
+        ("params", ["x"], r"params takes names and values, not \['x'\]"),
+        ("params", {"api_key": "x"}, "params takes no parameter that an option of ours sets"),
+        ("part", 1, "part takes the name of a number of its metric, not 1"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_by_name(name, value, said):
+    with pytest.raises(SettingsError, match=f"dataset 'mine': {said}"):
+        defaults_of(declaring(**{name: value}))
