@@ -64,6 +64,8 @@ class Settings:
     replay: bool = False
     plan: bool = False
     max_cost: float | None = None
+    sandbox_container: str | None = None
+    sandbox_unsafe: bool = False
     gates: tuple[str, ...] = ()
     gate_point: bool = False
     baseline: Path | None = None

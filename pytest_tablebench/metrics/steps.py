@@ -6,15 +6,24 @@ each step, serves it from the store, prices it and counts it, and knows nothing 
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from pytest_tablebench.serializers.content import Message
 
-__all__ = ["Ask", "Execute", "Execution", "Limits", "Step"]
+__all__ = [
+    "Ask",
+    "Execute",
+    "Execution",
+    "Limits",
+    "Step",
+    "execution_fields",
+    "read_execution",
+]
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,25 @@ class Execution:
     files: Mapping[str, bytes] = field(default_factory=dict)
     seconds: float | None = None
     from_store: bool = False
+
+
+_PLAIN = tuple(
+    one.name for one in fields(Execution) if one.name not in {"value", "files", "from_store"}
+)
+
+
+def execution_fields(ran: Execution) -> dict[str, Any]:
+    """Return what came of a program as JSON values; its own value as text, for it may hold NaN."""
+    files = {name: base64.b64encode(data).decode("ascii") for name, data in ran.files.items()}
+    plain = {name: getattr(ran, name) for name in _PLAIN}
+    return {**plain, "value": json.dumps(ran.value), "files": files}
+
+
+def read_execution(found: Mapping[str, Any], *, from_store: bool = False) -> Execution:
+    """Return what `execution_fields` wrote. Raises `ValueError`, `LookupError`, `TypeError`."""
+    files = {name: base64.b64decode(data) for name, data in found["files"].items()}
+    plain = {name: found[name] for name in _PLAIN}
+    return Execution(**plain, value=json.loads(found["value"]), files=files, from_store=from_store)
 
 
 Step = Ask | Execute

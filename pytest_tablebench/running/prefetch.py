@@ -227,11 +227,12 @@ class PrefetchWindow:
             return step.model
         return self._judging.require_judge() if pending.judged else pending.case.model
 
-    def _look(self, pending: PendingCase, step: Step) -> tuple[Work, Reply | None]:
+    def _look(self, pending: PendingCase, step: Step) -> tuple[Work, Reply | Execution | None]:
         """Return the work that a step means, and what came of it where that is known here."""
         if isinstance(step, Execute):
             pending.key = step.key()
-            return Work(pending.key, step, again=self._is_again(pending)), None
+            work = Work(pending.key, step, again=self._is_again(pending))
+            return work, self._replies.ran(pending.key)
         if pending.judged:
             route = self._route(self._asked(pending, step), None)
             request = self._judging.request(route, pending.case, step, len(pending.judging))
@@ -336,9 +337,10 @@ class PrefetchWindow:
         return following
 
     def _fail(self, pending: PendingCase, error: Exception) -> None:
-        if pending.judged:
+        if pending.judged and not _is_of_a_program(pending, error):
             self._not_judged(pending, error)
             return
+        pending.answer = None
         pending.error = error
         pending.conversation = None
         if isinstance(error, ModelError):
@@ -371,3 +373,8 @@ class PrefetchWindow:
             return self._route(model, None).provider is None
         except TableBenchError:
             return True
+
+
+def _is_of_a_program(pending: PendingCase, error: Exception) -> bool:
+    """Whether a program could not be run: what is run is the answer, so there is none."""
+    return isinstance(pending.step, Execute) and isinstance(error, ModelError)

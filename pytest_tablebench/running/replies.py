@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import ModelError, StoreError
+from pytest_tablebench.metrics.steps import Execution
 from pytest_tablebench.models import Reply, Request, ask, limited
 from pytest_tablebench.running.giving_up import GivingUp
 from pytest_tablebench.util.names import printable
@@ -69,6 +70,20 @@ class Replies:
         if store is not None and self._keep:
             self._put(store, request, reply)
         return reply
+
+    def ran(self, key: str) -> Execution | None:
+        """Return what came of a program earlier; None where it is to be run.
+
+        Raises `ModelError` in a replay, which runs nothing.
+        """
+        store = self._open_store()
+        found = None if store is None else store.get_execution(key)
+        if found is None and self.replay:
+            raise ModelError(
+                "not in the answer store: what came of a program that the answer needs",
+                reason="not_stored",
+            )
+        return found
 
     def _put(self, store: Store, request: Request, reply: Reply) -> None:
         try:

@@ -21,10 +21,12 @@ class EngineWanted:
         lanes: name, endpoint, provider and, where it has one, reference of each model to be
             asked; none where nobody is.
         eager: whether calls will surely come.
+        needed: whether there is anything to ask or to run.
     """
 
     lanes: Sequence[Sequence[Any]] = ()
     eager: bool = False
+    needed: bool = True
 
 
 @dataclass(frozen=True)

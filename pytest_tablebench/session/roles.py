@@ -103,9 +103,9 @@ class Alone(_Keeps):
             if facts is not None:
                 writer.learn(facts)
             state.check_baseline()
-        lanes = state.wanted_lanes()
-        if lanes:
-            state.start_engine(lanes, eager=state.wants_it_at_once(lanes))
+        wanted = state.wanted_engine()
+        if wanted.needed:
+            state.start_engine(wanted)
             state.ask_own_engine()
         writer.learn_plans(plan.to_json() for plan in state.plans())
         if not plan_only:
@@ -202,10 +202,7 @@ class Worker:
         state.preflight()
         state.open_store()
         state.check_baseline()
-        lanes = state.wanted_lanes()
-        eager = bool(lanes) and state.wants_it_at_once(lanes)
-        place = self._ask(EngineWanted([lane.values() for lane in lanes], eager))
-        state.join(place, self._workers)
+        state.join(self._ask(state.wanted_engine()), self._workers)
         ahead = Ahead()
         if self.speaks:  # of several workers one works out what is ahead
             plans = [plan.to_json() for plan in state.plans()]

@@ -120,6 +120,27 @@ class Session:
             return []
         return list(lanes.values())
 
+    def wanted_engine(self) -> EngineWanted:
+        """Return what the engine is needed for."""
+        lanes = self.wanted_lanes()
+        return EngineWanted(
+            [lane.values() for lane in lanes],
+            bool(lanes) and self.wants_it_at_once(lanes),
+            bool(lanes) or self.may_run_programs,
+        )
+
+    @property
+    def may_run_programs(self) -> bool:
+        """Whether a conversation about a selected case may have a program run."""
+        runner, cases = self.require_runner(), self.selection.cases
+        if self.settings.replay:
+            return False
+        strategies = {case.strategy: runner.prefetch.strategy_of(case) for case in cases}
+        return any(getattr(one, "rounds", None) != 1 for one in strategies.values()) or any(
+            runner.judging.is_wanted(*asked)
+            for asked in {(case.dataset, case.strategy) for case in cases}
+        )
+
     @property
     def judges(self) -> bool:
         """Whether a judge is asked about cases that were selected."""
@@ -137,7 +158,7 @@ class Session:
             about.add((self.settings.judge, None))
         return not all(models.facts_are_stored(*one) for one in about if one[0] in asked)
 
-    def start_engine(self, lanes: Sequence[LaneConfig], *, eager: bool) -> Engine:
+    def start_engine(self, wanted: EngineWanted) -> Engine:
         """Start the engine, once. Raises `SettingsError` when the run is over already."""
         settings = self.settings
         with self._starting:  # a worker may ask while this process comes to its end
@@ -146,7 +167,7 @@ class Session:
             if self.engine is None:
                 self.engine = Engine(
                     EngineConfig(
-                        lanes,
+                        [LaneConfig(*lane) for lane in wanted.lanes],
                         settings.connections,
                         settings.retries,
                         settings.timeout,
@@ -154,8 +175,12 @@ class Session:
                         settings.patience,
                         settings.store_folder(),
                         max_reply=settings.max_reply,
-                        eager=eager,
+                        eager=wanted.eager,
                         settings=settings_fields(settings),
+                        sandbox={
+                            "container": settings.sandbox_container,
+                            "unsafe": settings.sandbox_unsafe,
+                        },
                     )
                 )
             return self.engine
@@ -187,9 +212,8 @@ class Session:
         """
         self.claim()
         engine = None
-        if wanted.lanes:
-            lanes = [LaneConfig(*lane) for lane in wanted.lanes]
-            address = self.start_engine(lanes, eager=wanted.eager).address
+        if wanted.needed:
+            address = self.start_engine(wanted).address
             engine = address.port, address.token
         return RunPlace({model: str(path) for model, path in self.paths.items()}, engine)
 

@@ -1,6 +1,8 @@
-"""One line of a segment: an answer, or a resolution, with its check.
+"""One line of a segment: an answer, a program's outcome, or a resolution, with its check.
 
     {"schema": 1, "key": "<64 hex>", "check": "<16 hex>", "request": {...}, "reply": {...},
+     "written": "..."}
+    {"schema": 1, "key": "<64 hex>", "check": "<16 hex>", "program": {...}, "execution": {...},
      "written": "..."}
     {"schema": 1, "kind": "resolution", "check": "<16 hex>", "key": "<text>",
      "resolution": {...}, "written": "..."}
@@ -20,6 +22,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pytest_tablebench.config.secrets import without_secrets
+from pytest_tablebench.metrics.steps import (
+    Execute,
+    Execution,
+    execution_fields,
+    read_execution,
+)
 from pytest_tablebench.models._base import Reply, Request
 from pytest_tablebench.store._facts import describe
 
@@ -31,6 +39,8 @@ __all__ = [
     "SCHEMA",
     "BadLine",
     "answer_line",
+    "execution_line",
+    "execution_of",
     "read_answer",
     "read_other",
     "reply_of",
@@ -74,6 +84,23 @@ def answer_line(request: Request, reply: Reply) -> tuple[str, bytes]:
         "key": key,
         "request": describe(request),
         "reply": said,
+        "written": _now(),
+    }
+    return key, _checked(json.dumps(body, allow_nan=False).encode("ascii"), CHECK_AT)
+
+
+def execution_line(task: Execute, ran: Execution) -> tuple[str, bytes]:
+    """Return the key of a program, and the line that keeps what came of it."""
+    key = task.key()
+    body = {
+        "schema": SCHEMA,
+        "key": key,
+        "program": {
+            "sha256": hashlib.sha256(task.program.encode("utf-8", "surrogatepass")).hexdigest(),
+            "characters": len(task.program),
+            "files": sorted(task.files),
+        },
+        "execution": execution_fields(ran),
         "written": _now(),
     }
     return key, _checked(json.dumps(body, allow_nan=False).encode("ascii"), CHECK_AT)
@@ -132,6 +159,14 @@ def reply_of(data: Mapping[str, Any]) -> Reply:
     # A number that makes no sense is unknown: the answer beside it was paid for.
     rest = {name: said.get(name) for name in _BESIDE}
     return Reply(text, from_store=True, cut=said.get("cut") is True, **rest)
+
+
+def execution_of(data: Mapping[str, Any]) -> Execution:
+    """Return what came of a program, as its line holds it. Raises `BadLine`."""
+    try:
+        return read_execution(data["execution"], from_store=True)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise BadLine("it holds no outcome of a program") from None
 
 
 _BESIDE = ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_s")

@@ -5,26 +5,36 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from operator import itemgetter
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.errors import SettingsError, StoreError
+from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.models._base import Reply, Request
 from pytest_tablebench.store._explain import Explainer
 from pytest_tablebench.store._layer import SEGMENTS, Layer
-from pytest_tablebench.store._line import BadLine, answer_line, reply_of, resolution_line
+from pytest_tablebench.store._line import (
+    BadLine,
+    answer_line,
+    execution_line,
+    execution_of,
+    reply_of,
+    resolution_line,
+)
 from pytest_tablebench.store._segment import MAX_LINE, Writer
 from pytest_tablebench.util.names import printable
 
 __all__ = ["Store"]
 
 WRITABLE, READONLY = "--bench-store", "--bench-store-readonly"
+
+_Kept = TypeVar("_Kept", Reply, Execution)
 
 LOOKS_APART = 19
 """Time between two looks at what others have written, in units of what the last one took."""
@@ -94,12 +104,22 @@ class Store:
         Arguments:
             key: 64 hexadecimal digits, as `Request.key` gives them.
         """
-        raw = _raw(key)
+        return self._sound(_raw(key), reply_of)
+
+    def get_execution(self, key: str) -> Execution | None:
+        """Return what came of a program, marked `from_store`, or None; as `get` does a reply.
+
+        Arguments:
+            key: 64 hexadecimal digits, as `Execute.key` gives them.
+        """
+        return self._sound(_raw(key), execution_of)
+
+    def _sound(self, raw: bytes, read: Callable[[Mapping[str, Any]], _Kept]) -> _Kept | None:
         with self._lock:
             for layer in self._layers:
                 while (data := layer.find(raw)) is not None:
                     try:
-                        return reply_of(data)
+                        return read(data)
                     except BadLine as error:
                         layer.reject(raw, str(error))
         return None
@@ -133,6 +153,11 @@ class Store:
                 later put may succeed.
         """
         key, line = answer_line(request, reply)
+        self._append(line, _raw(key))
+
+    def put_execution(self, task: Execute, ran: Execution) -> None:
+        """Keep what came of a program. Raises `StoreError`, as `put` does."""
+        key, line = execution_line(task, ran)
         self._append(line, _raw(key))
 
     def put_resolution(self, resolution: Mapping[str, Any]) -> None:

@@ -102,7 +102,10 @@ def test_what_a_comparison_refuses():
         *("bench_compat", "bench_param", "bench_repeats", "bench_threshold", "bench_judge"),
     }
     noted = {option.key for option in OPTIONS if option.differs.verdict == "note"}
-    assert noted == {"bench_model", "bench_limit", "bench_sample", "bench_api_base"}
+    assert noted == {
+        *("bench_model", "bench_limit", "bench_sample", "bench_api_base"),
+        "bench_sandbox_container",
+    }
 
 
 def test_a_run_says_what_was_asked_for_under_the_names_of_the_table(tmp_path):

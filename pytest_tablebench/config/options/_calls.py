@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from pytest_tablebench.config.options._option import Option, ignore, note, refuse
-from pytest_tablebench.config.reading import address, folders, number, params, store, switch
+from pytest_tablebench.config.reading import (
+    address,
+    folders,
+    number,
+    one_name,
+    params,
+    store,
+    switch,
+)
 
 __all__ = ["CALLS"]
 
@@ -146,5 +154,26 @@ CALLS = (
         read=number(float, 0.0, "US dollars from 0"),
         recorded="max_cost_usd",
         differs=ignore("cases without an answer are counted"),
+    ),
+    Option(
+        "--bench-sandbox-container",
+        "IMAGE",
+        "image of podman or docker, with python3, pandas and matplotlib, in which programs that "
+        "models wrote are run. Default: the first way to shut them in that holds here",
+        setting="sandbox_container",
+        read=one_name("an image"),
+        recorded="sandbox_container",
+        differs=note("programs were run in another container", unset="none"),
+    ),
+    Option(
+        "--bench-sandbox-unsafe-no-isolation",
+        "",
+        "where nothing shuts programs in, run them all the same: they can read, write and send "
+        "whatever you can",
+        setting="sandbox_unsafe",
+        read=switch,
+        recorded="sandbox_unsafe",
+        differs=ignore("what a program draws is the same"),
+        switch=True,
     ),
 )

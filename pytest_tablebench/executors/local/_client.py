@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.executors.local._wire import (
     LineSplitter,
+    execute_body,
     header,
     pack,
     read_error,
@@ -20,11 +21,12 @@ from pytest_tablebench.executors.local._wire import (
     request_body,
     to_json,
 )
+from pytest_tablebench.metrics.steps import Execute, Execution, read_execution
 from pytest_tablebench.models._base import Reply, Request
 
 __all__ = ["Address", "Client", "Outcome"]
 
-Outcome: TypeAlias = Reply | ModelError
+Outcome: TypeAlias = Reply | Execution | ModelError
 
 SLICE_S = 0.5
 """Longest single wait on the socket: Windows delivers Ctrl-C only between two waits."""
@@ -93,6 +95,10 @@ class Client:
         """
         head = {"do": "ask", "key": key, "lane": lane, "step": request.step, "again": again}
         self._send(pack(head, request_body(request, media)))
+
+    def run(self, key: str, task: Execute) -> None:
+        """Have a program run; `outcomes` tells what came of it."""
+        self._send(pack({"do": "run", "key": key}, execute_body(task)))
 
     def outcomes(self, *, wait: bool) -> list[tuple[str, Outcome]]:
         """Return what has come of requests since the last time, by key.
@@ -169,9 +175,7 @@ class Client:
     def _receive(self, line: bytes) -> None:
         head, body = header(line)
         if "key" in head:
-            found = head.get("reply")
-            outcome = read_reply(found) if found is not None else read_error(head["error"])
-            self._outcomes.append((head["key"], outcome))
+            self._outcomes.append((head["key"], _outcome(head, body)))
         elif "re" in head:
             self._answers[head["re"]] = head
         elif "totals" in head:
@@ -187,3 +191,9 @@ class Client:
             reason=ENGINE,
             whole_run=True,
         )
+
+
+def _outcome(head: Mapping[str, Any], body: bytes) -> Outcome:
+    if "error" in head:
+        return read_error(head["error"])
+    return read_reply(head["reply"]) if "reply" in head else read_execution(json.loads(body))

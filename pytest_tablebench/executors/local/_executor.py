@@ -14,7 +14,7 @@ __all__ = ["LocalExecutor"]
 
 
 class LocalExecutor:
-    """Asks the models of a run through a connection to its broker.
+    """Asks the models of a run, and runs its programs, through a connection to its broker.
 
     Arguments:
         client: the connection.
@@ -36,9 +36,10 @@ class LocalExecutor:
         return self.client.waits
 
     def submit(self, work: Work, lane: str) -> None:
-        """Have a request answered. Raises `ModelError` for what nobody here can do."""
+        """Have a request answered, or a program run. Raises `ModelError` for an unknown lane."""
         if isinstance(work.task, Execute):
-            raise ModelError("no program can be run here: there is no sandbox", reason="no_sandbox")
+            self.client.run(work.key, work.task)
+            return
         if lane not in self._lanes:
             raise ModelError(f"the run has no lane for {lane}", reason=ENGINE)
         self.client.ask(

@@ -69,6 +69,8 @@ class EngineConfig:
     max_reply: int = MAX_REPLY
     settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Of the run, for the makers of registered providers."""
+    sandbox: Mapping[str, Any] = field(default_factory=dict)
+    """How programs are run: arguments of `Sandbox`."""
 
 
 class Engine:
@@ -115,10 +117,11 @@ class Engine:
             "max_reply": config.max_reply,
             "max_cost": config.max_cost,
             "patience": config.patience,
-            "callers": min(MOST_CALLERS, -(-config.connections // PER_CALLER)),
+            "callers": min(MOST_CALLERS, -(-config.connections // PER_CALLER)) * bool(config.lanes),
             "store": str(store),
             "eager": config.eager,
             "settings": dict(config.settings),
+            "sandbox": dict(config.sandbox),
         }
 
     @property

@@ -8,12 +8,15 @@ holds neither a raw tab nor a raw newline.
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
+from pytest_tablebench.metrics.steps import Execute, Limits
 from pytest_tablebench.models._base import Message, Reply, Request
 from pytest_tablebench.serializers.content import read_fields, to_fields
 
@@ -21,9 +24,11 @@ __all__ = [
     "PROBLEMS",
     "LineSplitter",
     "error_fields",
+    "execute_body",
     "header",
     "pack",
     "read_error",
+    "read_execute",
     "read_reply",
     "read_request",
     "reply_fields",
@@ -90,6 +95,21 @@ def read_request(body: bytes) -> Request:
         Message(role, read_fields(content, media)) for role, content in fields["messages"]
     )
     return Request(**fields)
+
+
+def execute_body(task: Execute) -> bytes:
+    """Return all of a program, for whoever runs it."""
+    files = {name: base64.b64encode(data).decode("ascii") for name, data in task.files.items()}
+    return to_json({**vars(task), "files": files, "limits": asdict(task.limits)})
+
+
+def read_execute(body: bytes) -> Execute:
+    """Return the program that `execute_body` wrote."""
+    fields = json.loads(body)
+    fields["files"] = {name: base64.b64decode(data) for name, data in fields["files"].items()}
+    fields["limits"] = Limits(**fields["limits"])
+    fields["keeps"] = tuple(fields["keeps"])
+    return Execute(**fields)
 
 
 def reply_fields(reply: Reply) -> dict[str, Any]:

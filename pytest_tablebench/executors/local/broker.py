@@ -1,10 +1,10 @@
 """The process that owns a run's model calls: `python -m pytest_tablebench.executors.local.broker`.
 
-Started by the pytest process that keeps the run. It reads one line of configuration from its
-standard input, prints its port, starts the callers, and serves the processes that run items. It
-never imports litellm and never sees a prompt from the inside. When its standard input ends, which
-it does with the process that keeps the run, it starts no further call; the callers finish and
-store what is in flight.
+It has the run's programs run as well. Started by the pytest process that keeps the run. It reads
+one line of configuration from its standard input, prints its port, starts the callers, and serves
+the processes that run items. It never imports litellm and never sees a prompt from the inside. When
+its standard input ends, which it does with the process that keeps the run, it starts no further
+call; the callers finish and store what is in flight.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pytest_tablebench.executors.local._door import Door
 from pytest_tablebench.executors.local._link import Peer
 from pytest_tablebench.executors.local._news import News
 from pytest_tablebench.executors.local._processes import CallerProcesses
+from pytest_tablebench.executors.local._programs import Programs
 from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._wire import (
     error_fields,
@@ -81,6 +82,7 @@ class Broker:
             self._look,
         )
         self.news = News(self.dispatcher, loop)
+        self._programs = Programs(config.get("sandbox", {}), self._store, loop, self._ran)
 
     # Callers.
 
@@ -237,6 +239,8 @@ class Broker:
         do = head["do"]
         if do == "ask":
             self._ask(link, head, body)
+        elif do == "run":
+            self._run(link, head["key"], body)
         elif do == "question":
             self._put_question(link, head, body)
         elif do == "stop":
@@ -278,6 +282,21 @@ class Broker:
         urgent = head.get("step", 0) > 0
         self.dispatcher.submit(Job(key, head["lane"], body, asker=link, urgent=urgent))
 
+    def _run(self, link: Peer, key: str, body: bytes) -> None:
+        """Have a program run, once for all who want it."""
+        if key in self._open:
+            self._open[key].add(link)
+            return
+        self._open[key] = {link}
+        self._programs.submit(key, body)
+
+    def _ran(self, key: str, head: Mapping[str, Any], body: bytes | None) -> None:
+        """Tell what came of a program."""
+        if "unstored" in head:
+            self.news.not_kept(head["unstored"])
+        for link in self._open.pop(key, ()):
+            link.send({"key": key, **head}, body)
+
     def _look(self, job: Job) -> dict[str, Any] | None:
         """Return the answer that another run has paid for since this one began."""
         reply = self._store.look_again(job.key)
@@ -310,6 +329,7 @@ class Broker:
             return
         self._closing = True
         self.dispatcher.stop("the run is over")
+        self._programs.close()
         for caller in self._callers:
             caller.send({"do": "close"})
         # Once round the loop, so that what was sent goes out.

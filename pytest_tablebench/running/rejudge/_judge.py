@@ -1,4 +1,7 @@
-"""Judges of a finished run: what they said comes from the store, and none is asked."""
+"""Judges of a finished run: what they said comes from the store, and none is asked.
+
+So does what came of programs: none is run.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import NotJudgedError, SettingsError
-from pytest_tablebench.metrics.steps import Execute, Step
+from pytest_tablebench.metrics.steps import Execute, Execution, Step
 from pytest_tablebench.running.judging import converses, request_of
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.scoring import Judged, judgement, processed_texts
@@ -35,19 +38,17 @@ class StoredJudge:
     def __init__(self, run: Mapping[str, Any], registry: Registry) -> None:
         self._registry = registry
         self._judge = run.get("judge")
-        self._models: ProviderPool | None = None
-        if isinstance(self._judge, str):
-            kept = run.get("store")
-            stored = isinstance(kept, str) and kept != "none" and Path(kept).is_dir()
-            settings = Settings(
-                models=(self._judge,),
-                params=_mapping(run.get("params")),
-                api_base=run.get("api_base"),
-                replay=True,
-                store=Path(str(kept)) if stored else None,
-                stored=stored,
-            )
-            self._models = ProviderPool(settings, registry)
+        kept = run.get("store")
+        stored = isinstance(kept, str) and kept != "none" and Path(kept).is_dir()
+        settings = Settings(
+            models=(self._judge,) if isinstance(self._judge, str) else (),
+            params=_mapping(run.get("params")),
+            api_base=run.get("api_base"),
+            replay=True,
+            store=Path(str(kept)) if stored else None,
+            stored=stored,
+        )
+        self._models = ProviderPool(settings, registry)
 
     def scores(self, dataset: Asked) -> bool:
         """Return whether a dataset's metric is a conversation."""
@@ -72,11 +73,14 @@ class StoredJudge:
         except StopIteration as end:
             return Judged(end.value, prediction, tuple(references))
 
-    def _stored(self, record: Record, dataset: Asked, step: Step, number: int) -> Reply:
+    def _stored(self, record: Record, dataset: Asked, step: Step, number: int) -> Reply | Execution:
+        store = self._models.store()
         if isinstance(step, Execute):
-            raise NotJudgedError("programs are not run again")
-        store = self._models.store() if self._models is not None else None
-        if self._models is None or store is None:
+            ran = None if store is None else store.get_execution(step.key())
+            if ran is None:
+                raise NotJudgedError("what came of its program is not in the answer store")
+            return ran
+        if store is None or not isinstance(self._judge, str):
             raise NotJudgedError("the run keeps no answer of a judge")
         try:
             route = self._models.route(step.model or str(self._judge))
@@ -99,8 +103,7 @@ class StoredJudge:
 
     def close(self) -> None:
         """Close the store."""
-        if self._models is not None:
-            self._models.close()
+        self._models.close()
 
 
 def _mapping(value: object) -> dict[str, Any]:

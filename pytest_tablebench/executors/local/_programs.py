@@ -1,0 +1,79 @@
+"""The programs of a run: each is run once, in the sandbox, and what came of it is stored."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from pytest_tablebench.errors import ENGINE, ModelError, StoreError
+from pytest_tablebench.executors.local._wire import error_fields, read_execute, to_json
+from pytest_tablebench.metrics.steps import execution_fields
+from pytest_tablebench.sandbox import Sandbox
+from pytest_tablebench.store import Store
+
+__all__ = ["Programs"]
+
+AT_ONCE = 2
+"""Programs that run side by side, each in a warm process of its own."""
+
+
+class Programs:
+    """Runs programs in threads that wait for the sandbox's processes.
+
+    Arguments:
+        sandbox: arguments of `Sandbox`.
+        store: where outcomes are kept, and looked for once more.
+        loop: of the broker; `done` is called there.
+        done: is told the key of a program, and the header and body of the message about it.
+    """
+
+    def __init__(
+        self,
+        sandbox: Mapping[str, Any],
+        store: Store,
+        loop: asyncio.AbstractEventLoop,
+        done: Callable[[str, Mapping[str, Any], bytes | None], None],
+    ) -> None:
+        self._store = store
+        self._loop = loop
+        self._done = done
+        self._sandbox = Sandbox(**sandbox, workers=AT_ONCE)
+        self._threads = ThreadPoolExecutor(AT_ONCE, "program")
+
+    def submit(self, key: str, body: bytes) -> None:
+        """Have a program run; `done` is told once, in any case."""
+        self._threads.submit(self._run, key, body)
+
+    def _run(self, key: str, body: bytes) -> None:
+        head: dict[str, Any] = {}
+        found: bytes | None = None
+        try:
+            ran = self._store.get_execution(key)
+            if ran is None:
+                task = read_execute(body)
+                ran = self._sandbox.run(task)
+                if ran.outcome == "lost":  # with a process of ours: that says nothing about it
+                    ran = self._sandbox.run(task)
+                if ran.outcome != "lost":
+                    try:
+                        self._store.put_execution(task, ran)
+                    except StoreError as error:
+                        head = {"unstored": str(error)}
+            found = to_json(execution_fields(ran))
+        except ModelError as error:
+            head = {"error": error_fields(error)}
+        except Exception as error:  # a defect must not leave the case waiting for ever
+            failure = ModelError(f"a program was not run: {type(error).__name__}", reason=ENGINE)
+            head = {"error": error_fields(failure)}
+        with contextlib.suppress(RuntimeError):  # the run is over, and nobody listens
+            self._loop.call_soon_threadsafe(self._done, key, head, found)
+
+    def close(self) -> None:
+        """Run nothing more; what runs is ended."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        # Not here, where it would keep the broker from its other work.
+        threading.Thread(target=self._sandbox.close).start()

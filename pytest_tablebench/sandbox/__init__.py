@@ -1,0 +1,26 @@
+"""Runs programs that models wrote, shut in as far as this machine allows.
+
+docs/sandbox.md says what each way of shutting in holds, and what a program may use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.util.lazy import lazily
+
+if TYPE_CHECKING:
+    from pytest_tablebench.sandbox._backends import Backend, backends
+    from pytest_tablebench.sandbox._probe import Tried, choose
+    from pytest_tablebench.sandbox._sandbox import NO_SANDBOX, Sandbox
+
+__all__ = ["NO_SANDBOX", "Backend", "Sandbox", "Tried", "backends", "choose"]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "_backends": ("Backend", "backends"),
+        "_probe": ("Tried", "choose"),
+        "_sandbox": ("NO_SANDBOX", "Sandbox"),
+    },
+)

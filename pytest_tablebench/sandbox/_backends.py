@@ -1,0 +1,161 @@
+"""The ways to shut a program in, in the order in which they are tried.
+
+Each starts the same process (`inside/serve.py`), which forks for each program; they differ in what
+is around that process, and in what each program's own process must give up before it begins.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest_tablebench
+
+__all__ = ["Backend", "backends"]
+
+_PACKAGE = Path(pytest_tablebench.__file__).parent
+_IN_CONTAINER = "/opt/tablebench"
+_INSIDE = "/tmp"  # noqa: S108 - inside, where it is empty
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A way to shut programs in.
+
+    Arguments:
+        name: as `tablebench sandbox` shows it.
+        holds: what it is, in a few words.
+        parts: what a program's own process must do, beside the limits.
+        absent: returns why it cannot be here; None where it may.
+        command: returns the command line of the process that forks, given the folder in which
+            programs' own folders are made; None: it makes one inside.
+        own_folder: whether that folder is one of its own, inside.
+    """
+
+    name: str
+    holds: str
+    parts: frozenset[str]
+    absent: Callable[[], str | None]
+    command: Callable[[str], Sequence[str]]
+    own_folder: bool = False
+
+
+def backends(container: str | None = None, *, unsafe: bool = False) -> list[Backend]:
+    """Return those to try, in order.
+
+    Arguments:
+        container: the image to run programs in; None: no container.
+        unsafe: whether a process with limits alone is the last resort.
+    """
+    found = [_landlock(), _bubblewrap(), _seatbelt()]
+    if container is not None:
+        found.insert(0, _container(container))
+    if unsafe:
+        found.append(_bare())
+    return found
+
+
+def _python(root: Path | str, executable: str) -> list[str]:
+    """Return the command that serves; -I: nothing of the user's, neither variable nor folder."""
+    start = (
+        f"import sys; sys.path.insert(0, {str(root)!r}); "
+        "from pytest_tablebench.sandbox.inside.serve import main; main()"
+    )
+    return [executable, "-I", "-B", "-X", "utf8", "-c", start]
+
+
+def _here(_: str = "") -> list[str]:
+    return _python(_PACKAGE.parent, sys.executable)
+
+
+def _landlock() -> Backend:
+    def absent() -> str | None:
+        if sys.platform != "linux":
+            return f"it is a part of Linux, and this is {platform.system()}"
+        from pytest_tablebench.sandbox.inside import _landlock as landlock
+        from pytest_tablebench.sandbox.inside import _seccomp as seccomp
+
+        if landlock.version() < 1:
+            return "the kernel has no Landlock, or it is switched off"
+        if not seccomp.supported():
+            return f"no list of system calls for {platform.machine()}"
+        return None
+
+    parts = frozenset({"landlock", "seccomp"})
+    return Backend("landlock", "Landlock with seccomp, in the kernel", parts, absent, _here)
+
+
+def _bubblewrap() -> Backend:
+    def absent() -> str | None:
+        return None if shutil.which("bwrap") else "there is no bwrap: install bubblewrap"
+
+    def command(_: str) -> list[str]:
+        from pytest_tablebench.sandbox.inside._confine import readable
+
+        # A virtual environment's python needs the folder of its own, and where it comes from.
+        shown = [*readable(), str(_PACKAGE), sys.prefix, sys.base_prefix]
+        bound = [word for path in shown for word in ("--ro-bind-try", path, path)]
+        return [
+            "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+            "--tmpfs", _INSIDE, "--dev", "/dev", *bound, "--chdir", _INSIDE, "--", *_here(),
+        ]  # fmt: skip
+
+    held = "bubblewrap: name spaces of its own, with seccomp where the kernel has it"
+    return Backend("bubblewrap", held, frozenset(), absent, command, own_folder=True)
+
+
+def _seatbelt() -> Backend:
+    def absent() -> str | None:
+        if sys.platform != "darwin":
+            return f"it is a part of macOS, and this is {platform.system()}"
+        return None if shutil.which("sandbox-exec") else "there is no sandbox-exec"
+
+    def command(folder: str) -> list[str]:
+        from pytest_tablebench.sandbox.inside._confine import readable
+
+        shown = [*readable(), str(_PACKAGE), sys.prefix, sys.base_prefix, "/System", "/usr/lib"]
+        paths = " ".join(f'(subpath "{path}")' for path in (*shown, folder))
+        profile = (
+            "(version 1)(deny default)(allow process-fork)(allow sysctl-read)"
+            f"(allow file-read-metadata)(allow file-read* {paths} "
+            '(literal "/dev/null") (literal "/dev/urandom") (literal "/"))'
+            f'(allow file-write* (subpath "{folder}") (literal "/dev/null"))'
+            f'(allow process-exec (literal "{sys.executable}") (subpath "{sys.base_prefix}"))'
+            "(allow signal (target self) (target children))"
+        )
+        return ["sandbox-exec", "-p", profile, *_here()]
+
+    return Backend("seatbelt", "Seatbelt, in macOS", frozenset(), absent, command)
+
+
+def _container(image: str) -> Backend:
+    def engine() -> str | None:
+        return next(filter(None, map(shutil.which, ("podman", "docker"))), None)
+
+    def absent() -> str | None:
+        return None if engine() else "there is neither podman nor docker"
+
+    def command(_: str) -> list[str]:
+        return [
+            engine() or "docker", "run", "--rm", "--interactive", "--network=none", "--read-only",
+            "--tmpfs=/tmp:rw,size=512m", "--cap-drop=ALL", "--security-opt=no-new-privileges",
+            "--pids-limit=64", "--user=65534:65534", "--env=HOME=/tmp", "--env=MPLBACKEND=Agg",
+            "--env=OPENBLAS_NUM_THREADS=1", "--pull=never",
+            f"--volume={_PACKAGE}:{_IN_CONTAINER}/pytest_tablebench:ro", "--workdir=/tmp",
+            "--entrypoint=python3", image, *_python(_IN_CONTAINER, "")[1:],
+        ]  # fmt: skip
+
+    held = "a container without network, with Landlock and seccomp where the kernel has them"
+    return Backend("container", held, frozenset(), absent, command, own_folder=True)
+
+
+def _bare() -> Backend:
+    def absent() -> str | None:
+        return None if hasattr(sys, "platform") and sys.platform != "win32" else "no fork here"
+
+    held = "NO ISOLATION: a process with limits, which can read and send what you can"
+    return Backend("bare", held, frozenset({"bare"}), absent, _here)

@@ -1,0 +1,125 @@
+"""Whether a backend holds: a program that tries to escape, run in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_tablebench.metrics.steps import Execute, Execution, Limits
+from pytest_tablebench.sandbox._backends import Backend
+from pytest_tablebench.sandbox._worker import NotConfinedError, Worker
+
+__all__ = ["Tried", "choose", "escapes"]
+
+LIMITS = Limits(cpu_s=5, wall_s=10, memory_mib=256)
+
+ESCAPE = """
+import json, os, signal, socket
+given = json.load(open("probe.json"))
+value = []
+
+def attempt(what, how):
+    try:
+        found = how()
+    except OSError:
+        return
+    value.append(f"{what}: {found}" if found else what)
+
+def write(path):
+    with open(path, "w") as file:
+        file.write("x")
+
+attempt("it wrote outside its folder", lambda: write(given["outside"]))
+attempt("it overwrote a file of yours", lambda: write(given["secret"]))
+attempt("it read a file of yours", lambda: open(given["secret"]).read())
+attempt("it reached the network", lambda: socket.create_connection(("127.0.0.1", given["port"]), 2).close())
+attempt("it made a socket to the world", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(("192.0.2.1", 9)))
+attempt("it started a process", lambda: os.posix_spawn("/bin/sh", ["sh", "-c", "exit"], {}))
+for name in sorted(set(os.environ) & set(given["names"])):
+    value.append(f"it saw your variable {name}")
+attempt("it sent a signal to the run", lambda: os.kill(given["pid"], 0))
+attempt("it killed its parent", lambda: os.kill(os.getppid(), signal.SIGKILL))
+"""  # noqa: E501 - a program's lines
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A backend that was tried; `why` says what keeps it from being used, None where it holds."""
+
+    backend: Backend
+    why: str | None
+
+
+def choose(candidates: Iterable[Backend], *, every: bool = False) -> list[Tried]:
+    """Try backends in order, up to the first that holds; `every`: those behind it as well."""
+    tried = []
+    for backend in candidates:
+        tried.append(Tried(backend, _fault(backend)))
+        if tried[-1].why is None and not every:
+            break
+    return tried
+
+
+def _fault(backend: Backend) -> str | None:
+    absent = backend.absent()
+    if absent is not None:
+        return absent
+    worker = Worker(backend, warm=False)
+    try:
+        worker.start()
+        if "bare" in backend.parts:
+            return None  # nobody says that it holds
+        found = escapes(worker)
+    except NotConfinedError as error:
+        return f"it does not start: {error}"
+    finally:
+        worker.close()
+    return "; ".join(found) or None
+
+
+def escapes(worker: Worker) -> list[str]:
+    """Return how a program got out. Raises `NotConfinedError`."""
+    word = secrets.token_hex(8)
+    with tempfile.TemporaryDirectory() as name, socket.create_server(("127.0.0.1", 0)) as server:
+        secret, outside = Path(name) / "secret", Path(name) / "written"
+        secret.write_text(word, encoding="ascii")
+        for path in (secret.parent, secret):
+            path.chmod(0o777)  # so that it is the sandbox which says no, not the file's owner
+        given = {
+            "secret": str(secret),
+            "outside": str(outside),
+            "port": server.getsockname()[1],
+            "pid": os.getpid(),
+            "names": [key for key in os.environ if key not in _EVERYWHERE],
+        }
+        files = {"probe.json": json.dumps(given).encode()}
+        ran = worker.run(Execute("", files, LIMITS, runner=ESCAPE))
+        found = _said(ran)
+        server.settimeout(0)
+        try:
+            server.accept()[0].close()
+            found.append("it reached the network")
+        except OSError:
+            pass
+        if outside.exists() or secret.read_text(encoding="ascii") != word:
+            found.append("it wrote outside its folder")
+        if word in ran.output:
+            found.append("it read a file of yours")
+    return list(dict.fromkeys(found))
+
+
+_EVERYWHERE = frozenset({"PATH", "HOME", "LANG", "PWD", "TMPDIR", "HOSTNAME", "LC_CTYPE"})
+
+
+def _said(ran: Execution) -> list[str]:
+    if ran.outcome == "lost":
+        return ["it killed its parent"]
+    if ran.outcome != "ok" or not isinstance(ran.value, list):
+        return [f"the escape test itself failed: {ran.outcome} {ran.error}".strip()]
+    return [str(one).split(":")[0] for one in ran.value]

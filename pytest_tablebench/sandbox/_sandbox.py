@@ -1,0 +1,89 @@
+"""Programs in warm processes, several at a time, in the first way to shut them in that holds."""
+
+from __future__ import annotations
+
+import threading
+from queue import LifoQueue
+
+from pytest_tablebench.errors import STOPPED, ModelError
+from pytest_tablebench.metrics.steps import Execute, Execution
+from pytest_tablebench.sandbox._backends import Backend, backends
+from pytest_tablebench.sandbox._probe import choose
+from pytest_tablebench.sandbox._worker import NotConfinedError, Worker
+
+__all__ = ["NO_SANDBOX", "Sandbox"]
+
+NO_SANDBOX = "no_sandbox"
+"""Reason of a `ModelError` for a program that cannot be run here."""
+
+
+class Sandbox:
+    """Runs programs. What it is made of is tried when the first one comes.
+
+    Safe to use from several threads: each call takes a warm process of its own.
+
+    Arguments:
+        container: the image to run programs in, before other ways are tried.
+        unsafe: whether programs are run without isolation where nothing else holds.
+        workers: how many warm processes there are at most; further calls wait.
+    """
+
+    def __init__(
+        self, container: str | None = None, *, unsafe: bool = False, workers: int = 2
+    ) -> None:
+        self._container = container
+        self._unsafe = unsafe
+        self._workers = workers
+        self._closed = False
+        self._idle: LifoQueue[Worker | None] = LifoQueue()
+        for _ in range(workers):
+            self._idle.put(None)
+        self._made: list[Worker] = []
+        self._lock = threading.Lock()
+        self._backend: Backend | None = None
+        self._why: str | None = None
+
+    @property
+    def backend(self) -> Backend:
+        """How programs are shut in; tried the first time. Raises `ModelError` where nothing is."""
+        with self._lock:
+            if self._backend is None and self._why is None:
+                tried = choose(backends(self._container, unsafe=self._unsafe))
+                held = [one.backend for one in tried if one.why is None]
+                self._backend = held[0] if held else None
+                self._why = "; ".join(f"{one.backend.name}: {one.why}" for one in tried)
+            if self._backend is None:
+                raise ModelError(
+                    f"no sandbox holds here ({self._why}); `tablebench sandbox` says more",
+                    reason=NO_SANDBOX,
+                )
+            return self._backend
+
+    def run(self, task: Execute) -> Execution:
+        """Run one program. Raises `ModelError` where it cannot be shut in."""
+        backend = self.backend
+        worker = self._idle.get()
+        try:
+            with self._lock:
+                if self._closed:
+                    raise ModelError("the run is over", reason=STOPPED)
+                if worker is None:
+                    worker = Worker(backend)
+                    self._made.append(worker)
+            return worker.run(task)
+        except NotConfinedError as error:
+            raise ModelError(
+                f"a program could not be shut in: {error}", reason=NO_SANDBOX
+            ) from None
+        finally:
+            self._idle.put(worker)
+
+    def close(self) -> None:
+        """End what runs, and the warm processes; may be called from any thread."""
+        with self._lock:
+            self._closed = True
+            for worker in self._made:
+                worker.kill()
+        for _ in range(self._workers):  # each is handed back, now that nothing runs
+            if (idle := self._idle.get()) is not None:
+                idle.close()

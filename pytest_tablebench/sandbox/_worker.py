@@ -1,0 +1,204 @@
+"""A warm process that runs programs one after the other, as its starter sees it."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import select
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from pytest_tablebench.metrics.steps import Execute, Execution
+from pytest_tablebench.sandbox._backends import Backend
+from pytest_tablebench.util.leftovers import TemporaryFolder
+
+__all__ = ["NotConfinedError", "Worker"]
+
+LIBRARIES = ("numpy", "pandas", "matplotlib.pyplot", "openpyxl", "bs4")
+"""Loaded once, for all programs."""
+
+START_S = 60.0
+"""Seconds that loading them may take."""
+
+GRACE_S = 10.0
+"""Seconds beyond a program's own limit after which the process that forks it counts as stuck."""
+
+MOST_REPLY = 64 << 20
+DEEPEST = 50
+"""How deep the lists of a value may lie in each other."""
+
+
+class NotConfinedError(Exception):
+    """A program's process could not be confined; says why. The program was not run."""
+
+
+class _EndedError(Exception):
+    """The process has ended, or no longer answers."""
+
+
+class Worker:
+    """Starts its process when the first program comes, and anew where it has ended.
+
+    Arguments:
+        backend: how programs are shut in.
+        warm: whether to load the libraries that programs use.
+    """
+
+    def __init__(self, backend: Backend, *, warm: bool = True) -> None:
+        self._backend = backend
+        self._load = LIBRARIES if warm else ()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder: TemporaryFolder | None = None
+        self._rest = b""
+
+    def run(self, task: Execute) -> Execution:
+        """Run one program. Raises `NotConfinedError`."""
+        try:
+            if self._process is None:
+                self._start()
+            found = self._converse(_job(task), task.limits.wall_s + GRACE_S)
+        except (OSError, _EndedError) as error:
+            self.close()
+            return Execution("lost", error=f"the process that ran it is gone ({error})")
+        return _execution(found)
+
+    def start(self) -> None:
+        """Start the process. Raises `NotConfinedError` where it does not."""
+        try:
+            if self._process is None:
+                self._start()
+        except (OSError, _EndedError) as error:
+            said = self._last_words()
+            self.close()
+            raise NotConfinedError(said or str(error)) from None
+
+    def _start(self) -> None:
+        folder = ""
+        if not self._backend.own_folder:
+            self._folder = TemporaryFolder()
+            folder = str(self._folder.path)
+        self._process = subprocess.Popen(  # noqa: S603 - of ours
+            self._backend.command(folder),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=_environment(folder),
+            cwd=folder or "/",
+            start_new_session=True,
+        )
+        parts = sorted(self._backend.parts)
+        self._converse({"parts": parts, "load": self._load, "folder": folder}, START_S)
+
+    def _converse(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """Send a line and return the one that comes back. Raises `OSError`, `_EndedError`."""
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            raise _EndedError("it was not started")
+        process.stdin.write(json.dumps(message).encode("ascii") + b"\n")
+        process.stdin.flush()
+        ends = time.monotonic() + seconds
+        data = bytearray()
+        while not data.endswith(b"\n"):
+            ready, _, _ = select.select([process.stdout], [], [], max(0, ends - time.monotonic()))
+            piece = os.read(process.stdout.fileno(), 1 << 20) if ready else b""
+            data += piece
+            if not piece or len(data) > MOST_REPLY:
+                raise _EndedError("it ended" if ready else "it did not answer in time")
+        try:
+            found = json.loads(data)
+        except (ValueError, RecursionError):
+            raise _EndedError("it said what is no message") from None
+        if not isinstance(found, dict):
+            raise _EndedError("it said what is no message")
+        return found
+
+    def _last_words(self) -> str:
+        process = self._process
+        if process is None or process.stderr is None:
+            return ""
+        process.kill()
+        lines = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
+        if not lines:
+            return ""
+        return lines[-1 if lines[0].startswith("Traceback") else 0][:300]
+
+    def kill(self) -> None:
+        """End the process at once, from any thread: who waits for it sees it end."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def close(self) -> None:
+        """End the process, and what it runs."""
+        process, self._process = self._process, None
+        if process is not None:
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(1)
+            process.kill()
+            process.wait()
+        if self._folder is not None:
+            self._folder.remove()
+            self._folder = None
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """Return all that programs find in their environment; nothing of ours but the processor's."""
+    home = folder or "/tmp"  # noqa: S108 - inside, where it is empty
+    told = {name: value for name, value in os.environ.items() if name.startswith("OPENBLAS_")}
+    return {
+        **told,
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": home,
+        "LANG": "C.UTF-8",
+        "MPLBACKEND": "Agg",
+        "MPLCONFIGDIR": home,
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+    }
+
+
+def _job(task: Execute) -> dict[str, Any]:
+    return {
+        "program": task.program,
+        "runner": task.runner,
+        "files": {name: base64.b64encode(data).decode() for name, data in task.files.items()},
+        "keeps": list(task.keeps),
+        "limits": asdict(task.limits),
+    }
+
+
+def _execution(found: Mapping[str, Any]) -> Execution:
+    """Return what the process told. Raises `NotConfinedError`."""
+    outcome, error, value = str(found.get("outcome")), str(found.get("error")), None
+    if outcome == "absent":
+        raise NotConfinedError(error)
+    try:
+        value = json.loads(found.get("value") or "null")
+        if _is_deep(value):
+            raise ValueError
+    except (ValueError, RecursionError):
+        outcome, error, value = "error", "ValueError: its value is no JSON, or lies too deep", None
+    files = {str(name): base64.b64decode(data) for name, data in found.get("files", {}).items()}
+    return Execution(
+        outcome, str(found.get("output")), value, error, files, float(found.get("seconds", 0.0))
+    )
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        inner = [one for one in level if isinstance(one, list | dict)]
+        level = [item for one in inner for item in (one.values() if isinstance(one, dict) else one)]
+        if not level:
+            return False
+    return True

@@ -1,0 +1,98 @@
+"""The process of one program, from its fork to its end."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import json
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_tablebench.sandbox.inside._confine import confine, end_with_parent
+
+__all__ = ["ABSENT", "BEGUN", "become"]
+
+ABSENT = "absent"
+"""The outcome where the process could not be confined: the program was not run."""
+
+BEGUN = b"+"
+"""What the process says before the program begins; nothing the program says can undo it."""
+
+SCRIPT = "exec(compile(program, '<program>', 'exec'), {'__name__': '__main__'})"
+LONGEST_ERROR = 2000
+
+
+def become(
+    job: Mapping[str, Any], folder: str, parts: frozenset[str], pipes: tuple[int, int], parent: int
+) -> None:
+    """Run a job's program in this process, tell what came of it, and end. Never returns.
+
+    `pipes` are where it prints, and where its value goes: three lines, of which the last may be
+    long. Whatever the program does to this module, it speaks for itself alone.
+    """
+    try:
+        os.setsid()
+        end_with_parent(parent)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for source, target in ((nothing, 0), (pipes[0], 1), (nothing, 2), (pipes[1], 3)):
+            os.dup2(source, target)
+        os.closerange(4, 1024)
+        os.chdir(folder)
+        os.environ["HOME"] = os.environ["TMPDIR"] = folder
+        sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115
+        sys.stdout, sys.stderr = _stream(1), _stream(2)
+        confine(folder, job["limits"], parts)
+    except BaseException as error:
+        _tell(ABSENT, str(error) or type(error).__name__, "null")
+    os.write(3, BEGUN)
+    _tell(*_run(job["program"], job["runner"] or SCRIPT))
+
+
+def _stream(number: int) -> io.TextIOWrapper:
+    binary = io.BufferedWriter(io.FileIO(number, "w", closefd=False))
+    return io.TextIOWrapper(binary, encoding="utf-8", errors="backslashreplace")
+
+
+def _run(program: str, runner: str) -> tuple[str, str, str]:
+    """Return outcome, error and value as JSON."""
+    space: dict[str, Any] = {"__name__": "runner", "program": program}
+    try:
+        exec(compile(runner, "<runner>", "exec"), space)  # noqa: S102 - what this process is for
+        return "ok", "", json.dumps(space.get("value"), default=_plain)
+    except SystemExit as end:
+        if end.code in (None, 0):
+            return "ok", "", "null"
+        return "error", f"SystemExit: {end.code}"[:LONGEST_ERROR], "null"
+    except MemoryError:
+        space.clear()
+        gc.collect()
+        return "memory", "MemoryError", "null"
+    except BaseException as error:
+        return "error", _named(error), "null"
+
+
+def _named(error: BaseException) -> str:
+    try:
+        said = str(error)
+    except BaseException:
+        said = ""
+    return f"{type(error).__name__}: {said}"[:LONGEST_ERROR]
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or array of numpy's as Python's own."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"its value holds a {type(value).__name__}, which JSON does not have")
+
+
+def _tell(outcome: str, error: str, value: str) -> None:
+    with contextlib.suppress(BaseException):  # what it printed is lost, its outcome is not
+        sys.stdout.flush()
+    said = f"{outcome}\n{json.dumps(error)}\n{value}".encode("ascii", "replace")
+    while said:
+        said = said[os.write(3, said) :]
+    os._exit(0)
