@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_tablebench.results._beside import consistency_figures, known, part_figures
+from pytest_tablebench.results._examples import Examples
 from pytest_tablebench.results._intervals import interval
 from pytest_tablebench.results._sampling import sampling_cost
 from pytest_tablebench.results._sheets import Sheet, benchmarks_of, sheets
+from pytest_tablebench.results._slices import by_tag
 from pytest_tablebench.results.figures import mean, repeat_figures
 from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable
 
@@ -30,6 +33,12 @@ def summarize(records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
     repeat; a configuration is missing (`incomplete`) when none of its repeats was answered. What
     repeats say of their own stands under `repeats`, see `repeat_figures`; without repeats there
     is no such entry.
+
+    What stands beside the measures: `parts` (see `part_figures`), `consistency` (see
+    `consistency_figures`), and `tags`, all of these by tag (see `by_tag`). Cases whose
+    perturbation changes the meaning of the table are in no measure, but have theirs under
+    `changed_meaning`; counts are of all cases. Where nothing else was asked they are measured,
+    and flagged.
     """
     table = records if isinstance(records, ScoreTable) else ScoreTable.from_records(records)
     if not len(table):
@@ -44,17 +53,17 @@ def summarize(records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
 
 
 class _Part:
-    """One dataset: its sheet, and the places of its cells."""
+    """One dataset: its sheet and examples, and the places of its cells."""
 
     def __init__(self, cells: Cells, name: str, sheet: Sheet) -> None:
-        self.sheet = sheet
+        self.sheet, self.examples = sheet, Examples.of(sheet)
         self.code = cells.table.names["dataset"].index(name)
         self.own: Integers = (cells.codes("dataset") == self.code).nonzero()[0]
 
 
 def _benchmark(cells: Cells, parts: Mapping[str, _Part]) -> dict[str, Any]:
     return {
-        **_measures([part.sheet for part in parts.values()]),
+        **_scope(list(parts.values())),
         **_repeats(cells, list(parts.values())),
         "datasets": {name: _dataset(cells, part) for name, part in parts.items()},
     }
@@ -63,7 +72,7 @@ def _benchmark(cells: Cells, parts: Mapping[str, _Part]) -> dict[str, Any]:
 def _dataset(cells: Cells, part: _Part) -> dict[str, Any]:
     sheet = part.sheet
     return {
-        **_measures([sheet]),
+        **_scope([part]),
         **_repeats(cells, [part]),
         **_checks(cells, part),
         "reasons": _reasons(cells.table, part.code),
@@ -72,13 +81,51 @@ def _dataset(cells: Cells, part: _Part) -> dict[str, Any]:
     }
 
 
+def _scope(parts: Sequence[_Part]) -> dict[str, Any]:
+    """Return the measures of some datasets together, what stands beside them, and both by tag."""
+    datasets, sheets = [part.examples for part in parts], [part.sheet for part in parts]
+    return {
+        **_measures(datasets),
+        **part_figures(datasets),
+        **consistency_figures(datasets),
+        **_changed_meaning(sheets),
+        **by_tag(datasets, [sheet.tags for sheet in sheets], _of_slice),
+    }
+
+
+def _of_slice(datasets: Sequence[Examples]) -> dict[str, Any]:
+    return {
+        **_measures(datasets),
+        **part_figures(datasets),
+        **consistency_figures(datasets, curve=False),
+    }
+
+
+def _changed_meaning(sheets: Sequence[Sheet]) -> dict[str, Any]:
+    """Return the measures of what was asked of tables with another meaning, beside the others."""
+    changed = [sheet.other for sheet in sheets if sheet.meant is not sheet]
+    others = [sheet for sheet in changed if sheet is not None]
+    if len(others) < len(sheets):
+        return {}
+    own = _measures([Examples.of(sheet, beside=False) for sheet in others])
+    figures = {
+        "perturbations": sorted({name for sheet in others for name in sheet.names(1)}),
+        "value": own["performance"],
+        "ci95": own["ci95"]["performance"],
+        **{name: own[name] for name in ("pass_rate", "no_answer", "n_examples", "n_cases")},
+    }
+    return {"changed_meaning": figures}
+
+
 def _axes(sheet: Sheet) -> dict[str, Any]:
     """Return the measures by axis and name; strategies and modalities where there are several."""
     found = {}
     for axis, plural in enumerate(("serializers", "perturbations", "strategies", "modalities")):
         names = sheet.names(axis)
         if axis < 2 or len(names) > 1:
-            found[plural] = {name: _measures([sheet.part(axis, name)]) for name in names}
+            found[plural] = {
+                name: _measures([Examples.of(sheet.part(axis, name))]) for name in names
+            }
     return found
 
 
@@ -140,28 +187,27 @@ def _sampled(sheet: Sheet) -> dict[str, Any] | None:
     }
 
 
-def _measures(datasets: Sequence[Sheet]) -> dict[str, Any]:
+def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
     """Return the measures of a scope: plain means over its datasets."""
-    import numpy as np
-
-    counts = [tuple(int(part.sum()) for part in sheet.counts()) for sheet in datasets]
-    asked, unanswered = (sum(column) for column in zip(*counts, strict=True))
-    answered = sum(int(np.isfinite(sheet.scores).sum()) for sheet in datasets)
-    most = max(int(sheet.asked.sum(axis=1).max()) for sheet in datasets)
+    asked, unanswered, answered = (
+        sum(int(counts.sum()) for counts in columns)
+        for columns in zip(*((one.cases, one.lost, one.answered) for one in datasets), strict=True)
+    )
+    most = max(int(one.asked.sum(axis=1).max()) for one in datasets)
     flags = ["one configuration"] if most == 1 else []
-    flags += ["incomplete"] if answered < sum(sheet.size for sheet in datasets) else []
-    values = [sheet.example_values() for sheet in datasets]
+    flags += ["incomplete"] if answered < sum(one.size for one in datasets) else []
+    flags += ["changed meaning"] if any(one.altered for one in datasets) else []
     measures: dict[str, Any] = {}
     bounds: dict[str, Any] = {}
     for name in ("performance", "robustness", "pass_rate"):
-        parts = [found[name].tolist() for found in values]
+        parts = [known(getattr(one, name)) for one in datasets]
         measures[name] = mean(map(mean, parts))
         found = interval(parts) if measures[name] is not None else None
         bounds[name] = list(found) if found else None
     return {
         **measures,
         "no_answer": unanswered / asked if asked else None,
-        "n_examples": sum(len(sheet.examples) for sheet in datasets),
+        "n_examples": sum(map(len, datasets)),
         "n_cases": asked,
         "ci95": bounds,
         "flags": flags,

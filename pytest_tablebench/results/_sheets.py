@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.results.figures import means, robustness
+from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import CASE, Cells, Marks, ScoreTable
 from pytest_tablebench.util.names import printable
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-__all__ = ["Configuration", "Sheet", "align", "benchmarks_of", "check_once", "sheets"]
+__all__ = ["Configuration", "Sheet", "align", "benchmarks_of", "check_once", "grid_size", "sheets"]
 
 Configuration = tuple[str, ...]
 """Serializer and perturbation; strategy and modality behind them where the dataset has several."""
@@ -85,21 +85,23 @@ class Sheet:
         )
 
     def slice(self, tags: Mapping[str, str]) -> Sheet:
-        """Return the examples that have all these tags, and what was asked of them.
-
-        Nothing else is left: it is the sheet of a run of those examples alone.
-        """
-        import numpy as np
-
+        """Return the examples that have all these tags."""
         none = ("",) * len(self.examples)
         columns = [self.tags.get(tag, none) for tag in tags]
         wanted = tuple(tags.values())
-        rows = [row for row, own in enumerate(zip(*columns, strict=True)) if own == wanted]
-        cells = np.flatnonzero(self.asked[rows].any(axis=0))
+        return self.only(
+            [row for row, own in enumerate(zip(*columns, strict=True)) if own == wanted]
+        )
+
+    def only(self, rows: Sequence[int]) -> Sheet:
+        """Return some examples, and what was asked of them: as a run of those alone has it."""
+        import numpy as np
+
+        asked = np.flatnonzero(self.asked[list(rows)].any(axis=0))
         return align(
             self,
             [self.examples[row] for row in rows],
-            [self.configurations[cell] for cell in cells],
+            [self.configurations[cell] for cell in asked],
         )
 
     @property
@@ -111,10 +113,19 @@ class Sheet:
         return align(self, self.examples, kept) if kept else self
 
     @property
+    def other(self) -> Sheet | None:
+        """What was asked of tables whose meaning is changed; None where nothing was."""
+        import numpy as np
+
+        cells = [cell for cell in self.configurations if cell[1] in self.altered]
+        whole = align(self, self.examples, cells)
+        rows = np.flatnonzero(whole.asked.any(axis=1)) if cells else ()
+        return whole.only([int(row) for row in rows]) if cells else None
+
+    @property
     def size(self) -> int:
         """How many cells the whole grid of these examples would have."""
-        ways = {cell[2:] for cell in self.configurations}
-        return len(self.examples) * len(self.names(0)) * len(self.names(1)) * len(ways)
+        return grid_size(len(self.examples), self.configurations)
 
     @property
     def varied(self) -> bool:
@@ -131,20 +142,12 @@ class Sheet:
         ends = np.nanmin(scores, axis=1), means(scores), np.nanmax(scores, axis=1)
         return list(zip(*(values.tolist() for values in ends), strict=True))
 
-    def example_values(self) -> dict[str, Floats]:
-        """Return performance, robustness and pass rate of each example that has an answer.
 
-        The range is taken over what was answered.
-        """
-        import numpy as np
-
-        used = np.isfinite(self.scores).any(axis=1)
-        scores, passed = self.scores[used], self.passed[used]
-        return {
-            "performance": means(scores),
-            "robustness": robustness(scores),
-            "pass_rate": means(passed),
-        }
+def grid_size(examples: int, configurations: Sequence[Configuration]) -> int:
+    """Return how many cells the whole grid of so many examples would have."""
+    axes = ((cell[0] for cell in configurations), (cell[1] for cell in configurations))
+    serializers, perturbations = map(len, map(set, axes))
+    return examples * serializers * perturbations * len({cell[2:] for cell in configurations})
 
 
 def sheets(cells: Cells) -> dict[str, Sheet]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Cells, Floats, Integers
 
 __all__ = [
+    "FEWEST",
+    "agreement",
     "example_values",
     "mean",
     "mean_of_equals",
@@ -25,6 +27,10 @@ __all__ = [
     "repeat_figures",
     "robustness",
 ]
+
+
+FEWEST = 3
+"""Answered configurations from which an example has a consistency: of two, one is no majority."""
 
 
 def mean(values: Iterable[float | None]) -> float | None:
@@ -81,6 +87,29 @@ def example_values(measure: str, scores: Floats, before: Floats | None = None) -
         return means(scores if before is None else scores - before)
     found = robustness(scores, whole=True)
     return found if before is None else found - robustness(before, whole=True)
+
+
+def agreement(said: Integers, scores: Floats) -> tuple[Floats, Floats]:
+    """Return each example's share of configurations with its most common answer, and its score.
+
+    Both arrays have the shape (examples, configurations): marks of answers, 0 unknown, and
+    scores. Answers are the same where they were read as the same. The score is the mean over the
+    configurations that gave the most common answer; of several equally common ones each counts
+    alike. Both are NaN with fewer than `FEWEST` answers.
+    """
+    import numpy as np
+
+    known = (said != 0) & np.isfinite(scores)
+    times = np.zeros(said.shape, dtype=np.int64)
+    for column in range(said.shape[1]):
+        times[:, column] = ((said == said[:, [column]]) & known).sum(axis=1)
+    times[~known] = 0
+    answers = known.sum(axis=1)
+    most = times.max(axis=1, initial=0)
+    enough = answers >= FEWEST
+    share = np.divide(most, answers, out=np.full(len(said), np.nan), where=enough)
+    chosen = (times == most[:, None]) & known & enough[:, None]
+    return share, means(np.where(chosen, scores, np.nan))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import DataError
 from pytest_tablebench.results import Cell, ScoreTable, ScoreTableBuilder
+from pytest_tablebench.results._examples import Examples
 from pytest_tablebench.results._sheets import benchmarks_of, sheets
 from pytest_tablebench.results.figures import example_values, mean, means, robustness
 from pytest_tablebench.results.score_table import raw_digest
@@ -128,11 +129,10 @@ def test_a_sheet_has_examples_by_configurations():
     assert (times.tolist(), lost.tolist()) == ([[2, 2], [1, 1]], [[2, 0], [0, 0]])
     assert sheet.size == 4
     # e1: .75 and no range; e2: (.75 + .25) / 2, range .5, one of two passes.
-    assert {name: values.tolist() for name, values in sheet.example_values().items()} == {
-        "performance": [0.75, 0.5],
-        "robustness": [1.0, 0.5],
-        "pass_rate": [1.0, 0.5],
-    }
+    examples = Examples.of(sheet)
+    assert examples.performance.tolist() == [0.75, 0.5]
+    assert examples.robustness.tolist() == [1.0, 0.5]
+    assert examples.pass_rate.tolist() == [1.0, 0.5]
 
 
 def test_strategies_are_configurations_where_there_are_several():
@@ -272,8 +272,12 @@ def test_figures_are_those_of_a_plain_definition(rows, random):
                 expected[dataset][2].append(fsum(passes) / len(passes))
     random.shuffle(records)
     found = {
-        name: [values.tolist() for values in sheet.example_values().values()]
+        name: [
+            own[np.isfinite(own)].tolist()
+            for own in (one.performance, one.robustness, one.pass_rate)
+        ]
         for name, sheet in sheets(ScoreTable.from_records(records).cells).items()
+        for one in [Examples.of(sheet)]
     }
     assert found == expected
 

@@ -1,0 +1,126 @@
+"""Figures that stand beside the main ones: named parts, consistency, changed meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.results._examples import Examples
+from pytest_tablebench.results._intervals import interval, moments, paired_bounds
+from pytest_tablebench.results.figures import mean
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_table import Floats
+
+__all__ = ["consistency_figures", "known", "part_figures"]
+
+THRESHOLDS = tuple(step / 10 for step in range(10, -1, -1))
+"""Shares of agreement below which a model that may abstain does so."""
+
+
+def part_figures(datasets: Sequence[Examples]) -> dict[str, Any]:
+    """Return the named parts of the score that all datasets of a scope have, under `parts`.
+
+    Of each: `mean` over datasets of the mean over examples of the mean over their configurations,
+    `ci95` where all values are from 0 to 1, `n_examples` and `n_cases` that have it, `absent`,
+    the answered configurations that do not, and whether it `is_score`: the main score itself.
+    """
+    found: dict[str, Any] = {}
+    common = set[str].intersection(*(set(examples.parts) for examples in datasets))
+    answered = sum(int(examples.answered.sum()) for examples in datasets)
+    for name in sorted(common):
+        parts = [examples.parts[name] for examples in datasets]
+        values = [known(part.values) for part in parts]
+        cases = sum(int(part.cases.sum()) for part in parts)
+        if not cases:
+            continue
+        found[name] = {
+            "mean": mean(map(mean, values)),
+            "ci95": _interval(values),
+            "n_examples": sum(map(len, values)),
+            "n_cases": cases,
+            "absent": answered - cases,
+            "is_score": all(bool(part.is_score.all()) for part in parts),
+        }
+    return {"parts": found} if found else {}
+
+
+def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> dict[str, Any]:
+    """Return what an example's configurations say of each other, under `consistency`.
+
+    `value`: the share of an example's answered configurations that gave its most common answer,
+    whatever that is. `majority`: the score of that answer, and `single` the mean score of all of
+    the example's answers; `gain` is their difference, paired by example. All are means over
+    datasets of means over examples with at least `figures.FEWEST` answers. `risk` tells, for a
+    model that abstains where less than `agreement` of its configurations agree: the `coverage`,
+    the share of those examples that are still answered, and the `risk`, 1 less the score of the
+    majority answer there. Nothing where a dataset has no such example.
+    """
+    rows = [(known(one.share), known(one.majority), known(one.single)) for one in datasets]
+    if not all(share for share, _, _ in rows):
+        return {}
+    shares, majorities, singles = zip(*rows, strict=True)
+    gains = [
+        [one - other for one, other in zip(*pair, strict=True)]
+        for pair in zip(majorities, singles, strict=True)
+    ]
+    spread = moments(gains)
+    found: dict[str, Any] = {
+        name: mean(map(mean, values))
+        for name, values in (
+            ("value", shares),
+            ("majority", majorities),
+            ("single", singles),
+            ("gain", gains),
+        )
+    }
+    found["n_examples"] = sum(map(len, shares))
+    found["ci95"] = {
+        "value": _interval(shares),
+        "majority": _interval(majorities),
+        "gain": None if spread is None else list(paired_bounds(spread)[:2]),
+    }
+    return {"consistency": found | ({"risk": _risk(shares, majorities)} if curve else {})}
+
+
+def _risk(
+    shares: Sequence[Sequence[float]], majorities: Sequence[Sequence[float]]
+) -> list[dict[str, Any]]:
+    """Return risk by coverage; a threshold that keeps the same examples as one above is none."""
+    points: list[dict[str, Any]] = []
+    total = [len(own) for own in shares]
+    for threshold in THRESHOLDS:
+        kept = [
+            # A share of 7 of 10 is not less than .7, however floats are rounded.
+            [score for share, score in zip(*pair, strict=True) if share >= threshold - 1e-9]
+            for pair in zip(shares, majorities, strict=True)
+        ]
+        n = sum(map(len, kept))
+        if not n or (points and points[-1]["n_examples"] == n):
+            continue
+        score = mean(map(mean, kept))
+        points.append(
+            {
+                "agreement": threshold,
+                "coverage": mean(len(own) / of for own, of in zip(kept, total, strict=True)),
+                "risk": None if score is None else 1 - score,
+                "n_examples": n,
+            }
+        )
+    return points
+
+
+def known(values: Floats) -> list[float]:
+    """Return the values of the examples that have one."""
+    import numpy as np
+
+    found: list[float] = values[np.isfinite(values)].tolist()
+    return found
+
+
+def _interval(datasets: Sequence[Sequence[float]]) -> list[float] | None:
+    """Return the interval of a mean of shares; None where a value is none."""
+    if not all(0 <= value <= 1 for row in datasets for value in row):
+        return None
+    bounds = interval(datasets)
+    return list(bounds) if bounds else None

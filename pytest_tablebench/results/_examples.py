@@ -1,0 +1,129 @@
+"""What each example of a dataset adds to the figures, worked out once for all scopes it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_tablebench.results._sheets import Configuration, Sheet, grid_size
+from pytest_tablebench.results.figures import agreement, means, robustness
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pytest_tablebench.results.score_table import Floats, Integers
+
+    Flags = NDArray[np.bool_]
+
+__all__ = ["Examples", "Part"]
+
+
+class Part(NamedTuple):
+    """A named part of the score by example.
+
+    `values` are the means over the configurations that have it, NaN where none has; `cases` how
+    many these are; `is_score` whether it equals the score wherever there is one.
+    """
+
+    values: Floats
+    cases: Integers
+    is_score: Flags
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Columns of a dataset's examples; a row is an example.
+
+    `cases` and `lost` count what was asked, and what of it has no answer. All else is of tables
+    that mean what the plain one does (`Sheet.meant`): `asked` by configuration, `answered` how
+    many, `performance`, `robustness` and `pass_rate`, NaN without an answer, `parts` by name, and
+    of the most common answer its `share` and its score (`majority`) beside the mean score of the
+    same answers (`single`), NaN where too few are known. `altered`: there are no such tables.
+    """
+
+    cases: Integers
+    lost: Integers
+    configurations: tuple[Configuration, ...]
+    asked: Flags
+    answered: Integers
+    performance: Floats
+    robustness: Floats
+    pass_rate: Floats
+    parts: Mapping[str, Part]
+    share: Floats
+    majority: Floats
+    single: Floats
+    altered: bool
+
+    @classmethod
+    def of(cls, whole: Sheet, *, beside: bool = True) -> Examples:
+        """Work out what the examples of a sheet add to the figures; `beside`: also to those."""
+        import numpy as np
+
+        cases, lost = (counts.sum(axis=1) for counts in whole.counts())
+        sheet = whole.meant
+        scores = sheet.scores
+        known = np.isfinite(scores)
+        share = majority = single = np.full(len(scores), np.nan)
+        parts = {}
+        if beside and sheet.said is not None:
+            share, majority = agreement(sheet.said, scores)
+            read = np.isfinite(share)[:, None] & (sheet.said != 0)
+            single = means(np.where(read, scores, np.nan))
+        for name, found in sheet.parts.items() if beside else ():
+            values = np.where(known, found, np.nan)
+            there = np.isfinite(values)
+            same = (values == scores) | ~known
+            parts[name] = Part(means(values), there.sum(axis=1), same.all(axis=1))
+        return cls(
+            cases,
+            lost,
+            sheet.configurations,
+            sheet.asked,
+            known.sum(axis=1),
+            means(scores),
+            robustness(scores),
+            means(sheet.passed),
+            parts,
+            share,
+            majority,
+            single,
+            not sheet.altered.isdisjoint(sheet.names(1)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    @property
+    def size(self) -> int:
+        """How many cells the whole grid of these examples would have."""
+        import numpy as np
+
+        columns = np.flatnonzero(self.asked.any(axis=0))
+        return grid_size(len(self), [self.configurations[place] for place in columns])
+
+    def only(self, rows: Sequence[int]) -> Examples:
+        """Return some of the examples."""
+        import numpy as np
+
+        own = np.array(rows, dtype=np.intp)
+        return Examples(
+            self.cases[own],
+            self.lost[own],
+            self.configurations,
+            self.asked[own],
+            self.answered[own],
+            self.performance[own],
+            self.robustness[own],
+            self.pass_rate[own],
+            {
+                name: Part(part.values[own], part.cases[own], part.is_score[own])
+                for name, part in self.parts.items()
+            },
+            self.share[own],
+            self.majority[own],
+            self.single[own],
+            self.altered,
+        )

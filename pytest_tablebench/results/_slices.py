@@ -1,0 +1,54 @@
+"""Figures by tag: of the examples of each value, of those without one, and of the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.results._examples import Examples
+
+__all__ = ["MOST", "by_tag"]
+
+MOST = 200
+"""Values of a tag that have figures of their own: those of the most examples."""
+
+Tags = Mapping[str, Sequence[str]]
+"""The value of each example of a dataset, by tag; empty without one."""
+
+Measures = Callable[[Sequence[Examples]], dict[str, Any]]
+
+
+def by_tag(
+    datasets: Sequence[Examples], tags: Sequence[Tags], measures: Measures
+) -> dict[str, Any]:
+    """Return what `summary.json` says of a scope by tag; of a scope without tags nothing.
+
+    For each tag: `values`, the measures of the examples of each value, in the order of names;
+    `without`, those of the examples that lack it; and, where it has more than `MOST` values,
+    `others`, the measures of the examples of all that are not shown, and `n_others`, how many
+    values these are. So the counts of a tag add up to those of the scope.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for tag in sorted({name for own in tags for name in own}):
+        columns = [own.get(tag, ("",) * len(one)) for one, own in zip(datasets, tags, strict=True)]
+        counts = Counter(value for column in columns for value in column if value)
+        ranked = sorted(counts, key=lambda value: (-counts[value], value))
+        shown, others = sorted(ranked[:MOST]), ranked[MOST:]
+        place = {value: value for value in shown} | dict.fromkeys(others)
+        rows: dict[str | None, list[list[int]]] = {}
+        for number, column in enumerate(columns):
+            for row, value in enumerate(column):
+                own = rows.setdefault(place.get(value, ""), [[] for _ in columns])
+                own[number].append(row)
+
+        def of(key: str | None, rows: Any = rows) -> dict[str, Any]:
+            pairs = zip(datasets, rows[key], strict=True)
+            return measures([one.only(own) for one, own in pairs if own])
+
+        found[tag] = {"values": {value: of(value) for value in shown}}
+        if "" in rows:
+            found[tag]["without"] = of("")
+        if others:
+            found[tag] |= {"others": of(None), "n_others": len(others)}
+    return {"tags": found} if found else {}

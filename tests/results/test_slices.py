@@ -1,0 +1,237 @@
+"""Figures by tag and those beside the main score, against values worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_tablebench.results import Cell, ScoreTable, summarize
+from pytest_tablebench.results._slices import MOST
+
+Records = list[Cell]
+
+
+def cell(example: str, configuration: str, score: float | None, **more: Any) -> Cell:
+    serializer, _, perturbation = configuration.partition("/")
+    judged = (None, None, "timeout") if score is None else (score, score >= 0.5, None)
+    dataset = more.pop("dataset", "d")
+    names = dataset, example, serializer, perturbation or "none"
+    return Cell("b", *names, *judged, **more)
+
+
+def example(name: str, said: str, right: str, **more: Any) -> Records:
+    """An example's cells, one for each letter of what was said: the answer; a dot is none."""
+    found = []
+    for place, letter in enumerate(said):
+        score = None if letter == "." else float(letter == right)
+        mark = None if letter == "." else ord(letter)
+        found.append(cell(name, f"f{place}", score, said=mark, **more))
+    return found
+
+
+def scope(records: Records, dataset: str = "d") -> dict[str, Any]:
+    found: dict[str, Any] = summarize(records)["benchmarks"]["b"]["datasets"][dataset]
+    return found
+
+
+COUNTS = ("n_examples", "n_cases")
+
+# By tag
+
+SOME = settings(max_examples=40)
+
+kinds = st.sampled_from(["", "look-up", "sum", "join"])
+
+
+@SOME
+@given(
+    st.lists(
+        st.tuples(kinds, st.sampled_from(["d", "other"]), st.text("ab.", min_size=1, max_size=4)),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_the_counts_of_a_tag_add_up_to_the_run_and_each_slice_is_as_alone(rows):
+    records: Records = []
+    for number, (kind, dataset, said) in enumerate(rows):
+        tags = {"kind": kind} if kind else {}
+        records += example(f"e{number}", said, "a", dataset=dataset, tags=tags)
+    for found in (summarize(records)["benchmarks"]["b"], *datasets(records).values()):
+        if not any(kind for kind, *_ in rows):
+            assert "tags" not in found
+        for by in found.get("tags", {}).values():
+            scopes = [*by["values"].values(), *([by["without"]] if "without" in by else [])]
+            for count in COUNTS:
+                assert sum(one[count] for one in scopes) == found[count]
+    of_run = summarize(records)["benchmarks"]["b"].get("tags", {"kind": {"values": {}}})
+    for kind, found in of_run["kind"]["values"].items():
+        alone = summarize([one for one in records if one.tags.get("kind") == kind])
+        whole = alone["benchmarks"]["b"]
+        same = [*COUNTS, "performance", "robustness", "pass_rate", "no_answer", "ci95", "flags"]
+        assert {name: found[name] for name in same} == {name: whole[name] for name in same}
+
+
+def datasets(records: Records) -> dict[str, Any]:
+    found: dict[str, Any] = summarize(records)["benchmarks"]["b"]["datasets"]
+    return found
+
+
+def test_of_many_values_the_commonest_are_shown_and_the_rest_are_together():
+    values = [f"v{number:03}" for number in range(MOST + 2)]
+    records = [cell(f"e{n}", "html", 1.0, tags={"id": v}) for n, v in enumerate(values)]
+    records += [cell("again", "html", 0.0, tags={"id": values[-1]}), cell("none", "html", 0.0)]
+    found = scope(records)["tags"]["id"]
+    assert list(found["values"]) == [*values[: MOST - 1], values[-1]]
+    assert found["values"][values[-1]]["performance"] == 0.5
+    assert (found["n_others"], found["others"]["n_examples"]) == (2, 2)
+    assert found["without"]["performance"] == 0
+
+
+# Named parts
+
+
+def test_a_part_is_the_mean_over_the_cases_that_have_it():
+    judged = {"parts": {"em": 1.0, "judge": 0.5}}
+    records = [
+        cell("e1", "html", 1.0, **judged),
+        cell("e1", "csv", 0.0, parts={"em": 0.0}),
+        cell("e2", "html", 0.0, parts={"em": 0.0}),
+        cell("e2", "csv", None),
+    ]
+    parts = scope(records)["parts"]
+    assert parts["em"] | {"ci95": None} == {
+        "mean": 0.25,
+        "ci95": None,
+        "n_examples": 2,
+        "n_cases": 3,
+        "absent": 0,
+        "is_score": True,
+    }
+    # Without a judge it is absent, and no zero.
+    assert parts["judge"] == {
+        "mean": 0.5,
+        "ci95": None,
+        "n_examples": 1,
+        "n_cases": 1,
+        "absent": 2,
+        "is_score": False,
+    }
+
+
+def test_a_part_has_an_interval_over_examples_unless_it_is_no_share():
+    records = [
+        cell(f"e{n}", "html", float(n % 2), parts={"f1": n % 2 / 2, "chars": float(n)})
+        for n in range(20)
+    ]
+    parts = scope(records)["parts"]
+    assert parts["chars"]["mean"] == 9.5
+    assert parts["chars"]["ci95"] is None
+    assert parts["f1"]["mean"] == 0.25
+    low, high = parts["f1"]["ci95"]
+    assert low < 0.25 < high
+
+
+def test_a_benchmark_has_the_parts_of_all_its_datasets():
+    records = [
+        cell("e", "html", 1.0, parts={"em": 1.0, "f1": 0.5}),
+        cell("e", "html", 0.0, parts={"em": 0.0}, dataset="other"),
+    ]
+    found = summarize(records)["benchmarks"]["b"]["parts"]
+    assert {name: part["mean"] for name, part in found.items()} == {"em": 0.5}
+
+
+# Perturbations that change the meaning
+
+
+def test_changed_meaning_is_in_no_other_measure():
+    plain = [cell("e1", "html", 1.0), cell("e1", "csv", 0.5), cell("e2", "html", 0.0)]
+    cut = [
+        cell(name, f"{serializer}/truncate_rows", score, preserves_meaning=False)
+        for name, serializer, score in (
+            ("e1", "html", 0.0),
+            ("e1", "csv", 0.5),
+            ("e2", "html", None),
+        )
+    ]
+    alone, both = scope(plain), scope([*plain, *cut])
+    for measure in ("performance", "robustness", "pass_rate", "flags"):
+        assert both[measure] == alone[measure], measure
+    assert (alone["n_cases"], both["n_cases"], both["no_answer"]) == (3, 6, 1 / 6)
+    assert "changed_meaning" not in alone
+    assert both["changed_meaning"] | {"ci95": None} == {
+        "perturbations": ["truncate_rows"],
+        "value": 0.25,
+        "ci95": None,
+        "pass_rate": 0.5,
+        "no_answer": 1 / 3,
+        "n_examples": 2,
+        "n_cases": 3,
+    }
+    assert both["perturbations"]["truncate_rows"]["performance"] == 0.25
+
+
+def test_a_run_of_nothing_else_is_measured_and_flagged():
+    found = scope([cell("e1", "html/no_table", 0.5, preserves_meaning=False)])
+    assert found["performance"] == 0.5
+    assert "changed meaning" in found["flags"]
+    assert "changed_meaning" not in found
+
+
+# Consistency
+
+
+def test_consistency_is_the_share_of_the_most_common_answer_whatever_it_is():
+    records = [
+        *example("e1", "aaab", "a"),  # 3 of 4 agree; right; single 3/4
+        *example("e2", "xxy.", "y"),  # 2 of 3 agree, on a wrong answer; single 1/3
+        *example("e3", "ab..", "a"),  # two answers are too few
+    ]
+    found = scope(records)["consistency"]
+    assert found["value"] == pytest.approx((3 / 4 + 2 / 3) / 2)
+    assert found["majority"] == 0.5
+    assert found["single"] == pytest.approx((3 / 4 + 1 / 3) / 2)
+    assert found["gain"] == pytest.approx(found["majority"] - found["single"])
+    assert found["n_examples"] == 2
+    assert [(p["agreement"], p["coverage"], p["risk"]) for p in found["risk"]] == [
+        (0.7, 0.5, 0.0),
+        (0.6, 1.0, 0.5),
+    ]
+
+
+def test_of_equally_common_answers_each_counts_alike():
+    found = scope(example("e1", "aabbc", "a"))["consistency"]
+    assert (found["value"], found["majority"], found["single"]) == (0.4, 0.5, 0.4)
+
+
+def test_two_configurations_have_no_consistency():
+    assert "consistency" not in scope([*example("e1", "aa", "a"), *example("e2", "ab", "a")])
+    assert "consistency" not in scope([replace(one, said=None) for one in example("e", "aaa", "a")])
+
+
+@SOME
+@given(st.lists(st.text("abc.", min_size=3, max_size=6), min_size=1, max_size=6))
+def test_consistency_agrees_with_a_second_way_to_compute_it(told):
+    records = [one for n, said in enumerate(told) for one in example(f"e{n}", said, "a")]
+    shares, scores = [], []
+    for said in told:
+        answers = said.replace(".", "")
+        if len(answers) < 3:
+            continue
+        most = max(answers.count(answer) for answer in answers)
+        tied = {answer for answer in answers if answers.count(answer) == most}
+        shares.append(most / len(answers))
+        scores.append(("a" in tied) / len(tied))
+    found = scope(records).get("consistency")
+    assert (found is None) == (not shares)
+    if found:
+        assert found["value"] == pytest.approx(sum(shares) / len(shares))
+        assert found["majority"] == pytest.approx(sum(scores) / len(scores))
+
+
+def test_reading_a_table_twice_gives_the_same():
+    records = [*example("e1", "aab", "a", tags={"kind": "sum"}), *example("e2", "abc", "a")]
+    assert summarize(ScoreTable.from_records(records)) == summarize(records[::-1])
