@@ -121,7 +121,10 @@ class Source(Protocol):
 
     A source may have a further method, `stratum(example_id)`, that returns the `Stratum` of an
     example without loading it; without one, `--bench-sample` loads every example. With a method
-    `perturbations(example_id)` it is asked under those alone that this returns; None: under all.
+    `does_not_apply(example_id, serializer, perturbation)` it says, by ids alone, why a case makes
+    no sense (rows are shuffled, and the question is about the first one); None: it does. Such
+    cases are not collected, and the run counts them by what this returns. What only the table can
+    tell stays a case without an answer.
     """
 
     @property

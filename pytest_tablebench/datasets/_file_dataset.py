@@ -146,6 +146,10 @@ class FileDataset(Generic[R]):
         """Return what a sample is spread over; None: it is read off the example."""
         return None
 
+    def does_not_apply(self, row: R, serializer: str, perturbation: str) -> str | None:  # noqa: ARG002
+        """Return why a row is not asked in a format and under a perturbation; None: it is."""
+        return None
+
     def open(self, folder: Path, *, compat: Compat = "fixed") -> RowSource[R]:
         """Open the upstream files at `folder`. Raises `DataMissing` or `DataError`."""
         pool = self._pool(folder)
@@ -184,6 +188,7 @@ class FileDataset(Generic[R]):
             make=self.example,
             key=self.key,
             stratum=self.stratum,
+            does_not_apply=self.does_not_apply,
             facts=lambda: SourceFacts(
                 {name: file_digest(opened.folder / name) for name in files}, notes
             ),

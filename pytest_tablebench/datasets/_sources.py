@@ -57,6 +57,7 @@ class RowSource(Generic[R]):
         key: `text_key` of a row's example, without its tables.
         stratum: what a sample is spread over, without the row's table; where it gives None, or
             there is none, it is read off the example.
+        does_not_apply: why a row is not asked in a format and under a perturbation; None: it is.
         facts: of the files; called once.
         problems: what `test` and `pool` append unusable rows to.
         place: where the questions stand, for messages.
@@ -70,6 +71,7 @@ class RowSource(Generic[R]):
         make: Callable[[R], Example],
         key: Callable[[R], Hashable],
         stratum: Callable[[R], Stratum | None] = lambda _: None,
+        does_not_apply: Callable[[R, str, str], str | None] = lambda *_: None,
         facts: Callable[[], SourceFacts],
         problems: Sequence[Problem] = (),
         place: str,
@@ -80,6 +82,7 @@ class RowSource(Generic[R]):
         self._make = make
         self._key = key
         self._stratum = stratum
+        self._does_not_apply = does_not_apply
         self._load_facts = facts
         self._problems = problems
         self._place = place
@@ -141,3 +144,7 @@ class RowSource(Generic[R]):
         """Return what an example that was read has in common with others."""
         row = self._read[example_id]
         return self._stratum(row) or stratum_of(self._make(row))
+
+    def does_not_apply(self, example_id: str, serializer: str, perturbation: str) -> str | None:
+        """Return why an example that was read is not asked so; None: it is."""
+        return self._does_not_apply(self._read[example_id], serializer, perturbation)

@@ -115,6 +115,7 @@ class ReportingHooks:
                 terminal.write_line(line)
 
     def _announcement(self, writer: RunWriter, cases: int) -> list[str]:
+        from pytest_tablebench.reports.formats import left_out_lines
         from pytest_tablebench.reports.plan_text import plan_lines
         from pytest_tablebench.reports.terminal import (
             data_lines,
@@ -134,6 +135,7 @@ class ReportingHooks:
         gates = self.state.planned_gates() if self._settings.plan and self.state else {}
         lines += plan_lines(writer.plans.values(), self._settings, gates)
         lines += data_lines(writer.facts.get("datasets", {}))
+        lines += left_out_lines(writer.facts)
         lines += missing_lines(writer.facts.get("missing", {}))
         lines += in_process_lines(writer.facts.get("in_process", ()))
         for gate in writer.facts.get("not_judged", ()):

@@ -10,9 +10,18 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["aligned", "duration", "interval", "number", "origins_text", "percent", "signed"]
+__all__ = [
+    "aligned",
+    "duration",
+    "interval",
+    "left_out_lines",
+    "number",
+    "origins_text",
+    "percent",
+    "signed",
+]
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -58,7 +67,7 @@ def origins_text(facts: Mapping[str, Any]) -> str:
     of the dataset in `run.json`.
     """
     by_origin: dict[str, list[str]] = {}
-    origins = facts.get("from")
+    origins = facts.get("from") if isinstance(facts, Mapping) else None
     for name, origin in origins.items() if isinstance(origins, Mapping) else ():
         value: Any = facts
         for key in str(name).split(".", 1):
@@ -69,6 +78,25 @@ def origins_text(facts: Mapping[str, Any]) -> str:
             printable(f"{str(name).removeprefix('params.')} {shown}", 120)
         )
     return "; ".join(f"{', '.join(said)} ({printable(one)})" for one, said in by_origin.items())
+
+
+def left_out_lines(run: Mapping[str, Any]) -> list[str]:
+    """Return one line for each dataset with cases that do not apply, with their reasons.
+
+    `run` is the content of `run.json`, or what is known of that.
+    """
+    lines = []
+    by_dataset = run.get("by_dataset")
+    for name, facts in by_dataset.items() if isinstance(by_dataset, Mapping) else ():
+        found = facts.get("does_not_apply") if isinstance(facts, Mapping) else None
+        if isinstance(found, Mapping) and found:
+            reasons = ", ".join(f"{printable(str(why), 80)} {n:,}" for why, n in found.items())
+            total = sum(found.values())
+            do = "does" if total == 1 else "do"
+            lines.append(
+                f"{printable(str(name), 60)}: {counted(total, 'case')} {do} not apply: {reasons}"
+            )
+    return lines
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:

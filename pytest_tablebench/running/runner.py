@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +35,8 @@ class Runner:
         self.axes = Axes(settings, registry)
         self.models = ProviderPool(settings, registry, self.axes.params)
         self.missing: dict[str, str] = {}
+        self.left_out: dict[str, dict[str, int]] = {}
+        """By dataset, how many cases were not collected because they make no sense, by reason."""
         self._sources: dict[str, Source] = {}
         self.renderer = Renderer(settings, registry, self.source, self.axes.shots)
         self.judging = Judging(registry, settings.judge, settings.compat)
@@ -108,18 +112,30 @@ class Runner:
         )
         if not cases:
             self.axes.check_declared(dataset)
-        limits = getattr(source, "perturbations", None)
-        if limits is None:
+        return self._that_apply(dataset, source, cases, node_ids)
+
+    def _that_apply(
+        self, dataset: str, source: Source, cases: list[Case], node_ids: list[str]
+    ) -> tuple[list[Case], list[str]]:
+        """Leave out the cases that make no sense, and count them by reason."""
+        said = getattr(source, "does_not_apply", None)
+        if said is None:
             return cases, node_ids
-        allowed = {example_id: limits(example_id) for example_id in ids}
-        kept = [
-            (case, node_id)
-            for case, node_id in zip(cases, node_ids, strict=True)
-            if (names := allowed[case.example_id]) is None or case.perturbation in names
-        ]
+        why = cache(said)
+        reasons = [why(case.example_id, case.serializer, case.perturbation) for case in cases]
+        # Each model has a run folder of its own, which counts its own cases.
+        found = Counter(
+            str(reason)
+            for case, reason in zip(cases, reasons, strict=True)
+            if reason is not None and case.model == self.settings.models[0]
+        )
+        self.left_out[dataset] = dict(found.most_common())
+        if not found:
+            return cases, node_ids
+        kept = [place for place, reason in enumerate(reasons) if reason is None]
         if not kept:
-            raise DataError(f"dataset {dataset!r}: no question allows any of these perturbations")
-        return [case for case, _ in kept], [node_id for _, node_id in kept]
+            raise DataError(f"dataset {dataset!r}: no case applies: {', '.join(found)}")
+        return [cases[place] for place in kept], [node_ids[place] for place in kept]
 
     def _example_ids(self, dataset: str, source: Source) -> Sequence[str]:
         """Return the examples to be asked: a sample, or the first of them."""

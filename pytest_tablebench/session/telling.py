@@ -85,6 +85,7 @@ class Telling:
             "grid": runner.axes.grid(state.selection.datasets()),
             "by_dataset": {
                 name: runner.axes.told(name, state.limits.get(name))
+                | {"does_not_apply": runner.left_out.get(name, {})}
                 for name in state.selection.datasets()
             },
             "cases": state.planned,

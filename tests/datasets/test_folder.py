@@ -11,8 +11,9 @@ import openpyxl
 import pytest
 
 from pytest_tablebench.datasets import text_key
+from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets.folder import FolderDataset, _workbook, folder_datasets
-from pytest_tablebench.datasets.folder._source import FolderSource
+from pytest_tablebench.datasets.folder._questions import Question
 from pytest_tablebench.tables.table import Table
 from tests.support.own_folders import PRICES, QUESTIONS, write_folder
 
@@ -22,7 +23,7 @@ def only(data: Path) -> FolderDataset:
     return found
 
 
-def opened(data: Path, files: dict[str, str | bytes]) -> FolderSource:
+def opened(data: Path, files: dict[str, str | bytes]) -> RowSource[Question]:
     """Write a folder and open it."""
     folder = write_folder(data / "mine", files)
     return only(data).open(folder)
@@ -135,7 +136,9 @@ def test_json_lines_hold_lists_and_other_columns(tmp_path: Path) -> None:
     assert example.references == ("coffee", "7")
     assert example.context["aliases"] == {"coffee": ("mocha",)}
     assert example.tags == {"type": "list", "answer": "list"}
-    assert source.perturbations("1") == ("none", "shuffle_rows")
+    assert source.does_not_apply("1", "html", "shuffle_rows") is None
+    assert source.does_not_apply("1", "html", "none") is None
+    assert source.does_not_apply("1", "html", "transpose") == "the question does not allow it"
 
 
 def test_cells_of_a_csv_hold_lists_too(tmp_path: Path) -> None:
@@ -153,7 +156,9 @@ def test_cells_of_a_csv_hold_lists_too(tmp_path: Path) -> None:
     assert first.inputs["table"].title == "Price list"
     assert second.references == ("tea", "coffee")
     assert list(third.inputs) == ["question"]
-    assert source.perturbations("4") == ("none",)  # without a table there is nothing to change
+    assert source.does_not_apply("4", "html", "none") is None
+    assert source.does_not_apply("4", "csv", "transpose") == "there is no table to rearrange"
+    assert source.does_not_apply("2", "csv", "transpose") is None
     prompt = only(tmp_path).prompt(third, lambda table: "")
     assert "table alone" not in prompt.instruction
     assert prompt.source == "Question: What is 1 + 1?\n"

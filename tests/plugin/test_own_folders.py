@@ -10,7 +10,7 @@ import pytest
 from tests.support.own_folders import PRICES, QUESTIONS, write_folder
 
 SUITE = Path(__file__).parents[2].joinpath("suites/test_own.py").read_text(encoding="utf-8")
-SMALL = ("--bench-serializer=html", "--bench-perturbation=none", "--bench-no-page")
+SMALL = ("--bench-no-page", "--bench-serializer=html", "--bench-perturbation=none")
 
 
 class Place:
@@ -23,11 +23,11 @@ class Place:
         (pytester.path / "test_own.py").write_text(SUITE, encoding="utf-8")
         (pytester.path / "tea.jsonl").write_text('{"default": "tea"}\n', encoding="utf-8")
 
-    def run(self, *arguments: str, apart: bool = False) -> pytest.RunResult:
+    def run(self, *arguments: str, apart: bool = False, page: bool = False) -> pytest.RunResult:
         how = self.pytester.runpytest_subprocess if apart else self.pytester.runpytest_inprocess
         return how(
             "-p", "no:cacheprovider", "--model", "tablebench/scripted:tea.jsonl", "--bench-data",
-            "data", "--bench-results", "run", "--bench-store", "none", *SMALL, *arguments,
+            "data", "--bench-results", "run", "--bench-store", "none", *SMALL[page:], *arguments,
         )  # fmt: skip
 
     def records(self) -> dict[str, str]:
@@ -159,13 +159,22 @@ def test_a_question_names_its_perturbations(place: Place) -> None:
         ",What do people drink?,tea,bare,\n"
     )
     write_folder(place.data / "mine", {"prices.csv": PRICES, "questions.csv": questions})
-    place.run("--bench-perturbation=none,shuffle_rows")
+    done = place.run("--bench-perturbation=none,shuffle_rows", page=True)
     assert place.records() == {
         "mine/first/html/none": "right",
         "mine/cheap/html/none": "right",
         "mine/cheap/html/shuffle_rows": "right",
         "mine/bare/html/none": "right",
     }
+    reasons = "the question does not allow it 1, there is no table to rearrange 1"
+    done.stdout.fnmatch_lines([f"mine: 2 cases do not apply: {reasons}"])
+    facts = json.loads((place.pytester.path / "run/run.json").read_text("utf-8"))
+    assert facts["cases_planned"] == 4
+    assert facts["by_dataset"]["mine"]["does_not_apply"] == {
+        "the question does not allow it": 1,
+        "there is no table to rearrange": 1,
+    }
+    assert reasons in (place.pytester.path / "run/report.html").read_text("utf-8")
 
 
 def test_a_hostile_name_of_a_folder_does_nothing(place: Place) -> None:

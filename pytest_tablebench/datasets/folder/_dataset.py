@@ -12,8 +12,8 @@ from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets._base import Example, Problem, PromptParts, Render
+    from pytest_tablebench.datasets._sources import RowSource
     from pytest_tablebench.datasets.folder._questions import Question
-    from pytest_tablebench.datasets.folder._source import FolderSource
 
 __all__ = ["FolderDataset", "FolderSettings"]
 
@@ -74,10 +74,11 @@ class FolderDataset:
         folder: Path,
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
-    ) -> FolderSource:
+    ) -> RowSource[Question]:
         """Open the folder. What is wrong in it becomes problems; the other questions run."""
         from pytest_tablebench.datasets._base import Problem, SourceFacts
-        from pytest_tablebench.datasets.folder._source import FolderSource
+        from pytest_tablebench.datasets._sources import RowSource
+        from pytest_tablebench.datasets.folder._questions import does_not_apply
         from pytest_tablebench.datasets.folder._tables import FolderTables
 
         tables, problems = FolderTables(folder), list[Problem]()
@@ -90,11 +91,12 @@ class FolderDataset:
             )
         licence = self._settings.licence
         notes = [*tables.notes, *([f"licence: {licence}"] if licence else [])]
-        return FolderSource(
+        return RowSource(
             found,
             lambda: found,
             make=self.example,
             key=lambda question: (question.text,),
+            does_not_apply=does_not_apply,
             facts=lambda: SourceFacts(dict(sorted(tables.digests.items())), tuple(notes)),
             problems=problems,
             place=self._file(self.question_file),

@@ -15,7 +15,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import known_names, printable
 
-__all__ = ["COLUMNS", "Question", "question_of", "raw_questions"]
+__all__ = ["COLUMNS", "Question", "does_not_apply", "question_of", "raw_questions"]
 
 COLUMNS = (
     *("table", "question", "answer"),
@@ -148,6 +148,16 @@ def question_of(tables: FolderTables, number: int, row: Raw) -> Question:
         title=_text(row.get("title")) or None,
         perturbations=tuple(_items(_parsed(row.get("perturbations")), "perturbations")) or None,
     )
+
+
+def does_not_apply(question: Question, serializer: str, perturbation: str) -> str | None:  # noqa: ARG001 - a format suits any question
+    """Return why a question is not asked under a perturbation; None: it is."""
+    if not question.tables:
+        return None if perturbation == "none" else "there is no table to rearrange"
+    named = question.perturbations
+    if named is None or not {perturbation, perturbation.partition("[")[0]}.isdisjoint(named):
+        return None
+    return "the question does not allow it"
 
 
 def _text(value: Any) -> str:

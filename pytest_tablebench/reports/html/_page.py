@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_tablebench.config.options import OPTIONS
-from pytest_tablebench.reports.formats import origins_text
+from pytest_tablebench.reports.formats import left_out_lines, origins_text
 from pytest_tablebench.reports.html import _facts
 from pytest_tablebench.reports.html._pack import (
     BETTER,
@@ -195,6 +195,7 @@ def _settings(run: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _data_notes(run: Mapping[str, Any]) -> Iterator[str]:
+    yield from left_out_lines(run)
     datasets = run.get("datasets")
     for name, found in datasets.items() if isinstance(datasets, Mapping) else ():
         if not isinstance(found, Mapping):
