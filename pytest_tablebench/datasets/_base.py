@@ -125,6 +125,9 @@ class Source(Protocol):
     no sense (rows are shuffled, and the question is about the first one); None: it does. Such
     cases are not collected, and the run counts them by what this returns. What only the table can
     tell stays a case without an answer.
+    With a method `as_given(table, serializer)` it shows a table that no perturbation has changed as
+    its own files have it in that format, pictures (`image`) too; None: as the serializer does, and
+    so for a table that it did not make.
     """
 
     @property

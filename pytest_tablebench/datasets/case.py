@@ -9,10 +9,22 @@ from itertools import product, repeat
 from pytest_tablebench.util.names import slug
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["DIRECT", "TEXT", "Case", "case_ids", "cross", "draw_configurations"]
+__all__ = [
+    "DIRECT",
+    "IMAGE",
+    "IMAGE_TEXT",
+    "TEXT",
+    "Case",
+    "case_ids",
+    "cross",
+    "draw_configurations",
+]
 
 DIRECT, TEXT = "direct", "text"
 """The strategy and the modality of a case that names none."""
+
+IMAGE, IMAGE_TEXT = "image", "image_text"
+"""The modalities of pictures: in place of a text, and beside it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models._base import MAX_REPLY, Message, Provider, Reply, Request, limited
 from pytest_tablebench.models._litellm import LiteLLMModel
 from pytest_tablebench.models._litellm_facts import Resolution
+from pytest_tablebench.models._picture_tokens import picture_size, picture_tokens
 from pytest_tablebench.models._retry import RetryPolicy, ask
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "ask",
     "limited",
     "make_provider",
+    "picture_size",
+    "picture_tokens",
 ]
 
 

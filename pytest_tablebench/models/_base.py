@@ -134,6 +134,8 @@ class Provider(Protocol):
     conftest.py, or `maker.reference = "package.module:attribute"`. One whose maker or class has
     `in_process = True` stays in the process of the tests, and so does one made by a lambda or an
     inner function: it is asked one call at a time there, which no option about calls governs.
+
+    One with `sees = False` reads no pictures: it is never shown any.
     """
 
     def complete(self, request: Request) -> Reply:

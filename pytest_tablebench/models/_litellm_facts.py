@@ -84,6 +84,7 @@ class Resolution:
         output_cost_per_token: US dollars for a token of the reply.
         max_input_tokens: how many tokens of prompt the model reads.
         tokenizer: name of the tokenizer that `count_tokens` counts with.
+        sees: whether the model reads pictures.
         litellm_version: the release whose tables these facts come from.
     """
 
@@ -95,6 +96,7 @@ class Resolution:
     output_cost_per_token: float | None = None
     max_input_tokens: int | None = None
     tokenizer: str | None = None
+    sees: bool | None = None
     litellm_version: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -137,6 +139,7 @@ def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Reso
         output_cost_per_token=_positive(facts.get("output_cost_per_token")),
         max_input_tokens=int(_positive(facts.get("max_input_tokens")) or 0) or None,
         tokenizer=_tokenizer(litellm, name, provider),
+        sees=_sees(facts),
         litellm_version=_version(),
     )
 
@@ -279,6 +282,19 @@ def _table(litellm: Any, model: str, name: str, provider: str | None) -> Mapping
         return dict(litellm.get_model_info(model=name, custom_llm_provider=provider))
     except Exception:  # litellm raises a bare Exception for a model it has no price of
         return {}
+
+
+def _sees(facts: Mapping[str, Any]) -> bool | None:
+    """Whether a model reads pictures. Where the table is silent it tells nothing.
+
+    Many models that read them have no such entry.
+    """
+    modalities = facts.get("supported_modalities")
+    if facts.get("supports_vision") is True:
+        return True
+    if isinstance(modalities, list) and modalities:
+        return "image" in modalities
+    return False if facts.get("supports_vision") is False else None
 
 
 def _positive(value: Any) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.reports.formats import aligned, duration
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import are, counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -33,6 +33,12 @@ def plan_lines(
             lines.append(
                 f"tablebench: {name}: further steps of {strategies} are in none of these figures: "
                 f"what they ask hangs on answers that are not there yet"
+            )
+        if plan.get("pictures"):
+            lines.append(
+                f"tablebench: {name}: {counted(plan['pictures'], 'picture')} "
+                f"{are(plan['pictures'])} in none of these figures: how many tokens they are is "
+                f"not known"
             )
         if plan.get("judge"):
             judge = printable(plan["judge"], 60)

@@ -10,7 +10,7 @@ from pytest_tablebench.config.options import MODALITIES, OPTIONS
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import USUAL_PARAMS, check_names
 from pytest_tablebench.datasets import Defaults, defaults_of
-from pytest_tablebench.datasets.case import DIRECT, TEXT
+from pytest_tablebench.datasets.case import DIRECT, IMAGE, IMAGE_TEXT, TEXT
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.registry import Grid
 from pytest_tablebench.serializers.content import has_content, images_of
@@ -42,7 +42,7 @@ class Axes:
         self._settings = settings
         self._registry = registry
         self._known: dict[str, Defaults] = {}
-        self._shown: dict[str, tuple[str, ...]] = {}
+        self._given: dict[str, str] = {}
 
     def defaults(self, dataset: str) -> Defaults:
         """Return how a dataset is run: as the options say, else as it declares, else as usual.
@@ -68,6 +68,7 @@ class Axes:
 
     def _narrowed(self, found: Defaults) -> Defaults:
         """Leave out formats and modalities that do not fit each other and that no option names."""
+        found = replace(found, serializers=self._formats(found.serializers, found.modality))
         shown = self._shown_as(found.serializers, found.modality)
         formats = tuple(name for name, own in shown.items() if own)
         seen = {one for own in shown.values() for one in own}
@@ -134,6 +135,19 @@ class Axes:
         found = self.defaults(dataset)
         return Grid(found.serializers, found.perturbations)
 
+    def _formats(self, named: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
+        """Return the formats in which a dataset is shown, where the modality decides.
+
+        As a picture a table has no format of text: then `image` stands on that axis alone, or the
+        named formats that are pictures themselves.
+        """
+        if not asked:
+            return tuple(named)
+        pictures = [name for name in named if self._gives(name) == IMAGE]
+        texts = [name for name in named if name not in pictures]
+        shown = texts if {TEXT, IMAGE_TEXT}.intersection(asked) else []
+        return (*shown, *(pictures or ([IMAGE] if IMAGE in asked else [])))
+
     def _grids(self, datasets: Iterable[str] = ()) -> list[Grid]:
         """Return the grids of some datasets; without any, of all that the run may be over."""
         known = self._registry.datasets
@@ -168,18 +182,27 @@ class Axes:
     def _shown_as(
         self, serializers: Iterable[str], asked: Sequence[str]
     ) -> dict[str, tuple[str, ...]]:
+        """Return the modalities in which each serializer is shown.
+
+        A text is shown as it is, or with a picture beside it; what gives pictures itself, as that.
+        """
         found = {}
         for name in serializers:
-            can = self._can_show(name)
-            found[name] = tuple(m for m in asked if m in can) if asked else can[:1]
+            gives = self._gives(name)
+            can = (TEXT, IMAGE_TEXT) if gives == TEXT else (gives,)
+            found[name] = tuple(m for m in asked if m in can) if asked else (gives,)
         return found
 
-    def _can_show(self, name: str) -> tuple[str, ...]:
-        if name not in self._shown:
+    def _gives(self, name: str) -> str:
+        """Return the modality of what a serializer gives by itself."""
+        if name not in self._given:
             found = self._registry.serializers.get(name)
-            plain = self._registry.is_built_in("serializer", name)
-            self._shown[name] = (TEXT,) if found is None or plain else _modalities(found)
-        return self._shown[name]
+            own = self._registry.is_built_in("serializer", name)
+            if found is None or own:  # ours need not be tried
+                self._given[name] = IMAGE if name == IMAGE else TEXT
+            else:
+                self._given[name] = _modality(found)
+        return self._given[name]
 
     def preserves_meaning(self, perturbation: str) -> bool:
         """Whether questions mean the same over a table that is perturbed so."""
@@ -251,30 +274,19 @@ class Axes:
                 )
         for name, own in shown.items():
             if not own:
-                can = " or ".join(self._can_show(name))
                 raise SettingsError(
                     f"it is shown as {', '.join(found.modality)}, and {printable(name, 40)!r} "
-                    f"gives only {can}; leave it out of --bench-serializer"
+                    f"gives only {self._gives(name)}; leave it out of --bench-serializer"
                 )
 
     def _check_modalities(self) -> None:
         asked = self._settings.modalities or ()
-        shown = self._shown_as(self._all_of().serializers, asked)
-        for modality in asked:
-            if any(modality in own for own in shown.values()):
-                continue
-            what = "text" if modality == TEXT else "pictures"
-            about = f"--bench-modality {modality} needs a serializer that gives {what}"
-            able = [name for name in self._registry.serializers if modality in self._can_show(name)]
-            if not able:  # one may still be registered by a deeper conftest.py
-                raise UnknownNameError(f"{about}; none that is registered does")
-            names = ", ".join(printable(name, 40) for name in able)
-            raise SettingsError(f"{about}; name one: --bench-serializer with {names}")
-        for name in self._settings.serializers or ():
-            if not shown[name]:
+        for name in self._settings.serializers or () if asked else ():
+            gives = self._gives(name)
+            if gives not in (TEXT, *asked):
                 raise SettingsError(
                     f"--bench-modality {','.join(asked)}: {printable(name, 40)!r} gives only "
-                    f"{' or '.join(self._can_show(name))}; leave it out of --bench-serializer"
+                    f"{gives}; leave it out of --bench-serializer"
                 )
 
     def _check_perturbation(self, text: str) -> None:
@@ -301,13 +313,13 @@ def _require(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
             raise SettingsError(unknown_name(kind, name, known))
 
 
-def _modalities(serializer: Serializer) -> tuple[str, ...]:
-    """Return the modalities that a serializer can serve, the most fitting one first."""
+def _modality(serializer: Serializer) -> str:
+    """Return whether a serializer gives a text, pictures, or both."""
     try:
         content = serializer(_probe())
     except Exception:  # it needs more than this small table; its cases say what is wrong
-        return (TEXT,)
+        return TEXT
     if not has_content(content) or not images_of(content):
-        return (TEXT,)
-    texts: Sequence[object] = [part for part in content if isinstance(part, str) and part.strip()]
-    return ("image_text", "image") if texts else ("image",)
+        return TEXT
+    texts = [part for part in content if isinstance(part, str) and part.strip()]
+    return IMAGE_TEXT if texts else IMAGE

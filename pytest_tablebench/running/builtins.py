@@ -57,10 +57,11 @@ class BuiltIns:
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_serializer(self, register: Register[Serializer]) -> None:
-        """Register ToRR's seven formats."""
-        from pytest_tablebench.serializers import SERIALIZERS
+        """Register ToRR's seven formats and, outside the grid, pictures."""
+        from pytest_tablebench.serializers import SERIALIZERS, pictures
 
         _each(SERIALIZERS, register)
+        register("image", pictures, grid=False)
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_perturbation(self, register: Register[Perturbation]) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.metrics.steps import Execute
+from pytest_tablebench.models import picture_size, picture_tokens
+from pytest_tablebench.serializers.content import images_of
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
@@ -50,6 +52,7 @@ class ModelPlan:
         unusable: cases whose prompt cannot be made, among those looked at.
         further: strategies with steps that are in none of these figures, because what they ask
             hangs on answers that are not there yet.
+        pictures: those of these calls whose tokens are in none of these figures.
         judge: who judges the answers, which is in none of these figures; None: nobody.
         priced_by_reply: whether only its replies tell what a call costs.
         sent: parameters as they go to the server, as far as all datasets have the same ones.
@@ -72,6 +75,7 @@ class ModelPlan:
     too_long: int = 0
     unusable: int = 0
     further: tuple[str, ...] = ()
+    pictures: int = 0
     judge: str | None = None
     priced_by_reply: bool = False
     sent: dict[str, Any] | None = None
@@ -82,11 +86,31 @@ class ModelPlan:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class _Prompt:
+    """The texts of a request, the size of each picture where it can be told, and its limit."""
+
+    text: str
+    limit: int | None
+    pictures: tuple[tuple[int, int] | None, ...] = ()
+
+
+def _prompt(request: Request) -> _Prompt:
+    contents, limit = [message.content for message in request.messages], _limit(request.params)
+    if all(isinstance(content, str) for content in contents):
+        return _Prompt(request.text, limit)
+    return _Prompt(
+        "\n".join("".join(part for part in one if isinstance(part, str)) for one in contents),
+        limit,
+        tuple(picture_size(image) for one in contents for image in images_of(one)),
+    )
+
+
 @dataclass
 class _Looked:
     """What was found out about the cases that were looked at."""
 
-    prompts: dict[str, Request]
+    prompts: dict[str, _Prompt]
     stored: dict[str, Reply]
     unusable: int = 0
     further: set[str] = field(default_factory=set)
@@ -174,7 +198,7 @@ def _follow(runner: Runner, case: Case, looked: _Looked) -> None:
         if reply is None and key not in looked.prompts:
             reply = store.get(key) if store is not None else None
         if reply is None:
-            looked.prompts[key] = request
+            looked.prompts[key] = _prompt(request)
             looked.further |= set() if only else {strategy.name}
             return
         looked.stored[key] = reply
@@ -187,10 +211,15 @@ def _follow(runner: Runner, case: Case, looked: _Looked) -> None:
 
 
 def _tokens(
-    runner: Runner, model: str, facts: Resolution | None, requests: Sequence[Request], calls: int
+    runner: Runner, model: str, facts: Resolution | None, asked: Sequence[_Prompt], calls: int
 ) -> dict[str, Any]:
     """Return tokens and price of the calls ahead, from the requests that were made."""
-    prompts = [request.text for request in requests]
+    prompts = [prompt.text for prompt in asked]
+    provider = facts.provider if facts is not None else None
+    pictures = [
+        [size and picture_tokens(size, provider, model) for size in prompt.pictures]
+        for prompt in asked
+    ]
     step = max(1, len(prompts) // COUNTED)
     counted = prompts[::step][:COUNTED]
     counts = None
@@ -200,9 +229,13 @@ def _tokens(
     per_character = (
         sum(counts) / max(1, sum(map(len, counted))) if counts else 1 / CHARACTERS_PER_TOKEN
     )
-    lengths = [len(prompt) * per_character for prompt in prompts]
+    lengths = [
+        len(prompt) * per_character + sum(tokens or 0 for tokens in shown)
+        for prompt, shown in zip(prompts, pictures, strict=True)
+    ]
+    uncounted = sum(tokens is None for shown in pictures for tokens in shown)
     prompt_tokens = round(fsum(lengths) / len(lengths) * calls)
-    limits = [_limit(request.params) for request in requests]
+    limits = [prompt.limit for prompt in asked]
     known = [limit for limit in limits if limit is not None]
     completion = round(sum(known) / len(limits) * calls) if len(known) == len(limits) else None
     cost = None
@@ -215,6 +248,7 @@ def _tokens(
         "completion_tokens": completion,
         "cost_usd": cost,
         "tokenizer": facts.tokenizer if facts is not None and counts else None,
+        "pictures": round(uncounted / len(prompts) * calls),
         "too_long": sum(length > most for length in lengths) if most else 0,
     }
 

@@ -191,6 +191,17 @@ class ProviderPool:
             self._facts[key] = Resolution.from_json(known) if known is not None else None
         return self._facts[key]
 
+    def sees(self, model: str, dataset: str) -> bool | None:
+        """Return whether a model that a dataset asks reads pictures, None where nobody knows.
+
+        Raises `ModelError` when the engine cannot tell.
+        """
+        provider = self.provider(model)
+        if not isinstance(provider, LiteLLMModel):
+            return getattr(provider, "sees", None)
+        facts = self.facts_about(model, dataset)
+        return None if facts is None else facts.sees
+
     def facts_are_stored(self, model: str, dataset: str | None = None) -> bool:
         """Whether `facts_about` a model needs no engine."""
         return model not in self.engine_models() or self._stored_facts(model, dataset) is not None

@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pytest_tablebench.datasets import asked
-from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, Case
 from pytest_tablebench.running.scoring import asked_by
-from pytest_tablebench.serializers.content import Content, Marks
+from pytest_tablebench.serializers.content import Content, Marks, images_of, text_of
 from pytest_tablebench.strategies import (
     Demonstration,
     DemonstrationPool,
@@ -98,23 +98,46 @@ class Renderer:
         _, params = named_strategy(case.strategy, registry.strategies)
         dataset = asked_by(registry, case.dataset, case.strategy)
         example, chosen = self._perturbed(case.dataset, case.example_id, case.perturbation)
-        serialize = registry.serializers[case.serializer]
+        shape = case.serializer, case.modality
+        made = self._shows(case.dataset, case.perturbation, *shape)
 
         def show(table: Table) -> Content:
-            return self._contents.get(table, case.serializer, lambda: serialize(table))
+            return self._contents.get(table, "/".join(shape), lambda: made(table))
 
         def write(show: Callable[[Table], Content]) -> Content:
             marks, demonstrations = Marks(), []
             parts = dataset.prompt(example, lambda table: marks.mark(show(table)))
             for index in chosen:
                 shown, theirs = self._demonstration(
-                    case.dataset, index, case.perturbation, case.serializer, dataset.way
+                    case.dataset, index, case.perturbation, shape, dataset.way
                 )
                 demonstrations.append(shown)
                 marks.include(theirs)
             return marks.resolve(assemble(parts, demonstrations, compat=compat))
 
         return Task(example, write(show), compat, params, dataset.form, show, write)
+
+    def _shows(
+        self, dataset: str, perturbation: str, serializer: str, modality: str
+    ) -> Callable[[Table], Content]:
+        """Return what shows a table in a format, with pictures beside it where that is asked.
+
+        As long as nothing is changed, that is what the dataset's own files show, where they do.
+        """
+        plain = parse_perturbation(perturbation)[0] == "none"
+        own = getattr(self._source(dataset), "as_given", None) if plain else None
+
+        def content(table: Table, name: str) -> Content:
+            given: Content | None = own(table, name) if own is not None else None
+            return self._registry.serializers[name](table) if given is None else given
+
+        def show(table: Table) -> Content:
+            found = content(table, serializer)
+            if modality != IMAGE_TEXT or images_of(found):
+                return found
+            return (text_of(found), *images_of(content(table, IMAGE)))
+
+        return show
 
     def _change(self, perturbation: str) -> Callable[[Table], Table]:
         name, arguments = parse_perturbation(perturbation)
@@ -154,11 +177,11 @@ class Renderer:
         return example, pool.draw(drawn_for, shots, seed=self._settings.seed)
 
     def _load_demonstration(
-        self, dataset: str, index: int, perturbation: str, serializer: str, way: Way
+        self, dataset: str, index: int, perturbation: str, shape: tuple[str, str], way: Way
     ) -> tuple[Demonstration, Marks]:
         shown = self._pool(dataset, perturbation)[index]
-        serialize, marks = self._registry.serializers[serializer], Marks()
+        show, marks = self._shows(dataset, perturbation, *shape), Marks()
         parts = asked(self._registry.datasets[dataset], way).prompt(
-            shown, lambda table: marks.mark(serialize(table))
+            shown, lambda table: marks.mark(show(table))
         )
         return Demonstration(parts.source, shown.target), marks

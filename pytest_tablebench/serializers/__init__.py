@@ -1,4 +1,4 @@
-"""Serializers: a table in, text out. The names are ToRR's own, and `latex`.
+"""Serializers: a table in, text out. The names are ToRR's own, `latex`, and `image` for pictures.
 
 A flat table is written in ToRR's grammar, one with structure in RealHiTBench's (`_structured.py`);
 `indexed_row_major`, `df` and `concat` have none for structure and show it flattened.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from typing import Literal, overload
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.serializers._dataframe import to_df
@@ -21,10 +22,11 @@ from pytest_tablebench.serializers._text import (
     to_markdown,
 )
 from pytest_tablebench.serializers.content import Content, Image
+from pytest_tablebench.serializers.picture import pictures, to_png
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import unknown_name
 
-__all__ = ["SERIALIZERS", "Content", "Image", "Serializer", "serialize"]
+__all__ = ["SERIALIZERS", "Content", "Image", "Serializer", "pictures", "serialize"]
 
 Serializer = Callable[[Table], Content]
 """`serializer(table)` returns a text, or a tuple of texts and pictures."""
@@ -57,11 +59,19 @@ SERIALIZERS: dict[str, Callable[[Table], str]] = {
 }
 """ToRR's seven formats (spec: torr.md section 5), in the paper's order."""
 
-_FORMATS = {**SERIALIZERS, "latex": to_latex}
+_FORMATS: dict[str, Callable[[Table], str | bytes]] = {
+    **SERIALIZERS,
+    "latex": to_latex,
+    "image": to_png,
+}
 
 
-def serialize(table: Table, serializer: str) -> str:
-    """Return the table as text in one of ToRR's formats, or in LaTeX.
+@overload
+def serialize(table: Table, serializer: Literal["image"]) -> bytes: ...  # type: ignore[overload-overlap]
+@overload
+def serialize(table: Table, serializer: str) -> str: ...
+def serialize(table: Table, serializer: str) -> str | bytes:
+    """Return the table as text in one of ToRR's formats or in LaTeX, or as PNG: `image`.
 
     Raises `SettingsError` for an unknown serializer and `TableError`, naming table and cell,
     for a table the format cannot hold.

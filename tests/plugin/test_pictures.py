@@ -1,15 +1,19 @@
-"""A serializer that shows a table as a picture: what the server gets, what the run keeps."""
+"""Tables as pictures: what the server gets, what the run keeps, who is asked at all."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import io
+import struct
 from pathlib import Path
 from typing import Any
 
+from PIL import Image as Pillow
+
 from pytest_tablebench.results import read_records
 from tests.support.openai_server import OpenAIServer, text
-from tests.support.runs import run_pytest
+from tests.support.runs import SUITE, run_pytest
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
@@ -62,3 +66,90 @@ def test_a_picture_reaches_the_server_and_lies_in_the_run_folder_once(tmp_path: 
         assert record.from_store
         assert record.raw == "1969"
         assert run.records[record.case_id].prompt_digest == record.prompt_digest
+
+
+TREE = """
+from types import SimpleNamespace
+
+from pytest_tablebench.datasets import Example, PromptParts, SourceFacts
+from pytest_tablebench.tables.table import Span, Table
+
+SALES = Table(
+    header=["", "2023", "2024"],
+    rows=[["Europe", "", ""], ["France", "1", "2"], ["Spain", "3", "4"]],
+    header_rows=[["Region", "Sales", ""]],
+    row_headers=1,
+    spans=[Span(0, 0, 2, 1), Span(0, 1, 1, 2)],
+    sections=[0],
+)
+
+
+class Tree:
+    name = folder = "tree"
+    benchmark, metric, shots, limit, threshold, get = "trees", "exact_match", 0, None, 1.0, ""
+
+    def open(self, folder, *, compat="fixed"):
+        example = Example("one", {"table": SALES}, "How many?", ("4",), "4")
+        return SimpleNamespace(
+            facts=SourceFacts({}), problems=(), pool=(),
+            example_ids=lambda limit: ["one"], example=lambda name: example,
+        )
+
+    def chain(self, compat):
+        return ()
+
+    def prompt(self, example, render):
+        return PromptParts("Read.", render(example.inputs["table"]) + "\\nHow many?\\n")
+
+
+def pytest_tablebench_register_dataset(register):
+    register(Tree())
+"""
+
+
+def test_every_dataset_is_shown_as_pictures_and_beside_them(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(TREE, encoding="utf-8")
+    shown: list[tuple[str, ...]] = []
+    names: set[str] = set()
+
+    def answer(body: dict[str, Any]) -> Any:
+        content, kinds = body["messages"][-1]["content"], []
+        for part in content:
+            kinds.append("image" if part["type"] == "image_url" else part["text"])
+            if part["type"] == "image_url":
+                data = base64.b64decode(part["image_url"]["url"].partition("base64,")[2])
+                with Pillow.open(io.BytesIO(data)) as picture:
+                    picture.load()  # all of it can be decoded
+                    assert picture.size == struct.unpack(">II", data[16:24])
+                    assert min(picture.size) > 50
+                names.add(f"{hashlib.sha256(data).hexdigest()}.png")
+        shown.append(tuple(kinds))
+        return text("4")
+
+    suite = SUITE + SUITE[SUITE.index("@pytest") :].replace("starter", "tree")
+    both = ("--bench-modality", "image,image_text")
+    with OpenAIServer(answer) as server:
+        run = run_pytest(tmp_path, server, *both, count=2, suite=suite, page=True)
+        assert len(run.records) == 6, run.output
+        blind = {"count": 2, "model": "openai/o3-mini"}
+        refused = run_pytest(tmp_path, server, *both, "--bench-results", "no", **blind)
+    found = {(r.dataset, r.serializer, r.modality) for r in run.records.values()}
+    ways = [("image", "image"), ("csv", "image_text")]
+    assert found == {(name, *way) for name in ("starter", "tree") for way in ways}
+    assert "tree/one/image/none/image" in run.records
+    assert "tree/one/csv/none/image_text" in run.records
+    assert run.facts["grid"]["modalities"] == ["image", "image_text"]
+    assert len(shown) == 6
+    # The picture stands where the text would, or right behind it.
+    assert all(kinds.count("image") == 1 and kinds[1] == "image" for kinds in shown)
+    assert sum('"Region","Sales",""' in kinds[0] for kinds in shown) == 1
+    folder = run.folder / "run"
+    assert {path.name for path in (folder / "media").iterdir()} == names
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    for name in names:
+        assert base64.b64encode((folder / "media" / name).read_bytes()).decode() in page
+    assert f"{len(names)} pictures" not in page  # all fit in
+    assert "in none of these figures: how many tokens they are is not known" in run.output
+    assert refused.exit_code == 4
+    assert "openai/o3-mini reads no pictures" in refused.output
+    assert not (tmp_path / "no").exists()

@@ -153,7 +153,10 @@ def test_the_ini_file_names_strategies_too(louder):
             "--bench-strategy: unknown strategy 'loud'; did you mean 'loud",
         ),
         (["--bench-modality=images"], "--bench-modality: unknown modality 'images'; did you mean"),
-        (["--bench-modality=image"], "--bench-modality image needs a serializer that gives pict"),
+        (
+            ["--bench-modality=image", "--model=tablebench/lexical"],
+            "tablebench/lexical reads no pictures, and toy shows them (image)",
+        ),
         (
             [
                 "--bench-strategy=direct,louder",
@@ -181,9 +184,16 @@ def test_pictures_are_a_modality(bench):
     chosen = ("--bench-serializer=picture", "--bench-modality=image")
     bench.run("--model=echo/any", ONE, *chosen)
     assert (bench.record()["modality"], bench.facts()["modality"]) == ("image", "image")
-    result = bench.run("--model=echo/any", ONE, "--bench-modality=image", results="refused")
-    assert result.ret == 4
-    assert any("--bench-serializer with picture, captioned" in line for line in result.errlines)
-    both = ("--bench-serializer=picture,csv", "--bench-modality=image")
+    # Formats of texts and those that are pictures, each in the modality that it can be shown in.
+    both = ("--bench-serializer=picture,csv", "--bench-modality=image,image_text")
+    assert collected(bench, ONE, *both) == ["ada-csv-none-image_text", "ada-picture-none-image"]
+    both = ("--bench-serializer=html,csv", "--bench-modality=text,image,image_text")
+    assert collected(bench, ONE, *both) == [
+        *("ada-html-none-text", "ada-html-none-image_text"),
+        *("ada-csv-none-text", "ada-csv-none-image_text"),
+        "ada-image-none-image",
+    ]
+    assert collected(bench, ONE, "--bench-modality=image") == ["ada-image-none"]
+    both = ("--bench-serializer=picture,csv", "--bench-modality=text")
     result = bench.run("--model=echo/any", ONE, *both, results="refused")
-    assert any("'csv' gives only text" in line for line in result.errlines)
+    assert any("'picture' gives only image" in line for line in result.errlines)

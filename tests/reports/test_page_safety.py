@@ -8,7 +8,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from pytest_tablebench.reports.html import _pack as packing
+from pytest_tablebench.reports.html import _pictures as packed_pictures
+from pytest_tablebench.reports.html._pictures import pack_pictures
 from tests.support.page_files import Change, Gate, block, page
 from tests.support.page_runs import make_records, record
 
@@ -21,6 +25,7 @@ def test_the_policy_allows_this_script_and_style_and_nothing_else(tmp_path: Path
     assert meta is not None
     rules = dict(rule.strip().split(" ", 1) for rule in str(meta["content"]).split(";"))
     assert rules["default-src"] == "'none'"
+    assert rules["img-src"] == "data:"  # what stands in the page itself
     assert "unsafe" not in str(meta["content"])
     for kind in ("script", "style"):
         own = [found.string for found in soup.find_all(kind) if not found.get("type")]
@@ -87,3 +92,29 @@ def test_lone_surrogates_do_not_stop_the_page(tmp_path: Path) -> None:
     odd = record(raw="\ud800", prediction="\udfff", references=("\ud800",), example_id="e\udc80")
     soup = page(tmp_path, [odd], gates=[Gate(reason="\ud800")])
     assert block(soup, "d0")[0][1] == "\ud800"
+
+
+def test_pictures_stand_in_the_page_where_their_bytes_are_those_of_their_name(
+    tmp_path: Path,
+) -> None:
+    good, forged = b"\x89PNG of ours", b"<svg onload=alert(1)>"
+    names = [f"{hashlib.sha256(data).hexdigest()}.png" for data in (good, b"another")]
+    for name, data in zip(names, (good, forged), strict=True):
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "notes.html").write_bytes(forged)
+    packed = pack_pictures(tmp_path)
+    assert packed.numbers == {names[0]: 0}
+    assert packed.blocks == {"m0": base64.b64encode(good).decode()}
+    assert packed.notes == ()
+    assert pack_pictures(tmp_path / "none").blocks == {}
+
+
+def test_pictures_beyond_the_budget_stay_in_the_run_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for data in (b"one", b"a longer one"):
+        (tmp_path / f"{hashlib.sha256(data).hexdigest()}.png").write_bytes(data)
+    monkeypatch.setattr(packed_pictures, "_BUDGET", 20)
+    packed = pack_pictures(tmp_path)
+    assert list(packed.blocks.values()) == [base64.b64encode(b"one").decode()]
+    assert packed.notes == ("1 picture did not fit in here; it is in media/",)

@@ -66,12 +66,18 @@ def test_options_go_before_it_and_parameters_are_merged_one_by_one():
 def test_an_option_narrows_what_the_dataset_declares():
     assert axes(modalities=("text",)).defaults("mine").serializers == ("html",)
     assert axes(serializers=("photo",)).defaults("mine").modality == ("image",)
-    with pytest.raises(SettingsError, match="dataset 'mine': it is shown as image_text, which "):
-        axes(modalities=("image_text",)).check_declared("mine")
-    with pytest.raises(SettingsError, match="shown as image, which none of its formats gives"):
-        axes({"modality": "image"}).check_declared("mine")
+    with pytest.raises(SettingsError, match="dataset 'mine': it is shown as text, which none of"):
+        axes({"serializers": "photo"}, modalities=("text",)).check_declared("mine")
     with pytest.raises(SettingsError, match="dataset 'mine': unknown modality 'picture'"):
         axes({"modality": "picture"}).check_declared("mine")
+
+
+def test_a_picture_takes_the_place_of_formats_or_stands_beside_each():
+    assert axes(modalities=("image_text",)).shown("mine") == {"html": ("image_text",)}
+    assert axes({"modality": "image"}).shown("mine") == {"image": ("image",)}
+    both = axes({}, serializers=("csv", "json"), modalities=("image", "image_text")).shown("mine")
+    assert both == {"csv": ("image_text",), "json": ("image_text",), "image": ("image",)}
+    assert axes(modalities=("text", "image_text")).shown("plain")["df"] == ("text", "image_text")
 
 
 def test_the_run_tells_what_is_not_usual_and_who_said_so():

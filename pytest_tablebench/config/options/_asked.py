@@ -98,8 +98,8 @@ ASKED = (
     Option(
         "--bench-modality",
         "A,B",
-        "how tables are shown: text, image or image_text; the last two take a serializer that "
-        "gives pictures. Default: the dataset's, what each serializer gives",
+        "how tables are shown: text, image (a picture in place of the formats) or image_text (a "
+        "picture beside each format). Default: the dataset's, what each serializer gives",
         setting="modalities",
         read=known_names("modality", MODALITIES),
         recorded="modality",

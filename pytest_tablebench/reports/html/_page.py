@@ -19,6 +19,7 @@ from pytest_tablebench.reports.html._pack import (
     excerpt,
     pack,
 )
+from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.html._plots import histogram_plot
 from pytest_tablebench.reports.html._render import compiled, money, save_page
 from pytest_tablebench.results import Record
@@ -87,11 +88,16 @@ def write_page(
     run, summary, folder = loaded.run, loaded.summary, loaded.path
     records = [excerpt(record) for record in loaded.records]
     own = {case_key(record): record.case_id for record in records} if comparison else {}
+    pictures = pack_pictures(folder / "media")
     packed = pack(
         records,
         read_texts(folder / TEXTS),
         CaseMarks(_flags(own, comparison, snapshots), _before(own, comparison, baseline)),
-        {"folder": folder.name, "texts": (folder / TEXTS).exists()},
+        {
+            "folder": folder.name,
+            "texts": (folder / TEXTS).exists(),
+            "pictures": pictures.numbers,
+        },
     )
     axes = {
         "dataset": packed.datasets,
@@ -118,8 +124,8 @@ def write_page(
         "own": own,
         "listed": _LISTED,
         "changes": None if snapshots is None else _changes(snapshots),
-        "notes": [*notes, *_data_notes(run), *packed.notes],
-        "blocks": packed.blocks,
+        "notes": [*notes, *_data_notes(run), *packed.notes, *pictures.notes],
+        "blocks": {**packed.blocks, **pictures.blocks},
         "count": len(records),
     }
     save_page(out, _TEMPLATE, facts, script="page.js")

@@ -77,8 +77,13 @@ def _static(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """Return a policy that allows this style sheet and this script by digest, and nothing else."""
-    rules = ["default-src 'none'", f"style-src {_digest(style)}", "base-uri 'none'"]
+    """Return a policy that allows this style and script by digest, and pictures in the page."""
+    rules = [
+        "default-src 'none'",
+        "img-src data:",
+        f"style-src {_digest(style)}",
+        "base-uri 'none'",
+    ]
     rules += [f"script-src {_digest(script)}"] if script else ["script-src 'none'"]
     # No text can become markup even by a mistake in the script.
     return "; ".join(

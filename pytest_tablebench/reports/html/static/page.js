@@ -286,6 +286,17 @@
     }
     return full(node);
   };
+  // A line of a prompt that names a picture of this run is shown as that.
+  const pictured = (text) => text.split(/\n\[image ([0-9a-f]{64}\.(?:png|jpg|gif|webp))\]\n/).flatMap((part, i) => {
+    if (i % 2 === 0) return part ? [said(part)] : [];
+    const number = data.facts.pictures[part];
+    if (number === undefined) return [where("media/" + part, "The picture is not in this page but in")];
+    const node = make("img", "picture");
+    const kind = part.split(".")[1].replace("jpg", "jpeg");
+    node.src = "data:image/" + kind + ";base64," + byId("b-m" + number).textContent.trim();
+    node.alt = "The picture that the model was shown";
+    return [node];
+  });
   const promptCard = (i, detail) => {
     const node = make("details", "card full"), digest = detail[10];
     node.append(make("summary", "", "Prompt"));
@@ -294,7 +305,7 @@
       const place = columns.q[i];
       const found = place < 0 ? null : await entry("q", data.sizes[2], place);
       if (found) {
-        node.append(said(found[0]));
+        node.append(...pictured(found[0]));
         if (found[1] > found[0].length) node.append(where("texts.jsonl.gz", "Cut here: all " + count(found[1]) + " characters are in"));
       } else if (!digest) node.append(make("p", "empty", "No prompt was made."));
       else if (data.facts.texts) node.append(where("texts.jsonl.gz", "It is not in this page but under " + digest + " in"));

@@ -1,0 +1,63 @@
+"""The pictures of a run as blocks inside its page, by the names of their files."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_tablebench.util.names import are, counted
+
+__all__ = ["Pictures", "pack_pictures"]
+
+_NAME = re.compile(r"([0-9a-f]{64})\.(?:png|jpg|gif|webp)")
+_BUDGET = 9_000_000
+"""Characters of base64 that a page holds; further pictures stay in `media/` alone."""
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Blocks by the ids of their elements, the number of each by its file, and what is missing."""
+
+    blocks: Mapping[str, str]
+    numbers: Mapping[str, int]
+    notes: tuple[str, ...]
+
+
+def pack_pictures(media: Path) -> Pictures:
+    """Return what lies in a folder `media`, the smallest pictures first.
+
+    A file whose bytes are not those that its name tells is left out.
+    """
+    found = sorted((path.stat().st_size, path.name) for path in _files(media))
+    blocks: dict[str, str] = {}
+    numbers: dict[str, int] = {}
+    left, missing = _BUDGET, 0
+    for size, name in found:
+        left -= size * 4 // 3 + 4
+        if left < 0:
+            missing += 1
+            continue
+        data = (media / name).read_bytes()
+        if hashlib.sha256(data).hexdigest() != name[:64]:
+            continue
+        numbers[name] = len(numbers)
+        blocks[f"m{numbers[name]}"] = base64.b64encode(data).decode("ascii")
+    notes: tuple[str, ...] = ()
+    if missing:
+        pictures = counted(missing, "picture")
+        notes = (
+            f"{pictures} did not fit in here; {'it' if missing == 1 else 'they'} "
+            f"{are(missing)} in media/",
+        )
+    return Pictures(blocks, numbers, notes)
+
+
+def _files(media: Path) -> list[Path]:
+    try:
+        return [path for path in media.iterdir() if _NAME.fullmatch(path.name) and path.is_file()]
+    except OSError:
+        return []

@@ -1,0 +1,166 @@
+"""A table as pictures: drawn without a browser, the same bytes wherever the same libraries are.
+
+A picture keeps to the sizes at which models that are known for it do not scale it down: 768 pixels
+one way and 1,536 the other. Letters are 16 pixels high, 14 or 12 where the table then fits. A
+table that is larger still is shown in parts: each has the header lines and row headers again, and
+a note above it that says which part it is.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.serializers.content import Image
+from pytest_tablebench.util.names import counted
+
+if TYPE_CHECKING:
+    from pytest_tablebench.serializers.picture._draw import Measured
+    from pytest_tablebench.serializers.picture._fonts import Fonts
+    from pytest_tablebench.serializers.picture._sheet import Sheet
+    from pytest_tablebench.tables.table import Table
+
+__all__ = ["as_square", "pictures", "to_png"]
+
+_FRAME = 17
+LONG, SHORT = 1536 - _FRAME, 768 - _FRAME
+"""Pixels that a table may take, inside the frame; a line that is higher by itself is not cut."""
+SIZES, PART_SIZE = (16, 14, 12), 14
+MOST_PARTS = 20
+"""More pictures are no table that anybody could read; some providers take no more."""
+_WIDTHS = (20, 14, 10, 7)
+"""How wide the text of a column gets, in units of its size: where it fits, the widest."""
+_PNG = "image/png"
+
+
+def to_png(table: Table) -> bytes:
+    """Return the whole table as one PNG, however large it is.
+
+    Raises `TableError` for a table of more than 20,000 cells, without columns, or with characters
+    that no font here draws.
+    """
+    from pytest_tablebench.serializers.picture._draw import draw
+
+    try:
+        sheet, fonts, widths, measured = _fitted(table) or _laid_out(table)
+        return draw(sheet, fonts, widths, measured)
+    except TableError as error:
+        raise _named(table, error) from None
+
+
+def pictures(table: Table) -> tuple[Image, ...]:
+    """Return the table as one picture, or as its parts where one would be too large.
+
+    Raises `TableError` as `to_png` does, and for a table of more than 20 parts.
+    """
+    from pytest_tablebench.serializers.picture._draw import draw
+
+    try:
+        if (fitted := _fitted(table)) is not None:
+            return (Image(_PNG, draw(*fitted)),)
+        return tuple(Image(_PNG, part) for part in _parts(*_laid_out(table)))
+    except TableError as error:
+        raise _named(table, error) from None
+
+
+def as_square(image: Image) -> Image:
+    """Return a picture stretched to a square whose sides are its longer one, as PNG.
+
+    That distorts it; published scripts of models with open weights do so (spec: realhitbench.md
+    section 2).
+    """
+    from PIL import Image as Pillow
+
+    with Pillow.open(io.BytesIO(image.data)) as opened:
+        side, out = max(opened.size), io.BytesIO()
+        opened.resize((side, side)).save(out, "PNG")
+    return Image(_PNG, out.getvalue())
+
+
+def _named(table: Table, error: TableError) -> TableError:
+    text = str(error)
+    return error if text.startswith(table.label) else TableError(f"{table.label}: {text}")
+
+
+def _fitted(table: Table) -> tuple[Sheet, Fonts, list[int], Measured] | None:
+    """Return how the table is drawn in one picture; None where it is too large for one."""
+    from pytest_tablebench.serializers.picture._draw import column_widths, line_heights
+    from pytest_tablebench.serializers.picture._fonts import fonts
+    from pytest_tablebench.serializers.picture._sheet import sheet_of
+
+    sheet = sheet_of(table)
+    for size in SIZES:
+        if sheet.lines * size > LONG:
+            continue
+        chosen = fonts(size)
+        widths = column_widths(sheet, chosen, _WIDTHS[0])
+        if sum(widths) > LONG:
+            continue
+        measured = line_heights(sheet, chosen, widths)
+        if sum(measured.heights) <= (LONG if sum(widths) <= SHORT else SHORT):
+            return sheet, chosen, widths, measured
+    return None
+
+
+def _laid_out(table: Table) -> tuple[Sheet, Fonts, list[int], Measured]:
+    """Return how a table is drawn that is too large for one picture."""
+    from pytest_tablebench.serializers.picture._draw import column_widths, line_heights
+    from pytest_tablebench.serializers.picture._fonts import fonts
+    from pytest_tablebench.serializers.picture._sheet import sheet_of
+
+    sheet, chosen, widths = sheet_of(table), fonts(PART_SIZE), []
+    for most in _WIDTHS:
+        widths = column_widths(sheet, chosen, most)
+        if sum(widths) <= LONG:
+            break
+    return sheet, chosen, widths, line_heights(sheet, chosen, widths)
+
+
+def _parts(sheet: Sheet, fonts: Fonts, widths: list[int], measured: Measured) -> list[bytes]:
+    from pytest_tablebench.serializers.picture._draw import draw, line_heights
+
+    across = _bands(widths, sheet.labels or 1, LONG)
+    limit = LONG if sum(widths) <= SHORT else SHORT
+    down = _bands(measured.heights, sheet.head, limit - 2 * fonts.line)
+    count = len(across) * len(down)
+    if count > MOST_PARTS:
+        raise TableError(
+            f"as a picture it would have {counted(count, 'part')}; at most {MOST_PARTS} are shown"
+        )
+    drawn: list[bytes] = []
+    for lines in down:
+        for columns in across:
+            part = sheet.part(lines, columns)
+            own = [widths[column] for column in columns]
+            said = [f"Part {len(drawn) + 1} of {count}"]
+            if len(down) > 1:
+                said.append(_said("row", lines, sheet.lines, sheet.head))
+            if len(across) > 1:
+                said.append(_said("column", columns, sheet.columns, 0))
+            drawn.append(draw(part, fonts, own, line_heights(part, fonts, own), ", ".join(said)))
+    return drawn
+
+
+def _said(what: str, shown: list[int], there: int, first: int) -> str:
+    """Return which lines (or columns) a part has; lines are counted from the first row."""
+    new = [place - first + 1 for place in shown if place >= first]
+    runs = [place for place in new if place - 1 not in new], [n for n in new if n + 1 not in new]
+    spans = [f"{a} to {b}" if a < b else f"{a}" for a, b in zip(*runs, strict=True)]
+    return f"{what}s {' and '.join(spans)} of {there - first}"
+
+
+def _bands(sizes: list[int], first: int, limit: int) -> list[list[int]]:
+    """Return which lines (or columns) each part has: the first ones again, and some of the rest."""
+    first = min(first, len(sizes) - 1) if len(sizes) > 1 else 0
+    again = list(range(first))
+    room = max(limit - sum(sizes[:first]), limit // 3)
+    bands: list[list[int]] = []
+    used = room + 1
+    for place in range(first, len(sizes)):
+        if used + sizes[place] > room:
+            bands.append([*again])
+            used = 0
+        bands[-1].append(place)
+        used += sizes[place]
+    return bands

@@ -1,0 +1,165 @@
+"""The fonts of pictures: which one has a character, how wide a text is, where its lines end.
+
+Latin, Greek, Cyrillic and symbols are DejaVu Sans, which comes with matplotlib; Chinese and
+Japanese are Droid Sans Fallback, which lies here (Apache 2.0). No font of the system is used, so a
+picture is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.util import find_spec
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.errors import TableError
+
+if TYPE_CHECKING:
+    from PIL.ImageFont import FreeTypeFont
+
+__all__ = ["Fonts", "fonts", "without_marks"]
+
+_HAN = "DroidSansFallbackFull.ttf"
+_PLAIN, _BOLD = "DejaVuSans.ttf", "DejaVuSans-Bold.ttf"
+_WORDS = re.compile(r"[\u2e80-\u9fff\uf900-\uffef]|[^\s\u2e80-\u9fff\uf900-\uffef]+\s*|\s+")
+"""A line ends behind a word, and anywhere between Chinese or Japanese characters."""
+
+
+def _path(name: str) -> Path:
+    if name == _HAN:
+        return Path(__file__).with_name("fonts") / name
+    # Where its files are can be told without importing it, which takes half a second.
+    found = find_spec("matplotlib")
+    if found is None or not found.submodule_search_locations:
+        raise TableError("cannot be drawn: matplotlib, whose fonts are used, is not installed")
+    return Path(found.submodule_search_locations[0], "mpl-data", "fonts", "ttf", name)
+
+
+@lru_cache
+def _characters(name: str) -> frozenset[int]:
+    from fontTools.ttLib import TTFont
+
+    with TTFont(_path(name), lazy=True) as font:
+        return frozenset(font.getBestCmap())
+
+
+def without_marks(text: str) -> str:
+    """Return a text as it is drawn: composed, without characters that show nothing."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        character
+        for character in unicodedata.normalize("NFC", text)
+        if character == "\n"
+        or (unicodedata.category(character) not in {"Cc", "Cf"} and not _selects(character))
+    )
+
+
+def _selects(character: str) -> bool:
+    return "\ufe00" <= character <= "\ufe0f"  # another form of the character before it
+
+
+def _is_drawn_backwards(character: str) -> bool:
+    return unicodedata.bidirectional(character) in {"R", "AL"}
+
+
+class Fonts:
+    """The fonts of one size, in pixels."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        ascent, descent = self._font(_PLAIN).getmetrics()
+        self.ascent, self.line = ascent, ascent + descent
+        self._widths: dict[tuple[str, bool], int] = {}
+
+    @lru_cache  # noqa: B019 - there are as many objects as sizes, and they stay
+    def _font(self, name: str) -> FreeTypeFont:
+        from PIL import ImageFont
+
+        # The other engine hangs on a library of the system, and moves letters where it is there.
+        basic = ImageFont.Layout.BASIC
+        return ImageFont.truetype(str(_path(name)), self.size, layout_engine=basic)
+
+    def runs(self, text: str, *, bold: bool) -> Iterator[tuple[FreeTypeFont, str]]:
+        """Yield the pieces of one line, each with its font.
+
+        Raises `TableError` for a character that none of the fonts draws as it should be.
+        """
+        latin = _BOLD if bold else _PLAIN
+        if text.isascii():
+            yield self._font(latin), text
+            return
+        start, last = 0, latin
+        for place, character in enumerate(text):
+            name = last if character == " " else _font_of(character, latin)
+            if name != last:
+                if place > start:
+                    yield self._font(last), text[start:place]
+                start, last = place, name
+        yield self._font(last), text[start:]
+
+    def width(self, text: str, *, bold: bool = False) -> int:
+        """Return the width of one line, in pixels."""
+        key = text, bold
+        if key not in self._widths:
+            found = sum(font.getlength(piece) for font, piece in self.runs(text, bold=bold))
+            if len(self._widths) > 50_000:
+                self._widths.clear()
+            self._widths[key] = ceil(found)
+        return self._widths[key]
+
+    def wrapped(self, text: str, width: int, *, bold: bool = False) -> list[str]:
+        """Return the lines of a text, none wider than `width` unless one character is."""
+        lines = []
+        for paragraph in text.split("\n"):
+            lines += self._broken(paragraph, width, bold=bold)
+        return lines
+
+    def _broken(self, text: str, width: int, *, bold: bool) -> list[str]:
+        if self.width(text, bold=bold) <= width:
+            return [text]
+        lines, line = [], ""
+        for word in _WORDS.findall(text):
+            if self.width((line + word).rstrip(), bold=bold) <= width:
+                line += word
+                continue
+            if line.strip():
+                lines.append(line.rstrip())
+            line = word.lstrip()
+            while self.width(line.rstrip(), bold=bold) > width and len(line) > 1:
+                most = self._fitting(line, width, bold=bold)
+                lines.append(line[:most])
+                line = line[most:]
+        return [*lines, line.rstrip()] if line.strip() or not lines else lines
+
+    def _fitting(self, word: str, width: int, *, bold: bool) -> int:
+        """Return how many characters of a word fit, at least one."""
+        low, high = 1, len(word)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.width(word[:middle], bold=bold) <= width:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+
+def _font_of(character: str, latin: str) -> str:
+    if not _is_drawn_backwards(character):
+        if ord(character) in _characters(latin):
+            return latin
+        for name in (_PLAIN, _HAN):
+            if ord(character) in _characters(name):
+                return name
+    raise TableError(f"has {character!r} (U+{ord(character):04X}), which no font here draws")
+
+
+@lru_cache
+def fonts(size: int) -> Fonts:
+    """Return the fonts of a size, loaded once."""
+    return Fonts(size)

@@ -1,0 +1,158 @@
+"""A table as boxes on a sheet: what stands where, over how many lines and columns, and as what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.serializers.picture._fonts import without_marks
+from pytest_tablebench.tables.hierarchy.grid import owners
+from pytest_tablebench.tables.table import Cell, Span, Table
+
+__all__ = ["Box", "Kind", "Sheet", "sheet_of"]
+
+Kind = Literal["caption", "head", "label", "section", "cell", "note"]
+
+MOST_CELLS = 20_000
+"""More are not drawn: nobody reads so many from pictures, and a page of them takes minutes."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """One cell, merged or not.
+
+    Arguments:
+        line, column: its upper left position, from 0.
+        lines, columns: how many it covers.
+        text: as it is drawn.
+        kind: what it is, which decides how it looks.
+        indent: how many levels its text stands in.
+    """
+
+    line: int
+    column: int
+    lines: int
+    columns: int
+    text: str
+    kind: Kind
+    indent: int = 0
+
+    @property
+    def bold(self) -> bool:
+        """Whether its text is bold."""
+        return self.kind in {"caption", "head", "section"}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """All boxes of a table.
+
+    Arguments:
+        boxes: by line and column.
+        lines, columns: the size of the sheet.
+        head: how many leading lines are captions and header lines.
+        labels: how many leading columns name the rows.
+    """
+
+    boxes: tuple[Box, ...]
+    lines: int
+    columns: int
+    head: int
+    labels: int
+
+    def part(self, lines: list[int], columns: list[int]) -> Sheet:
+        """Return some lines and columns as a sheet of their own; merged cells are cut to fit.
+
+        What is left of a merged cell keeps its text.
+        """
+        line_of = {line: place for place, line in enumerate(lines)}
+        column_of = {column: place for place, column in enumerate(columns)}
+        boxes = []
+        for box in self.boxes:
+            down = [line_of[n] for n in range(box.line, box.line + box.lines) if n in line_of]
+            over = range(box.column, box.column + box.columns)
+            across = [column_of[n] for n in over if n in column_of]
+            if down and across:
+                boxes.append(
+                    replace(
+                        box, line=down[0], column=across[0], lines=len(down), columns=len(across)
+                    )
+                )
+        return Sheet(tuple(boxes), len(lines), len(columns), self.head, self.labels)
+
+
+def sheet_of(table: Table) -> Sheet:
+    """Return the boxes of a table. Raises `TableError` for one that is too large to draw.
+
+    Rows that are shorter than others are filled up with empty cells.
+    """
+    lines = table.lines
+    columns = max(map(len, lines))
+    if not columns:
+        raise TableError(f"{table.label}: has no columns; serializer 'image' needs at least one")
+    if len(lines) * columns > MOST_CELLS:
+        raise TableError(
+            f"{table.label}: {len(lines)} lines of {columns} cells; as a picture at most "
+            f"{MOST_CELLS:,} cells are drawn"
+        )
+    merged = owners(table.spans)
+    boxes = []
+    for number, line in enumerate(lines):
+        column = 0
+        while column < columns:
+            span = merged.get((number, column), Span(number, column, 1, 1))
+            if span.row == number and span.column == column:
+                box = _box(table, number, column, span)
+                if span.columns == 1 and box.text and box.kind in {"caption", "section", "note"}:
+                    box = replace(box, columns=_free(line, number, column, merged))
+                boxes.append(box)
+                column += box.columns
+            else:
+                column += 1
+    head = len(table.captions) + len(table.header_rows) + 1
+    return Sheet(tuple(boxes), len(lines), columns, head, table.row_headers)
+
+
+def _free(
+    line: tuple[Cell, ...], number: int, column: int, merged: dict[tuple[int, int], Span]
+) -> int:
+    """Return over how many columns a text may run, as in a spreadsheet: up to the next one."""
+    end = column + 1
+    while end < len(line) and _text(line[end]) == "" and (number, end) not in merged:
+        end += 1
+    return end - column
+
+
+def _text(cell: Cell) -> str:
+    return "" if cell is None else without_marks(str(cell)).strip("\n")
+
+
+def _box(table: Table, number: int, column: int, span: Span) -> Box:
+    line = table.lines[number]
+    kind, row = _kind(table, number, column)
+    indent = 0
+    if kind in {"label", "section"} and table.row_levels and column == _last_label(table, row):
+        indent = table.row_levels[row]
+    text = _text(line[column]) if column < len(line) else ""
+    return Box(number, column, span.rows, span.columns, text, kind, indent)
+
+
+def _kind(table: Table, number: int, column: int) -> tuple[Kind, int]:
+    captions, head = len(table.captions), len(table.captions) + len(table.header_rows) + 1
+    row = number - head
+    if number < captions:
+        return "caption", row
+    if row < 0:
+        return "head", row
+    if row >= len(table.rows):
+        return "note", row
+    if row in table.sections:
+        return "section", row
+    return ("label" if column < table.row_headers else "cell"), row
+
+
+def _last_label(table: Table, row: int) -> int:
+    """Return the column of a row's last label, where its indent is seen."""
+    labels = [n for n in range(table.row_headers) if _text(table.rows[row][n])]
+    return labels[-1] if labels else 0
