@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from pytest_tablebench.commands import compare, own_tables, rejudge
+from pytest_tablebench.commands import compare, generate, own_tables, rejudge
 from pytest_tablebench.errors import DataError, DataMissing, TableBenchError
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices
@@ -54,7 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pulling.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
     pulling.set_defaults(run=lambda given: _pull(given.names, given.bench_data))
 
-    for add_parser in (compare.add_parser, rejudge.add_parser, own_tables.add_parsers):
+    for add_parser in (
+        compare.add_parser,
+        rejudge.add_parser,
+        own_tables.add_parsers,
+        generate.add_parser,
+    ):
         add_parser(commands)
 
     given = parser.parse_args(arguments)

@@ -22,8 +22,11 @@ __all__ = ["KINDS", "answer_kind", "typed_answer"]
 
 KINDS = ("number", "date", "text", "list", "ordered_list", "yes_no", "free_text")
 
-_VERDICTS = {"yes": True, "true": True, "no": False, "false": False}
-_VERDICT = re.compile(r"(yes|no|true|false)(?:[\s.,;:!)—–-]*$|[.,;:!—–].*)", re.DOTALL)
+_VERDICTS = {
+    **dict.fromkeys(("yes", "true", "是", "是的", "对", "正确"), True),
+    **dict.fromkeys(("no", "false", "否", "不是", "不对", "错", "错误"), False),
+}
+_VERDICT = re.compile(rf"({'|'.join(_VERDICTS)})(?:[\s.,;:!)—–。、-]*$|[.,;:!—–。].*)", re.DOTALL)
 _SYMBOLS = frozenset({"", "%", "$", "€", "£", "¥", "₹"})
 _FREE_TEXT = 12
 """Words from which on an answer is free text."""
@@ -104,7 +107,7 @@ def typed_answer(
 def _plain(text: str) -> str:
     """Return a text as it is compared: without case, wrapping quotes or a final full stop."""
     words = " ".join(normalized("NFKC", text).casefold().split())
-    bare = words.strip("\"'“”‘’«»`* ").removesuffix(".").strip("\"'“”‘’«»`* ")
+    bare = words.strip("\"'“”‘’«»`* ").rstrip("。").removesuffix(".").strip("\"'“”‘’«»`* ")
     return bare or words
 
 

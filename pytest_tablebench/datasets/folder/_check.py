@@ -28,6 +28,7 @@ _TAGS, _PER_TOKEN = 9, 4
 _WHOLE = re.compile(
     r"\b(?:how many|how much more|count|total|sum|altogether|together|average|mean|median|most"
     r"|least|more|less|fewer|difference|between|all|both|each|every|first|last|next|\w+est|max\w*|min\w*)\b"
+    r"|所有|全部|这些|各|每|最|总|共|平均|中位|数量|几|统计"
 )
 """Words of questions that look at several rows on purpose."""
 
@@ -135,7 +136,10 @@ def _of_question(question: Question) -> Iterator[tuple[str, str]]:
             yield "perturbations", f"{unknown_name('perturbation', name, PERTURBATIONS)}"
     if question.tables and kind in {"text", "list", "ordered_list"}:
         yield from _absent(question)
-    if len(question.tables) == 1 and len(question.answers) == 1:
+    # Where the order of rows matters, a question asks for a place and not for a name.
+    by_place = "shuffle_rows" not in (question.perturbations or ("shuffle_rows",))
+    is_lookup = len(question.answers) == 1 and kind != "yes_no" and not by_place
+    if len(question.tables) == 1 and is_lookup:
         yield from _ambiguous(question)
 
 

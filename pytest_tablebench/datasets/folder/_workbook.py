@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["MOST_ROWS", "read_sheet"]
+__all__ = ["MOST_ROWS", "read_sheet", "sheet_names"]
 
 MOST_ROWS = 100_000
 """Rows of the largest table that is read."""
@@ -31,6 +31,21 @@ def read_sheet(path: Path, sheet: str | None) -> Table:
     if has_formulas:
         _require_values(path, sheet)
     return table
+
+
+def sheet_names(path: Path) -> list[str]:
+    """Return the names of a workbook's sheets. Raises `DataError`."""
+    import openpyxl
+
+    _look_over(path)
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, keep_links=False)
+    except Exception as error:  # a damaged file surfaces as nearly any exception
+        raise DataError(f"cannot be read as a workbook: {error!r}") from None
+    try:
+        return [sheet.title for sheet in book.worksheets]
+    finally:
+        book.close()
 
 
 def _shortened(message: str, path: Path) -> str:

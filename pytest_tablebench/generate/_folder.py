@@ -1,0 +1,281 @@
+"""Writing a dataset folder table by table, so that a killed run goes on where it ended.
+
+Until all is done the questions lie in one file of lines, with a line behind each table's that says
+how far the work came: what stands behind the last such line is made again. Then they are
+written in a drawn order, so that the first ones are a sample of all.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from pytest_tablebench.errors import DataError, TableError
+from pytest_tablebench.generate.rules._plan import Pair
+from pytest_tablebench.tables.table import Cell, Table
+from pytest_tablebench.util.files import write_whole
+from pytest_tablebench.util.names import printable, slug
+from pytest_tablebench.util.seeds import seeded_random
+
+__all__ = ["PART", "Maker", "Source", "text_table", "write_dataset"]
+
+PART = ".generating.jsonl"
+"""What a run has written so far; gone when it is done."""
+
+_FEW = 100
+"""Questions that are asked unless the user says more."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table to be read: what it is called, and how it is read."""
+
+    name: str
+    read: Callable[[], Table]
+
+
+class Maker(Protocol):
+    """Makes questions of tables, and counts."""
+
+    def make(self, table: Table, most: int | None) -> tuple[str, Iterable[Pair]] | None:
+        """Return a digest of the table and its questions; None (and counts why) for no table."""
+
+    def skip(self, reason: str) -> None:
+        """Count a table that is left out."""
+
+    @property
+    def accepted(self) -> int:
+        """Questions so far."""
+
+    def state(self) -> Mapping[str, Any]:
+        """Return what the maker has to remember, as JSON takes it."""
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state."""
+
+
+def text_table(table: Table) -> Table:
+    """Return a table with all its cells as the text that a CSV file gives back."""
+    return Table(
+        tuple(map(_text, table.header)),
+        tuple(tuple(map(_text, row)) for row in table.rows),
+        table.title,
+        name=table.name,
+    )
+
+
+def _text(cell: Cell) -> str:
+    if cell is None or cell != cell:  # noqa: PLR0124 - what is not a number is unlike itself
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
+        return str(int(cell))
+    return " ".join(str(cell).split())
+
+
+def write_dataset(
+    folder: Path,
+    sources: Iterable[Source],
+    maker: Maker,
+    *,
+    made_with: Mapping[str, Any],
+    limit: int | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> int:
+    """Write the questions about all sources as a dataset folder; return how many there are.
+
+    Arguments:
+        folder: new, empty, or left by the same command when it was killed.
+        sources: in an order that is the same every time.
+        maker: of the questions.
+        made_with: what the questions depend on; a killed run goes on only with the same.
+        limit: of questions in all.
+        say: is told which source cannot be read.
+
+    Raises `DataError` for a folder that holds something else, or cannot be written.
+    """
+    try:
+        part = _Part(folder, made_with)
+        with part:
+            if part.state is not None:
+                maker.resume(part.state)
+            _make(part, sources, maker, limit, say)
+            count = part.count
+            if count:
+                _finish(folder, part, made_with)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error.strerror or error}") from None
+    (folder / PART).unlink()
+    return count
+
+
+def _make(
+    part: _Part,
+    sources: Iterable[Source],
+    maker: Maker,
+    limit: int | None,
+    say: Callable[[str], None],
+) -> None:
+    folder = part.folder
+    for number, source in enumerate(sources):
+        if limit is not None and maker.accepted >= limit:
+            return
+        if number < part.done:
+            continue
+        try:
+            table = text_table(source.read())
+        except (DataError, TableError) as error:
+            maker.skip("unreadable")
+            say(f"{printable(source.name, 80)} is left out: {error}")
+            part.close_table("", maker)
+            continue
+        made = maker.make(table, None if limit is None else limit - maker.accepted)
+        if made is None or made[0] in part.digests:
+            if made is not None:
+                maker.skip("same as another")
+            part.close_table("", maker)
+            continue
+        digest, pairs = made
+        name = f"{slug(Path(source.name).stem, 40, digest=False)}-{digest[:8]}.csv"
+        any_pair = False
+        for pair in pairs:
+            if not any_pair:
+                (folder / "tables").mkdir(exist_ok=True)
+                write_whole(folder / "tables" / name, _csv(table))
+                any_pair = True
+            part.append(_row(pair, f"tables/{name}"))
+        part.close_table(digest, maker)
+
+
+def _csv(table: Table) -> str:
+    """Return CSV whose header cannot be taken for one with other separators."""
+    text = io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(table.header)
+    csv.writer(text, lineterminator="\n").writerows(table.rows)
+    return text.getvalue()
+
+
+def _row(pair: Pair, file: str) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "id": pair.id,
+        "table": file,
+        "question": pair.question,
+        "answer": list(pair.answers) if len(pair.answers) > 1 else pair.answers[0],
+    }
+    for name in ("metric", "tolerance", "unit"):
+        if value := getattr(pair, name):
+            row[name] = value
+    return row | {"tags": dict(pair.tags), "perturbations": list(pair.perturbations)}
+
+
+class _Part:
+    """The file of a run that is under way.
+
+    Attributes:
+        folder: that it lies in.
+        done: sources that are finished. digests: of their tables.
+        count: questions. state: of the maker after the last source, None at the beginning.
+    """
+
+    def __init__(self, folder: Path, made_with: Mapping[str, Any]) -> None:
+        self.done, self.count = 0, 0
+        self.digests: set[str] = set()
+        self.state: Mapping[str, Any] | None = None
+        self.folder = folder
+        self._path, self._head = folder / PART, {"made_with": dict(made_with)}
+        self._file: BinaryIO
+        self._waiting: list[bytes] = []
+        folder.mkdir(parents=True, exist_ok=True)
+        if not self._path.exists() and any(folder.iterdir()):
+            raise DataError(f"{folder} holds something; name a folder that is not there yet")
+
+    def __enter__(self) -> _Part:
+        end = self._read() if self._path.exists() else 0
+        self._file = self._path.open("r+b" if end else "wb")
+        self._file.truncate(end)
+        self._file.seek(end)
+        if not end:
+            self._write(self._head)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _read(self) -> int:
+        """Read what is there; return where the last finished table ends."""
+        place = end = count = 0
+        with self._path.open("rb") as file:
+            for line in file:
+                place += len(line)
+                try:
+                    record = json.loads(line)
+                except ValueError:
+                    break
+                if end == 0:
+                    if record != json.loads(json.dumps(self._head)):
+                        raise DataError(
+                            f"{self._path.parent} was begun with other tables or options; give "
+                            f"the same ones to go on, or name another folder"
+                        )
+                    end = place
+                elif "done" in record and line.endswith(b"\n"):
+                    end, self.count = place, count
+                    self.done, self.state = record["done"], record["state"]
+                    if record["digest"]:
+                        self.digests.add(record["digest"])
+                else:
+                    count += 1
+        return end
+
+    def _write(self, record: Mapping[str, Any]) -> None:
+        line = json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+        self._waiting.append(line)
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Add a question."""
+        self._write(row)
+        self.count += 1
+
+    def close_table(self, digest: str, maker: Maker) -> None:
+        """Say that a source is finished."""
+        self.done += 1
+        if digest:
+            self.digests.add(digest)
+        self._write({"done": self.done, "digest": digest, "state": maker.state()})
+        self._file.write(b"".join(self._waiting))
+        self._file.flush()
+        self._waiting.clear()
+
+    def places(self) -> array[int]:
+        """Return where each question's line begins."""
+        found, place = array("Q"), 0
+        with self._path.open("rb") as file:
+            for line in file:
+                if not line.startswith((b'{"done"', b'{"made_with"')):
+                    found.append(place)
+                place += len(line)
+        return found
+
+    def lines(self, places: Iterable[int]) -> Iterator[bytes]:
+        """Yield the lines that begin at these places."""
+        with self._path.open("rb") as file:
+            for place in places:
+                file.seek(place)
+                yield file.readline()
+
+
+def _finish(folder: Path, part: _Part, made_with: Mapping[str, Any]) -> None:
+    places = part.places()
+    seeded_random("order of questions", seed=int(made_with.get("seed", 0))).shuffle(places)
+    limit = f"limit = {_FEW}  # of {len(places):,}, in a drawn order" if len(places) > _FEW else ""
+    options = " ".join(f"{name}={value}" for name, value in made_with.items() if name != "files")
+    text = f"# Written by `tablebench generate`: {printable(options, 300)}\n\n[defaults]\n{limit}\n"
+    write_whole(folder / "tablebench.toml", text.replace("\n\n[defaults]\n\n", "\n"))
+    write_whole(folder / "questions.jsonl", part.lines(places))

@@ -1,0 +1,31 @@
+"""Questions from any table by rule, of every table skill, in English and Chinese.
+
+What is asked is data (`recipes.toml`), how it is said too (`en.toml`, `zh.toml`); an operation is
+an entry in `_draw`, `_plain`, `_frame` and `_wording`.
+"""
+
+from pytest_tablebench.generate.rules._generate import (
+    RECIPES,
+    SKILLS,
+    Recipe,
+    RuleGenerator,
+    Tally,
+)
+from pytest_tablebench.generate.rules._plan import Amount, Pair, Plan, Step, Texts
+from pytest_tablebench.generate.rules._sheet import Sheet
+from pytest_tablebench.generate.rules._wording import LANGUAGES
+
+__all__ = [
+    "LANGUAGES",
+    "RECIPES",
+    "SKILLS",
+    "Amount",
+    "Pair",
+    "Plan",
+    "Recipe",
+    "RuleGenerator",
+    "Sheet",
+    "Step",
+    "Tally",
+    "Texts",
+]

@@ -1,0 +1,271 @@
+"""From tables to questions: draw, answer in two ways, put into words, keep the balance."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from random import Random
+
+from pytest_tablebench.generate._values import parse_number
+from pytest_tablebench.generate.rules._draw import NothingError, draw_steps
+from pytest_tablebench.generate.rules._frame import Frame, agrees, frame_answer
+from pytest_tablebench.generate.rules._plain import plain_answer
+from pytest_tablebench.generate.rules._plan import (
+    Amount,
+    Found,
+    Pair,
+    Plan,
+    RejectedError,
+    Texts,
+)
+from pytest_tablebench.generate.rules._sheet import Sheet, UnfitError, data_file
+from pytest_tablebench.generate.rules._survives import surviving
+from pytest_tablebench.generate.rules._wording import LANGUAGES, word
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.seeds import seeded_random
+
+__all__ = ["RECIPES", "SKILLS", "Recipe", "RuleGenerator", "Tally", "written_answer"]
+
+_DRAWS = 8
+"""Draws of one recipe that may be rejected before a table is left alone with it."""
+
+_MOST_AHEAD = 3
+"""How often yes may be right more often than no, or no than yes, to questions of one recipe."""
+
+_YES_NO = {"en": ("yes", "no"), "zh": ("是", "否")}
+
+SKILLS: Mapping[str, str] = data_file("recipes.toml")["skills"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is asked: steps, of which only the arguments are open."""
+
+    name: str
+    subtask: str
+    difficulty: str
+    steps: tuple[str, ...]
+
+
+RECIPES: Mapping[str, Recipe] = {
+    name: Recipe(name, subtask, difficulty, tuple(steps))
+    for subtask, levels in data_file("recipes.toml")["recipes"].items()
+    for difficulty, recipes in levels.items()
+    for name, steps in recipes.items()
+}
+
+
+@dataclass
+class Tally:
+    """What was made so far, and what was not, by reason.
+
+    Arguments:
+        recipes: accepted questions by recipe.
+        verdicts: by recipe, how often the answer was yes and no.
+        rejected: drawn questions that were not taken, by reason.
+        tables: tables by what became of them: `used`, or why they were left out.
+    """
+
+    recipes: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    tables: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def accepted(self) -> int:
+        """Number of questions."""
+        return sum(self.recipes.values())
+
+    def cells(self) -> Counter[tuple[str, str]]:
+        """Return accepted questions by subtask and difficulty."""
+        found: Counter[tuple[str, str]] = Counter()
+        for name, count in self.recipes.items():
+            found[RECIPES[name].subtask, RECIPES[name].difficulty] += count
+        return found
+
+
+class RuleGenerator:
+    """Makes questions of one table after the other; what it remembers does not grow with them.
+
+    Arguments:
+        seed: another one gives other questions; the same gives the same of the same tables.
+        per_table: most questions of one table.
+        language: `en`, `zh`, `both` in turns, or `auto`: that of the table's headings.
+        subtasks: those that are asked; all of `SKILLS` by default.
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int = 0,
+        per_table: int = 20,
+        language: str = "auto",
+        subtasks: Sequence[str] = tuple(SKILLS),
+    ) -> None:
+        self.tally = Tally()
+        self._seed, self._per_table, self._language = seed, per_table, language
+        self._recipes = [recipe for recipe in RECIPES.values() if recipe.subtask in subtasks]
+        self._cells = self.tally.cells()
+
+    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
+        """Return a digest of the table and its questions, None for a table that is left out."""
+        sheet = self.sheet(table)
+        return None if sheet is None else (sheet.digest, self.pairs(sheet, most))
+
+    def skip(self, reason: str) -> None:
+        """Count a table that is left out."""
+        self.tally.tables[reason] += 1
+
+    @property
+    def accepted(self) -> int:
+        """Questions so far."""
+        return self.tally.accepted
+
+    def state(self) -> dict[str, dict[str, int]]:
+        """Return what was counted; there is nothing else to remember."""
+        return {name: dict(count) for name, count in vars(self.tally).items()}
+
+    def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
+        """Go on from a state."""
+        self.tally = Tally(**{name: Counter(counts) for name, counts in state.items()})
+        self._cells = self.tally.cells()
+
+    def sheet(self, table: Table) -> Sheet | None:
+        """Return a table that questions can be made of; else count why not."""
+        try:
+            return Sheet.of(table)
+        except UnfitError as error:
+            self.skip(str(error))
+            return None
+
+    def pairs(self, sheet: Sheet, most: int | None = None) -> Iterator[Pair]:
+        """Yield up to `most` questions about a sheet, in a good mixture of subtasks.
+
+        The kind asked least so far is next, as far as the table gives something for it.
+        """
+        frame, seen = Frame(sheet), set[object]()
+        rng = seeded_random(f"rules/{sheet.digest}", seed=self._seed)
+        open_recipes = {recipe.name: _DRAWS for recipe in self._recipes}
+        left = self._per_table if most is None else min(most, self._per_table)
+        while left and open_recipes:
+            recipe = self._next(open_recipes)
+            try:
+                pair = self._pair(recipe, sheet, frame, rng, seen)
+            except NothingError:
+                del open_recipes[recipe.name]
+                continue
+            except RejectedError as error:
+                self.tally.rejected[error.reason] += 1
+                open_recipes[recipe.name] -= 1
+                if not open_recipes[recipe.name]:
+                    del open_recipes[recipe.name]
+                continue
+            self.tally.recipes[recipe.name] += 1
+            self._cells[recipe.subtask, recipe.difficulty] += 1
+            left -= 1
+            yield pair
+        self.tally.tables["used"] += 1
+
+    def _next(self, open_recipes: Mapping[str, int]) -> Recipe:
+        """Return the recipe asked least, of the subtask and difficulty asked least."""
+        cells, used = self._cells, self.tally.recipes
+        return min(
+            (RECIPES[name] for name in open_recipes),
+            key=lambda recipe: (cells[recipe.subtask, recipe.difficulty], used[recipe.name]),
+        )
+
+    def _pair(
+        self, recipe: Recipe, sheet: Sheet, frame: Frame, rng: Random, seen: set[object]
+    ) -> Pair:
+        steps = draw_steps(recipe.steps, sheet, rng)
+        plan = Plan(recipe.name, steps)
+        if plan in seen:
+            raise RejectedError("duplicate")
+        found = plain_answer(steps, sheet)
+        if isinstance(found, bool) and self._is_one_sided(recipe, found):
+            raise RejectedError("too often the same")
+        language = self._spoken(sheet)
+        answers, metric, tolerance, unit = written_answer(found, language)
+        question = word(steps, sheet, found, language, rng)
+        key = _plain(question)
+        if key in seen:
+            raise RejectedError("duplicate")
+        if not isinstance(found, bool) and any(_says(key, answer) for answer in answers):
+            raise RejectedError("answer in question")
+        if not agrees(found, frame_answer(steps, frame)):
+            raise RejectedError("two ways disagree")
+        if isinstance(found, bool):
+            self.tally.verdicts[f"{recipe.name} {found}"] += 1
+        seen |= {plan, key}
+        return Pair(
+            id=f"{sheet.digest[:10]}-{recipe.name}-{len(seen) // 2}",
+            plan=plan,
+            question=question,
+            language=language,
+            answers=answers,
+            metric=metric,
+            tolerance=tolerance,
+            unit=unit,
+            tags={
+                "skill": SKILLS[recipe.subtask],
+                "subtask": recipe.subtask,
+                "difficulty": recipe.difficulty,
+                "language": language,
+                "recipe": recipe.name,
+            },
+            perturbations=surviving(steps),
+        )
+
+    def _is_one_sided(self, recipe: Recipe, holds: bool) -> bool:
+        """Whether a recipe had this verdict too often to have it once more."""
+        verdicts = self.tally.verdicts
+        ahead = verdicts[f"{recipe.name} {holds}"] - verdicts[f"{recipe.name} {not holds}"]
+        return ahead >= _MOST_AHEAD
+
+    def _spoken(self, sheet: Sheet) -> str:
+        if self._language == "both":
+            return LANGUAGES[self.tally.accepted % 2]
+        if self._language == "auto":
+            return "zh" if sheet.is_chinese else "en"
+        return self._language
+
+
+def written_answer(found: Found, language: str) -> tuple[tuple[str, ...], str, str, str]:
+    """Return the items of an answer, its metric, tolerance and unit."""
+    if isinstance(found, bool):
+        return (_YES_NO[language][0 if found else 1],), "yes_no", "", ""
+    if isinstance(found, Texts):
+        if len(found.items) > 1:
+            return found.items, "ordered_list" if found.ordered else "list", "", ""
+        number = parse_number(found.items[0])
+        return found.items, "number" if number is not None else "", "", ""
+    text = _written(found)
+    tolerance = "" if found.exact else f"{Fraction(1, 10**found.decimals).__float__():f}"
+    return (text,), "number", tolerance.rstrip("0"), found.unit
+
+
+def _written(amount: Amount) -> str:
+    """Write a number with its decimals, rounding half to even."""
+    digits = round(Fraction(amount.value) * 10**amount.decimals)
+    if amount.decimals == 0:
+        return str(digits)
+    whole = f"{abs(digits):0{amount.decimals + 1}d}"
+    sign = "-" if digits < 0 else ""
+    return f"{sign}{whole[: -amount.decimals]}.{whole[-amount.decimals :]}"
+
+
+def _plain(text: str) -> str:
+    """Return a question as it is compared with others."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _says(question: str, answer: str) -> bool:
+    """Whether a question holds its answer, not only as a part of other words."""
+    plain = _plain(answer)
+    if len(plain) < 2 or plain not in question:
+        return False
+    return re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", question) is not None

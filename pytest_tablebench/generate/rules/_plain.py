@@ -1,0 +1,39 @@
+"""The first way to an answer: plain Python on the table's cells, with exact numbers.
+
+What makes a question empty, trivial or ambiguous is refused, by a reason that is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pytest_tablebench.generate.rules._plain_analyses import ANALYSES
+from pytest_tablebench.generate.rules._plain_basics import BASICS, JUDGEMENTS, NARROWING, Rows
+from pytest_tablebench.generate.rules._plan import Found, RejectedError, Step
+from pytest_tablebench.generate.rules._sheet import Sheet
+
+__all__ = ["ANSWERS", "NARROWING", "narrow", "plain_answer"]
+
+ANSWERS: dict[str, Callable[..., Found]] = {**BASICS, **ANALYSES}
+
+
+def narrow(step: Step, sheet: Sheet, rows: Rows) -> Rows:
+    """Return the entries that a step keeps: some, but not all. Raises `RejectedError`."""
+    kept = NARROWING[step.name](sheet, rows, *step.arguments)
+    if not kept:
+        raise RejectedError("empty")
+    if len(kept) == len(rows):
+        raise RejectedError("trivial")
+    return kept
+
+
+def plain_answer(steps: Sequence[Step], sheet: Sheet) -> Found:
+    """Work out the steps. Raises `RejectedError` where there is no single answer worth asking."""
+    rows: Rows = tuple(range(sheet.size))
+    steps = list(steps)
+    while steps[0].name in NARROWING:
+        rows = narrow(steps.pop(0), sheet, rows)
+    found = ANSWERS[steps[0].name](sheet, rows, *steps[0].arguments)
+    for step in steps[1:]:
+        found = JUDGEMENTS[step.name](found, *step.arguments)
+    return found

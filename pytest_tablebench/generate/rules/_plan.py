@@ -1,0 +1,97 @@
+"""What a question is made of: steps that two paths work out, and what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from pytest_tablebench.errors import TableBenchError
+
+__all__ = ["Amount", "Found", "Pair", "Plan", "RejectedError", "Step", "Texts"]
+
+
+class RejectedError(TableBenchError):
+    """A plan makes no good question of this table; `reason` is one of the counted words."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation with its arguments: texts, numbers, and tuples of them."""
+
+    name: str
+    arguments: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps in their order: some narrow the entries, one gives the answer, one may judge it.
+
+    Arguments:
+        recipe: the name of the recipe that it was drawn by.
+        steps: the operations with their arguments.
+    """
+
+    recipe: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """An answer of cells or names, as the table writes them."""
+
+    items: tuple[str, ...]
+    ordered: bool = False
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A computed number.
+
+    Arguments:
+        value: without rounding.
+        decimals: of the written answer.
+        exact: whether the written answer is the value itself, not a rounded one.
+        unit: of the column it comes from.
+    """
+
+    value: Fraction | float
+    decimals: int = 0
+    exact: bool = True
+    unit: str = ""
+
+
+Found = Texts | Amount | bool
+"""What the plain path gives; a truth value answers yes or no."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A question with its answer, as a row of a dataset's questions.
+
+    Arguments:
+        id: unique for one table; ASCII.
+        plan: what the answer can be worked out from again.
+        question: the text. language: `en` or `zh`.
+        answers: the items of the answer.
+        metric: the kind of answer, "" where its text tells.
+        tolerance: of a rounded number. unit: of a number.
+        tags: skill, subtask, difficulty, language, recipe.
+        perturbations: those that leave the answer true.
+    """
+
+    id: str
+    plan: Plan
+    question: str
+    language: str
+    answers: tuple[str, ...]
+    metric: str
+    tolerance: str
+    unit: str
+    tags: Mapping[str, str]
+    perturbations: tuple[str, ...]

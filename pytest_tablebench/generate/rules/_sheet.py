@@ -1,0 +1,199 @@
+"""A table that questions can be made of: its columns by use, read once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+from pytest_tablebench.errors import TableBenchError
+from pytest_tablebench.generate._values import (
+    Number,
+    answer_text,
+    cell_key,
+    is_empty,
+    parse_number,
+)
+from pytest_tablebench.generate._view import is_summary
+from pytest_tablebench.tables.table import Table
+
+__all__ = ["Numbers", "Sheet", "UnfitError", "data_file"]
+
+_FEWEST_ROWS, _FEWEST_COLUMNS = 3, 2
+_LONGEST = 100_000
+"""Characters of the longest table; about the most that models read with their prompt."""
+_MOST_GROUPS = 12
+_YEARS = range(1500, 2101)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+
+class UnfitError(TableBenchError):
+    """No question is made of a table; the message is the reason that is counted."""
+
+
+@cache
+def data_file(name: str) -> dict[str, Any]:
+    """Return a TOML file of this package."""
+    return tomllib.loads((files(__package__) / name).read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A numeric column: values, their unit, and the decimals of the longest cell."""
+
+    values: tuple[Decimal, ...]
+    unit: str
+    decimals: int
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A rectangular table of text cells, none of them empty.
+
+    Arguments:
+        table: as the dataset's reader gives it.
+        digest: of its content.
+        cells: the columns that a question can name, by heading, in their order.
+        numbers: the numeric ones among them.
+        label: the column that names the entries, "" where none does.
+    """
+
+    table: Table
+    digest: str
+    cells: dict[str, tuple[str, ...]]
+    numbers: dict[str, Numbers]
+    label: str
+
+    @classmethod
+    def of(cls, table: Table) -> Sheet:
+        """Read a table. Raises `UnfitError` (filters of spec: treb.md section 6.1)."""
+        names = [answer_text(name) for name in table.header]
+        if any(len(row) != len(table.header) for row in table.rows):
+            raise UnfitError("rows of unequal length")
+        if len(table.rows) < _FEWEST_ROWS or len(table.header) < _FEWEST_COLUMNS:
+            raise UnfitError("too small")
+        texts = [str(cell) for row in (table.header, *table.rows) for cell in row]
+        if sum(map(len, texts)) + 9 * len(texts) > _LONGEST:
+            raise UnfitError("too long")
+        if any(is_empty(cell) for row in (table.header, *table.rows) for cell in row):
+            raise UnfitError("missing values")
+        if len({cell_key(name) for name in table.header}) < len(table.header):
+            raise UnfitError("two columns of one name")
+        if any(map(is_summary, texts)):
+            raise UnfitError("summary row or column")
+        columns = zip(*table.rows, strict=True)
+        cells = {name: cs for name, cs in zip(names, columns, strict=True) if name is not None}
+        numbers = {name: found for name in cells if (found := _numbers(cells[name])) is not None}
+        if not numbers:
+            raise UnfitError("no numeric column")
+        content = "\0".join(texts).encode("utf-8", "surrogatepass")
+        digest = hashlib.sha256(b"%d\0" % len(table.header) + content).hexdigest()[:16]
+        label = next((name for name in cells if _names(cells[name]) and name not in numbers), "")
+        return cls(table, digest, cells, numbers, label)
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return len(self.table.rows)
+
+    @property
+    def is_chinese(self) -> bool:
+        """Whether the headings are."""
+        return any(_CHINESE.search(name) for name in self.cells)
+
+    @cached_property
+    def measures(self) -> tuple[str, ...]:
+        """Numeric columns that measure something: no years, no numbers that are names."""
+        return tuple(
+            name
+            for name, found in self.numbers.items()
+            if not _says(name, "identifiers") and not _are_years(found)
+        )
+
+    @cached_property
+    def summed(self) -> tuple[str, ...]:
+        """Measures whose sum means something."""
+        units = data_file("words.toml")["units_not_summed"]
+        return tuple(
+            name
+            for name in self.measures
+            if not _says(name, "not_summed")
+            if (unit := self.numbers[name].unit) not in units and "/" not in unit
+        )
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """Text columns in which values come back; each is a way to group the entries."""
+        return tuple(
+            name
+            for name, cells in self.cells.items()
+            if name not in self.numbers and name != self.label
+            if 1 < len(set(cells)) <= min(_MOST_GROUPS, len(cells) - 1)
+            if len(set(map(cell_key, cells))) == len(set(cells))
+            if all(answer_text(cell) is not None for cell in set(cells))
+        )
+
+    @cached_property
+    def counts(self) -> dict[tuple[str, ...], int]:
+        """How often a value stands in the table, its headings counted."""
+        found: dict[tuple[str, ...], int] = {}
+        for row in (self.table.header, *self.table.rows):
+            for cell in row:
+                key = cell_key(cell)
+                found[key] = found.get(key, 0) + 1
+        return found
+
+    @cached_property
+    def rows_by_name(self) -> dict[str, int]:
+        """The entry of each name."""
+        return {name: row for row, name in enumerate(self.cells[self.label])} if self.label else {}
+
+
+def _numbers(cells: tuple[str, ...]) -> Numbers | None:
+    """Return a column as numbers: every cell is one, and all have one unit."""
+    found: list[Number] = []
+    for cell in cells:
+        number = parse_number(cell)
+        if number is None or (found and number.form != found[0].form):
+            return None
+        found.append(number)
+    unit = " ".join(part for part in map(str.strip, found[0].form) if part)
+    return Numbers(tuple(n.value for n in found), unit, max(n.decimals for n in found))
+
+
+def _names(cells: tuple[str, ...]) -> bool:
+    """Whether each cell names one entry: writable, unlike the others, no date and no number."""
+    if any(answer_text(cell) is None or parse_number(cell) is not None for cell in cells):
+        return False
+    if all(_is_date(cell) for cell in cells):
+        return False
+    return len(set(map(cell_key, cells))) == len(cells)
+
+
+def _is_date(cell: str) -> bool:
+    if not _DATE.fullmatch(cell):
+        return False
+    try:
+        date.fromisoformat(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _says(name: str, kind: str) -> bool:
+    """Whether a heading has a word of a list, in either language."""
+    words = data_file("words.toml")
+    own = set(re.findall(r"[^\W\d_]+", name.casefold()))
+    return bool(own & set(words[kind])) or any(word in name for word in words[f"{kind}_zh"])
+
+
+def _are_years(found: Numbers) -> bool:
+    plain = not found.unit and not found.decimals
+    return plain and all(int(value) in _YEARS for value in found.values)

@@ -1,0 +1,211 @@
+"""Putting plans into words: the templates are data, one file for each language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from pytest_tablebench.generate._values import parse_number
+from pytest_tablebench.generate.rules._plain import NARROWING
+from pytest_tablebench.generate.rules._plan import Amount, Found, Step, Texts
+from pytest_tablebench.generate.rules._sheet import Sheet, data_file
+
+__all__ = ["ARGUMENTS", "LANGUAGES", "word"]
+
+LANGUAGES = ("en", "zh")
+
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "cell": ("name", "column"),
+    "cells": ("name", "columns"),
+    "cell_at": ("row", "place"),
+    "row_of": ("value",),
+    "heading_of": ("value",),
+    "neighbour": ("value", "side"),
+    "find": ("column", "value"),
+    "value_of": ("column",),
+    "labels": ("order",),
+    "count": (),
+    "distinct": ("column",),
+    "statistic": ("column", "statistic"),
+    "extreme": ("column", "most"),
+    "share": ("column", "name"),
+    "change": ("name", "before", "after"),
+    "ratio": ("column", "name", "second"),
+    "branch": ("test", "then", "otherwise"),
+    "is_cell": ("name", "column", "value"),
+    "is_more": ("column", "name", "second"),
+    "exceeds": ("bound",),
+    "outliers": ("column", "rule"),
+    "outlier_count": ("column", "rule"),
+    "is_outlier": ("column", "rule", "name"),
+    "correlation": ("column", "second", "kind"),
+    "partner": ("column", "columns"),
+    "is_related": ("column", "second"),
+    "differ": ("column", "by", "name", "second"),
+    "departs": ("column", "bound"),
+    "t_value": ("column", "bound"),
+    "groups_differ": ("column", "by"),
+    "shape": ("column", "kind"),
+    "normal": ("column",),
+    "even": ("by",),
+}
+"""How the templates call the arguments of each operation that gives an answer."""
+
+_VARIANTS = {"rule", "kind"}
+"""Arguments that choose between templates."""
+
+
+def word(steps: Sequence[Step], sheet: Sheet, found: Found, language: str, rng: Random) -> str:
+    """Return the question's text in one of its wordings."""
+    return _Words(sheet, data_file(f"{language}.toml"), rng).question(steps, found)
+
+
+class _Words:
+    """One question being written."""
+
+    def __init__(self, sheet: Sheet, templates: dict[str, Any], rng: Random) -> None:
+        self.sheet, self.of, self.rng = sheet, templates, rng
+        self.words: dict[str, str] = templates["words"]
+
+    def question(self, steps: Sequence[Step], found: Found) -> str:
+        """Return the whole text: how the entries are narrowed, what is asked, in which form."""
+        count = next(n for n, step in enumerate(steps) if step.name not in NARROWING)
+        narrowing, (asked, *judging) = steps[:count], steps[count:]
+        intro, rows = self.narrowed(narrowing)
+        fields = {"rows": rows, "label": self.quoted(self.sheet.label), **self.fields(asked)}
+        if judging:
+            bound = judging[0].arguments[0]
+            noun = self.choose(self.of["nouns"][asked.name], fields)
+            text = self.choose(self.of["answers"]["exceeds"], {"noun": noun, "bound": bound})
+        elif asked.name in self.of["nouns"] and asked.name not in self.of["answers"]:
+            noun = self.choose(self.of["nouns"][asked.name], fields)
+            text = self.choose(self.of["asks"]["number"], {"noun": noun})
+        else:
+            text = self.choose(self.of["answers"][self.key(asked)], fields)
+        text = text[:1].upper() + text[1:]
+        gap = "" if intro[-1:] in {"", "。"} else " "
+        return f"{intro}{gap}{text}{self.suffix(asked, steps, found)}"
+
+    def choose(self, wordings: Sequence[str], fields: dict[str, str]) -> str:
+        """Return one of the wordings, filled in."""
+        return self.rng.choice(wordings).format_map(fields)
+
+    def quoted(self, text: str) -> str:
+        """Return a heading or a value as it reads in a sentence."""
+        quotes = self.of["quotes"]
+        return f"{quotes['open']}{text}{quotes['close']}"
+
+    def value(self, text: str) -> str:
+        """Return a value: numbers are bare, texts quoted."""
+        return f" {text} ".strip() if parse_number(text) is not None else self.quoted(text)
+
+    def key(self, step: Step) -> str:
+        """Return the name of a step's templates: of its operation, or its variant's own."""
+        names = ARGUMENTS[step.name]
+        variants = [str(step.arguments[n]) for n, name in enumerate(names) if name in _VARIANTS]
+        return ":".join([step.name, *variants])
+
+    def fields(self, step: Step) -> dict[str, str]:
+        """Return what the templates of a step are filled with."""
+        names = ARGUMENTS[step.name]
+        fields: dict[str, str] = {}
+        for name, argument in zip(names, step.arguments, strict=True):
+            if name in {"row", "place", "bound"}:
+                fields[name] = str(argument)
+            elif name in {"column", "by", "before", "after"}:
+                fields[name] = self.quoted(argument)
+            elif name in {"name", "value"}:
+                fields[name] = self.value(argument)
+            elif name == "second":
+                is_column = step.name in {"correlation", "is_related"}
+                fields[name] = self.quoted(argument) if is_column else self.value(argument)
+            elif name == "columns":
+                *some, last = map(self.quoted, argument)
+                fields[name] = f"{self.words['comma'].join(some)}{self.words['and']}{last}"
+            elif name == "statistic":
+                fields[name] = self.of["statistics"][argument]
+            elif name == "side":
+                fields[name] = self.words[argument]
+            elif name == "most":
+                fields[name] = self.words["highest" if argument else "lowest"]
+            elif name == "test":
+                column, statistic, bound = argument
+                fields |= {"column": self.quoted(column), "bound": bound}
+                fields["statistic"] = self.of["statistics"][statistic]
+            elif name in {"then", "otherwise"}:
+                column, statistic = argument
+                fields[name] = self.part(column, statistic)
+        return fields
+
+    def part(self, column: str, statistic: str) -> str:
+        """Return the name of a statistic without the entries that it is taken over."""
+        fields = {"column": self.quoted(column), "statistic": self.of["statistics"][statistic]}
+        return str(self.of["nouns"]["part"]).format_map(fields)
+
+    def narrowed(self, steps: Sequence[Step]) -> tuple[str, str]:
+        """Return the sentences that narrow the entries, and what the rest is then called."""
+        if not steps:
+            return "", self.words["all"]
+        if len(steps) == 1:
+            return "", self.phrase(steps[0], "entries")
+        sentences = [self.words["first"].format(step=self.phrase(steps[0], "first"))]
+        then = self.words["then"]
+        sentences += [then.format(step=self.phrase(step, "then")) for step in steps[1:]]
+        gap = "" if sentences[0].endswith("。") else " "
+        return gap.join(sentences), self.words["remaining"]
+
+    def phrase(self, step: Step, place: str) -> str:
+        """Return how one step chooses entries.
+
+        `place`: `entries` for the whole phrase, `first` and `then` for those in sentences.
+        """
+        narrow = self.of["narrow"]
+        if step.name == "top":
+            column, count, highest = step.arguments
+            name = ("entries_top" if place == "entries" else "top") + ("_1" if count == 1 else "")
+            most = self.words["highest" if highest else "lowest"]
+            fields = {"column": self.quoted(column), "count": str(count), "most": most}
+            return str(narrow[name].format_map(fields))
+        if step.name == "above":
+            column, statistic, higher = step.arguments
+            name = "above_remaining" if place == "then" else "above"
+            text = narrow[name].format(
+                column=self.quoted(column),
+                side=self.words["above" if higher else "below"],
+                statistic=self.of["statistics"][statistic],
+            )
+        elif step.name == "where":
+            text = narrow["where"].format(condition=self.condition(*step.arguments))
+        else:
+            first, second = (self.condition(*condition) for condition in step.arguments)
+            text = narrow[step.name].format(condition=first, other=second)
+        if place == "entries":
+            return str(narrow["entries"].format(step=text))
+        if place == "first":
+            return str(self.words["begin"].format(step=text))
+        return str(self.words["those"].format(step=text))
+
+    def condition(self, column: str, test: str, values: Sequence[str]) -> str:
+        """Return a test on one column."""
+        written = [self.value(value) for value in values]
+        return str(
+            self.of["tests"][test].format(
+                column=self.quoted(column), value=written[0], second=written[-1]
+            )
+        )
+
+    def suffix(self, asked: Step, steps: Sequence[Step], found: Found) -> str:
+        """Return what the question says of the answer's form."""
+        suffixes: dict[str, str] = self.of["suffixes"]
+        if isinstance(found, bool):
+            return suffixes["yes_no"]
+        if isinstance(found, Amount):
+            return "" if found.exact else suffixes["rounded"].format(decimals=found.decimals)
+        if isinstance(found, Texts) and asked.name in {"labels", "outliers"}:
+            if not found.ordered:
+                return suffixes["list"].format(label=self.quoted(self.sheet.label))
+            highest = steps[-2].arguments[2]
+            order = self.words["order_highest" if highest else "order_lowest"]
+            return suffixes["ordered_list"].format(order=order)
+        return ""

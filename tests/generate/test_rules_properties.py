@@ -1,0 +1,137 @@
+"""Generated questions, answered a third time by code that the generator does not know."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from pytest_tablebench.generate.rules import (
+    LANGUAGES,
+    RECIPES,
+    SKILLS,
+    Pair,
+    RuleGenerator,
+    Tally,
+)
+from pytest_tablebench.generate.rules._survives import CHANGES
+from pytest_tablebench.tables.perturbations import PERTURBATIONS, perturb
+from pytest_tablebench.tables.table import Table
+from tests.support.drawn_tables import drawn_table
+from tests.support.third_way import ThirdWay
+
+COUNT = 5_000 if os.environ.get("TABLEBENCH_FULL") else 400
+YES = {"yes": True, "no": False, "是": True, "否": False}
+
+
+@cache
+def generated() -> tuple[list[tuple[Table, Pair]], Tally]:
+    maker = RuleGenerator(seed=1, per_table=50, language="both")
+    found: list[tuple[Table, Pair]] = []
+    seed = 0
+    while len(found) < COUNT:
+        table = drawn_table(seed)
+        sheet = maker.sheet(table)
+        assert sheet is not None
+        found += [(table, pair) for pair in maker.pairs(sheet)]
+        seed += 1
+    return found, maker.tally
+
+
+def holds(pair: Pair, result: object) -> bool:
+    """Whether a written answer says what was found, as exactly as its tolerance."""
+    if isinstance(result, bool):
+        return YES[pair.answers[0]] is result
+    if isinstance(result, list):
+        if pair.metric == "ordered_list":
+            return list(pair.answers) == result
+        return sorted(pair.answers) == sorted(result)
+    assert isinstance(result, int | float)
+    (answer,) = pair.answers
+    room = float(pair.tolerance or 0) * 0.5000001 + 1e-9 * abs(float(answer))
+    return abs(float(answer) - result) <= room
+
+
+def test_a_third_way_gives_every_answer() -> None:
+    found, _ = generated()
+    ways: dict[str, ThirdWay] = {}
+    for table, pair in found:
+        way = ways.setdefault(str(table.name), ThirdWay(table))
+        result = way.answer(pair.plan)
+        assert holds(pair, result), pair
+    assert len({pair.plan.recipe for _, pair in found}) > len(RECIPES) * 0.9
+
+
+@pytest.mark.parametrize("name", sorted(set(CHANGES) - {"none", "transpose", "truncate_rows"}))
+def test_an_answer_survives_the_perturbations_that_its_question_names(name: str) -> None:
+    """A transposed table has the same names and cells; no question below speaks of directions."""
+    found, _ = generated()
+    named = [(table, pair) for table, pair in found if name in pair.perturbations]
+    assert named
+    changed: dict[str, ThirdWay] = {}
+    for table, pair in named[:150]:
+        if str(table.name) not in changed:
+            changed[str(table.name)] = ThirdWay(perturb(table, name, seed=3))
+        assert holds(pair, changed[str(table.name)].answer(pair.plan)), (name, pair)
+
+
+def test_questions_that_survive_a_transposition_speak_of_no_direction() -> None:
+    found, _ = generated()
+    asked = [pair for _, pair in found if "transpose" in pair.perturbations]
+    assert len(asked) > COUNT // 2
+    for pair in asked:
+        spoken = r"\b(row|column|line)s?\b|directly|行号|第几?行|正[上下]方|侧紧邻"
+        assert not re.search(spoken, pair.question)
+
+
+def test_no_question_survives_that_rows_are_left_out() -> None:
+    assert not any("truncate_rows" in pair.perturbations for _, pair in generated()[0])
+
+
+def test_positions_survive_no_other_order_of_rows() -> None:
+    found, _ = generated()
+    places = [pair for _, pair in found if pair.plan.recipe in {"cell_at", "row_of"}]
+    assert places
+    for pair in places:
+        assert not {"shuffle_rows", "insert_empty_rows", "transpose"} & set(pair.perturbations)
+
+
+def test_every_perturbation_is_known_for_what_it_changes() -> None:
+    assert set(CHANGES) == set(PERTURBATIONS)
+
+
+def test_the_two_ways_never_disagreed() -> None:
+    assert generated()[1].rejected["two ways disagree"] == 0
+
+
+def test_subtasks_difficulties_and_verdicts_are_balanced() -> None:
+    """Over large tables, which give something for every kind, no kind is left behind."""
+    maker = RuleGenerator(seed=2, per_table=60)
+    verdicts: Counter[str] = Counter()
+    for seed in range(4):
+        sheet = maker.sheet(drawn_table(seed * 3, rows=60))
+        assert sheet is not None
+        verdicts.update(pair.answers[0] for pair in maker.pairs(sheet) if pair.metric == "yes_no")
+    cells = maker.tally.cells()
+    assert {subtask for subtask, _ in cells} == set(SKILLS)
+    most, least = max(cells.values()), min(cells.values())
+    assert least >= most * 0.6, cells
+    assert 0.4 < verdicts["yes"] / verdicts.total() < 0.6
+
+
+def test_a_question_comes_once_and_does_not_say_its_answer() -> None:
+    found, _ = generated()
+    asked = Counter((table.name, " ".join(pair.question.split()).lower()) for table, pair in found)
+    assert set(asked.values()) == {1}
+    assert len({pair.id for _, pair in found}) == len(found)
+    for _, pair in found:
+        assert pair.id.isascii()
+        assert pair.tags["language"] in LANGUAGES
+        assert not re.search(r"[{}]", pair.question)
+        if pair.metric != "yes_no":
+            for answer in pair.answers:
+                plain = re.escape(answer)
+                assert len(answer) < 2 or not re.search(rf"(?<!\w){plain}(?!\w)", pair.question)
