@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -70,8 +71,30 @@ class NotJudgedError(TableBenchError):
     """A judge has no answer, or there is no judge: the score that it gives is absent.
 
     It is raised where a metric asks for the judge. One that knows a part of its score without
-    may catch it.
+    may catch it, and raise another with what it knows.
+
+    Arguments:
+        nobody: whether no judge was named, so that no answer of the run is judged.
+        parts: the scores that the answer keeps.
+        flags: of its record.
     """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        nobody: bool = False,
+        parts: Mapping[str, float] | None = None,
+        flags: Iterable[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.nobody = nobody
+        self.parts = dict(parts or {})
+        self.flags = tuple(flags)
+
+
+class NothingToAskError(DataError):
+    """None of a dataset's questions may be asked in the way that the options name."""
 
 
 class StoreError(TableBenchError):

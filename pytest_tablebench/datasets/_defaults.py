@@ -21,7 +21,8 @@ __all__ = ["Defaults", "defaults_of"]
 class Defaults:
     """What a dataset declares in attributes of these names; without one, what stands here holds.
 
-    The four axes take a name or several. Options narrow or override all but `part` and `parts`.
+    The four axes take a name or several. Options narrow or override all but `part`, `parts` and
+    `tables`.
 
     Arguments:
         serializers, perturbations: the grid; empty: the usual one (see `Registry.grid`).
@@ -29,10 +30,13 @@ class Defaults:
         modality: how tables are shown; empty: what each serializer gives.
         shots: demonstrations in a prompt.
         limit: examples that are asked, the first ones; None: all.
-        threshold: a score at least this high counts as right.
+        threshold: a score at least this high counts as right; `judged_threshold` where a judge
+            is named, whose score counts then.
         params: of every request to the model under test, over temperature 0 and 512 tokens.
         part: the number of the metric that is the score; None: the metric's own choice.
         parts: the numbers that reports show beside it; None: all.
+        tables: whether questions come with tables. Without any there is one configuration alone,
+            whatever formats and perturbations options name.
     """
 
     serializers: tuple[str, ...] = ()
@@ -42,9 +46,11 @@ class Defaults:
     shots: int = 0
     limit: int | None = None
     threshold: float = 1.0
+    judged_threshold: float | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     part: str | None = None
     parts: tuple[str, ...] | None = None
+    tables: bool = True
 
 
 _NAMES = ("serializers", "perturbations", "strategy", "modality", "parts")

@@ -13,6 +13,7 @@ __all__ = [
     "DIRECT",
     "IMAGE",
     "IMAGE_TEXT",
+    "NO_TABLE",
     "TEXT",
     "Case",
     "case_ids",
@@ -25,6 +26,9 @@ DIRECT, TEXT = "direct", "text"
 
 IMAGE, IMAGE_TEXT = "image", "image_text"
 """The modalities of pictures: in place of a text, and beside it."""
+
+NO_TABLE = "none"
+"""The format of a question without a table; of one with a table, it shows nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)

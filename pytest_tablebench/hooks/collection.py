@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pytest
 
-from pytest_tablebench.errors import DataMissing, SettingsError, TableBenchError
+from pytest_tablebench.errors import (
+    DataMissing,
+    NothingToAskError,
+    SettingsError,
+    TableBenchError,
+)
 from pytest_tablebench.hooks.current import MARKER, ROLE, SESSION, SETTINGS, begin, runner_of
 from pytest_tablebench.hooks.preparation import check_names, check_run
 from pytest_tablebench.util.names import escaped, slug
@@ -17,6 +22,8 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.state import Session
 
 __all__ = ["is_ours"]
+
+_Errors = tuple[type[Exception], ...]
 
 _SKIPPED = object()
 """Stands for the cases of a dataset that the options leave out."""
@@ -45,19 +52,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("case", params, ids=ids, indirect=True)
 
 
-def _several(marker: pytest.Mark) -> tuple[Callable[[Dataset], bool], type[Exception]] | None:
+def _several(marker: pytest.Mark) -> tuple[Callable[[Dataset], bool], _Errors] | None:
     """Return which datasets a test is over that names none, and what leaves one of them out.
 
-    A folder that cannot be used is left out; of a benchmark only what has no data here.
+    A folder that cannot be used is left out; of a benchmark only what has no data here, or no
+    question that may be asked under the perturbations of the run.
     """
     if marker.kwargs.get("folders") is True:
         from pytest_tablebench.datasets.folder import FolderDataset
 
-        return lambda dataset: isinstance(dataset, FolderDataset), TableBenchError
+        return lambda dataset: isinstance(dataset, FolderDataset), (TableBenchError,)
     benchmark = marker.kwargs.get("benchmark")
     if benchmark is None:
         return None
-    return lambda dataset: dataset.benchmark == benchmark, DataMissing
+    return lambda dataset: dataset.benchmark == benchmark, (DataMissing, NothingToAskError)
 
 
 def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], list[str]]:
@@ -84,7 +92,7 @@ def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], 
 
 
 def _params_of_several(
-    config: pytest.Config, test: str, wanted: Callable[[Dataset], bool], lenient: type[Exception]
+    config: pytest.Config, test: str, wanted: Callable[[Dataset], bool], lenient: _Errors
 ) -> tuple[list[Any], list[str]]:
     """Return the cases of several datasets; the datasets' names stand before the ids.
 

@@ -61,10 +61,11 @@ def treb(
     number: float | None = None,
     **_: Any,
 ) -> Judgement:
-    """Score an answer in every way its subtask names; what counts is `main`, or the judge's marks.
+    """Score an answer in every way its subtask names.
 
-    `llm_score` is a tenth of the judge's marks, and missing where there are none; the flags say
-    why. `llm_score_or_0` has 0 there, as the published code does.
+    What counts is a tenth of the judge's marks, `llm_score`, and `main` where nobody judges or
+    there is nothing to judge. Where a judge gives no marks, the answer keeps its other scores, the
+    flags say why, and `llm_score_or_0` has the 0 of the published code.
 
     Arguments:
         prediction: the answer.
@@ -72,7 +73,7 @@ def treb(
         compat: `reference` reads the judge's reply as the published code does.
         question: as the model was asked it, for the judge.
         scores: some of `SCORES`.
-        main: the score that counts.
+        main: the score that counts without a judge.
         number: the answer as a number, which a prediction that is one may meet as well.
     """
     given = str(prediction)
@@ -89,10 +90,16 @@ def treb(
         else:
             try:
                 reply = yield Ask(judge_messages(question, str(references[0]), given))
-            except NotJudgedError:
-                pass  # whoever asked the judge takes note of it
+            except NotJudgedError as error:
+                if not error.nobody:
+                    raise NotJudgedError(str(error), parts=parts, flags=flags) from None
             else:
                 flags += _take_marks(parts, reply.text, given, compat)
+                main = JUDGED
+    if main not in parts:
+        raise NotJudgedError(
+            "the judge's reply holds no marks from 0 to 10", parts=parts, flags=flags
+        )
     return Score(parts[main], parts, main, tuple(flags))
 
 

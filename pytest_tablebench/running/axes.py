@@ -10,7 +10,7 @@ from pytest_tablebench.config.options import MODALITIES, OPTIONS
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import USUAL_PARAMS, check_names
 from pytest_tablebench.datasets import Defaults, defaults_of
-from pytest_tablebench.datasets.case import DIRECT, IMAGE, IMAGE_TEXT, TEXT
+from pytest_tablebench.datasets.case import DIRECT, IMAGE, IMAGE_TEXT, NO_TABLE, TEXT
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.registry import Grid
 from pytest_tablebench.serializers.content import has_content, images_of
@@ -50,7 +50,7 @@ class Axes:
         Raises `SettingsError` for what it cannot declare.
         """
         if dataset not in self._known:
-            own = defaults_of(self._registry.datasets[dataset])
+            own = self._declared(dataset)
             asked, usual = self._settings, self._registry.grid(dataset)
             found = replace(
                 own,
@@ -63,8 +63,15 @@ class Axes:
                 threshold=asked.thresholds.get(dataset, own.threshold),
                 params=asked.request_params(own.params),
             )
-            self._known[dataset] = self._narrowed(found)
+            self._known[dataset] = self._narrowed(found) if found.tables else _bare(found)
         return self._known[dataset]
+
+    def _declared(self, dataset: str) -> Defaults:
+        """Return what a dataset declares for a run that is judged as this one."""
+        own = defaults_of(self._registry.datasets[dataset])
+        if self._settings.judge is None or own.judged_threshold is None:
+            return own
+        return replace(own, threshold=own.judged_threshold)
 
     def _narrowed(self, found: Defaults) -> Defaults:
         """Leave out formats and modalities that do not fit each other and that no option names."""
@@ -87,7 +94,7 @@ class Axes:
 
         `threshold` is what its cases are judged by, where the marker of a test may name another.
         """
-        found, own = self.defaults(dataset), defaults_of(self._registry.datasets[dataset])
+        found, own = self.defaults(dataset), self._declared(dataset)
         threshold = found.threshold if threshold is None else threshold
         usual, origins = Defaults(), dict[str, str]()
         for option in OPTIONS:
@@ -311,6 +318,11 @@ def _require(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
     for name in names:
         if name not in known:
             raise SettingsError(unknown_name(kind, name, known))
+
+
+def _bare(found: Defaults) -> Defaults:
+    """Return how a dataset without tables is run: there is no format and nothing to perturb."""
+    return replace(found, serializers=(NO_TABLE,), perturbations=("none",), modality=(TEXT,))
 
 
 def _modality(serializer: Serializer) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.serializers import Serializer
     from pytest_tablebench.strategies import Strategy
     from pytest_tablebench.tables.perturbations import Perturbation
+    from pytest_tablebench.tables.table import Table
 
     ProviderMaker = Callable[[str, Settings], Provider | LiteLLMModel]
 
@@ -57,11 +58,13 @@ class BuiltIns:
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_serializer(self, register: Register[Serializer]) -> None:
-        """Register ToRR's seven formats and, outside the grid, pictures."""
+        """Register ToRR's seven formats and, outside the grid, pictures and nothing."""
+        from pytest_tablebench.datasets.case import NO_TABLE
         from pytest_tablebench.serializers import SERIALIZERS, pictures
 
         _each(SERIALIZERS, register)
         register("image", pictures, grid=False)
+        register(NO_TABLE, _shows_nothing, grid=False)
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_perturbation(self, register: Register[Perturbation]) -> None:
@@ -108,6 +111,10 @@ class BuiltIns:
 
         register("tablebench", make)
         register("", make)
+
+
+def _shows_nothing(table: Table) -> str:  # noqa: ARG001 - whatever it is
+    return ""
 
 
 class OwnFolders:

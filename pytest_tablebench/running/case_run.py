@@ -116,6 +116,7 @@ class CaseRun:
                     self.flags += ("not_judged",)
             elif isinstance(pending.unscored, NotJudgedError):
                 self.error = pending.unscored
+                self.flags += pending.unscored.flags
                 return
             elif pending.unscored is not None:
                 raise pending.unscored
@@ -209,6 +210,12 @@ class CaseRun:
             **example.context,
         ).value
 
+    def _parts(self, *, answered: bool) -> dict[str, float]:
+        """Return the named scores; those that need no judge stay where he has no answer."""
+        if isinstance(self.error, NotJudgedError):
+            return dict(self.error.parts)
+        return dict(self.score.parts) if self.score and answered else {}
+
     def record(self, checks: Mapping[str, bool | None], error: BaseException | None) -> Record:
         """Return the case's record, with what is known of tests over it.
 
@@ -237,7 +244,7 @@ class CaseRun:
             passed=right if answered else None,
             metric=(metric or ASSERTION) if answered else None,
             part=self.score.part if self.score and answered else None,
-            parts=dict(self.score.parts) if self.score and answered else {},
+            parts=self._parts(answered=answered),
             checks=dict(checks),
             prediction=self.prediction if answered and metric is not None else None,
             raw=answer.text if answer else None,

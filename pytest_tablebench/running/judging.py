@@ -97,7 +97,7 @@ class Judging:
     def require_judge(self) -> str:
         """Return the model that judges. Raises `NotJudgedError` where there is none."""
         if self._judge is None:
-            raise NotJudgedError("nobody judges: name a model with --bench-judge")
+            raise NotJudgedError("nobody judges: name a model with --bench-judge", nobody=True)
         return self._judge
 
     def request(self, route: Route, case: Case, step: Ask, number: int) -> Request:

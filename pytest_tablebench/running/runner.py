@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings, check_names
 from pytest_tablebench.datasets.case import TEXT, Case, cross
-from pytest_tablebench.errors import DataError, DataMissing, SettingsError, described
+from pytest_tablebench.errors import (
+    DataError,
+    DataMissing,
+    NothingToAskError,
+    SettingsError,
+    described,
+)
 from pytest_tablebench.running.answer import Answer
 from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.case_run import CaseRun, no_answer_reason, no_answer_text
@@ -134,7 +140,7 @@ class Runner:
             return cases, node_ids
         kept = [place for place, reason in enumerate(reasons) if reason is None]
         if not kept:
-            raise DataError(f"dataset {dataset!r}: no case applies: {', '.join(found)}")
+            raise NothingToAskError(f"dataset {dataset!r}: no case applies: {', '.join(found)}")
         return [cases[place] for place in kept], [node_ids[place] for place in kept]
 
     def _example_ids(self, dataset: str, source: Source) -> Sequence[str]:

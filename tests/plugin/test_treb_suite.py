@@ -58,12 +58,12 @@ def treb(bench: Bench) -> Bench:
     return bench
 
 
-def run(treb: Bench, *arguments: str) -> pytest.RunResult:
-    return treb.run("--model=plain/any", "--bench-data=data", *arguments)
+def run(treb: Bench, *arguments: str, results: str = "run") -> pytest.RunResult:
+    return treb.run("--model=plain/any", "--bench-data=data", *arguments, results=results)
 
 
-def by_example(treb: Bench) -> dict[str, dict[str, Any]]:
-    return {record["example_id"]: record for record in treb.records()}
+def by_example(treb: Bench, results: str = "run") -> dict[str, dict[str, Any]]:
+    return {record["example_id"]: record for record in treb.records(results)}
 
 
 def test_without_data_the_suite_is_skipped_with_the_command_that_fetches_it(treb: Bench) -> None:
@@ -78,6 +78,11 @@ def test_every_subtask_in_the_data_is_run_and_the_sixth_too(treb: Bench) -> None
     done.stdout.fnmatch_lines(["*::test_treb[[]treb_table_query-*"])
     records = treb.records()
     assert len({record["dataset"] for record in records}) == 26
+    tables = {
+        record["tags"]["tables"]: (record["serializer"], record["perturbation"])
+        for record in records
+    }
+    assert tables == {"0": ("none", "none"), "1": ("html", "none")}
     skills = [record["tags"]["skill"] for record in records]
     counts = {skill: skills.count(skill) for skill in dict.fromkeys(skills)}
     assert counts == {"NLU": 6, "TU": 6, "TBO": 2, "TCO": 2, "DA": 4, "ADA": 6}
@@ -115,4 +120,27 @@ def test_what_judges_answers_and_files_get_wrong_is_said_in_the_record(treb: Ben
         name.split("|")[1]: one["tags"].get("fault") for name, one in found.items() if "|" in name
     }
     assert (faults["1"], faults["3"], faults["2"]) == ("columnslable", "file_path", None)
+    scores = {
+        name.split("|")[1]: (one["score"], one["part"], one["outcome"])
+        for name, one in found.items()
+        if "|" in name
+    }
+    unreadable = (None, None, "no_answer")
+    assert scores == {
+        "1": (1.0, "llm_score", "right"),
+        "2": unreadable,
+        "3": (0.2, "llm_score", "wrong"),
+        "4": (0.0, "em", "wrong"),
+        "5": unreadable,
+        "6": (0.5, "llm_score", "wrong"),
+        "7": (0.5, "llm_score", "wrong"),
+    }
+    assert {one["reason"] for one in found.values()} == {None, "not_judged", "unusable_data"}
+    assert {one["threshold"] for one in found.values()} == {0.8, None}
+    run(treb, "--bench-perturbation=shuffle_rows,none", results="plain")
+    plain = by_example(treb, "plain")["harbours|1|made_1"]
+    assert (plain["score"], plain["part"], plain["threshold"]) == (1.0, "em", 1.0)
+    assert plain["flags"] == ["not_judged"]
+    assert "llm_score" not in plain["parts"]
+    assert {record["perturbation"] for record in treb.records("plain")} == {"none"}
     assert (found["row 8"]["outcome"], found["row 8"]["reason"]) == ("no_answer", "unusable_data")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
 from pytest_tablebench.datasets._base import Example, PromptParts, Render, text_key
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
 from pytest_tablebench.datasets._files import fetch_command
@@ -75,11 +76,20 @@ class TReB(FileDataset[Asked]):
     fixed_chain = ("after_thinking", "to_string_stripped")
     reference_chain = ("after_thinking",)
 
+    serializers = ("markdown", "html")
+    perturbations = ("none",)
+
     def __init__(self, subtask: Subtask) -> None:
         self.subtask = subtask
         self.name = dataset_name(subtask.name)
         self.metric = "treb_instruction" if subtask.main == "follow" else "treb"
         self.threshold = subtask.thresholds[subtask.main]
+        self.judged_threshold = subtask.thresholds[subtask.judged]
+        self.tables = subtask.has_tables
+        bare = AnswerForm(subtask.asked[0] or AnswerForm().ask, prompt=self.bare_prompt)
+        self.answer_forms: Mapping[Way, AnswerForm] = dict.fromkeys(
+            ("line", "object", "printed", "box"), bare
+        )
 
     def open(self, folder: Path, *, compat: Compat = "fixed") -> RowSource[Asked]:
         """Open the files that hold samples of the subtask. Raises `DataMissing` or `DataError`."""
@@ -167,7 +177,6 @@ class TReB(FileDataset[Asked]):
                 "question": inputs["question"],
                 "scores": subtask.scores,
                 "main": subtask.main,
-                "judged": subtask.judged,
                 "number": sample.number,
                 **sample.context,
             },
@@ -197,6 +206,11 @@ class TReB(FileDataset[Asked]):
         table = (sample.csv or sample.markdown or sample.html or (sample.id,))[0]
         return Stratum(tuple(sorted(self._tags(sample).items())), table)
 
+    def does_not_apply(self, row: Asked, serializer: str, perturbation: str) -> str | None:  # noqa: ARG002
+        """Return why a sample is not asked: its answer speaks of places in the table as it is."""
+        changed = self.subtask.order and perturbation != "none"
+        return "the answer names rows or columns by their places" if changed else None
+
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return the prompt: how to answer, the question, each of the tables."""
         english, chinese = self.subtask.asked
@@ -204,6 +218,10 @@ class TReB(FileDataset[Asked]):
         if is_chinese(example.question):
             instruction = f"请只回答{chinese}。" if chinese else ""
         return PromptParts(instruction, self._source(example, render))
+
+    def bare_prompt(self, example: Example, render: Render) -> PromptParts:
+        """Return question and tables alone: strategies say themselves where the answer goes."""
+        return PromptParts("", self._source(example, render))
 
     def _source(self, example: Example, render: Render) -> str:
         """Return question and tables as upstream shows them; of several each has its name."""
