@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import TableFile
 
 __all__ = [
     "Dataset",
@@ -51,12 +52,19 @@ class Example:
     tags: Mapping[str, str] = field(default_factory=dict)
 
     def with_tables(self, change: Callable[[Table], Table]) -> Example:
-        """Return the example with every table among its inputs changed."""
+        """Return the example with every table among its inputs changed.
+
+        So is one that lies beside a program, as a `TableFile` of the context.
+        """
         inputs = {
             name: change(value) if isinstance(value, Table) else value
             for name, value in self.inputs.items()
         }
-        return replace(self, inputs=inputs, context=dict(self.context))
+        context = {
+            name: value.changed(change) if isinstance(value, TableFile) else value
+            for name, value in self.context.items()
+        }
+        return replace(self, inputs=inputs, context=context)
 
 
 def text_key(example: Example) -> Hashable:

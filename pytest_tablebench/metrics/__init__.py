@@ -10,7 +10,7 @@ from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Judgement, Metric, Processed, Score
 from pytest_tablebench.metrics._bleu import bleu
-from pytest_tablebench.metrics._chart_values import realhit_chart, tablebench_chart
+from pytest_tablebench.metrics._charts import realhit_chart, tablebench_chart
 from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics._f1_strings import f1_strings
 from pytest_tablebench.metrics._fin_qa import fin_qa

@@ -1,7 +1,7 @@
 """The values that a drawn chart shows (specs: realhitbench.md, 5, and tablebench.md, Charts).
 
-Whatever runs a program reads its figure with this, in the program's process; so nothing here needs
-more than numpy, which every figure has.
+This text runs in the program's own process, which has nothing else of the package: nothing here
+needs more than matplotlib and numpy, which every figure has.
 """
 
 from __future__ import annotations
@@ -10,7 +10,68 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["CHART_TYPES", "axes_values"]
+__all__ = ["CHART_TYPES", "PICTURE", "axes_values", "draw"]
+
+PICTURE = "drawn chart.png"
+"""The file in which `draw` leaves the picture."""
+
+
+def draw(
+    program: str, chart_type: str, *, function: bool = False, times: int = 1, indent: str = ""
+) -> dict[str, Any]:
+    """Run a program that draws, and return what its current axes show at its end.
+
+    It knows `pd`, `plt` and `np`, as an import of them may have been cut off. The picture is left
+    in a file. Raises what the program raises.
+
+    Arguments:
+        program: Python source.
+        chart_type: as `axes_values` takes it.
+        function: whether it runs as the published scripts run it, inside a function: before
+            Python 3.12 its names are then unknown in its own functions and comprehensions.
+        times: how often it runs, its figures left open in between.
+        indent: put before each line, in a block.
+
+    Returns:
+        `ran`: whether the first time succeeded; `values`, or None where what is drawn is no number
+        or the last time failed.
+    """
+    import matplotlib.pyplot as plt
+    import numpy as np
+    import pandas as pd
+
+    if indent:
+        program = "if True:\n" + "".join(f"{indent}{line}\n" for line in program.split("\n"))
+    code = compile(program, "<program>", "exec")
+    failed: list[Exception | None] = []
+    for _ in range(times):
+        names: dict[str, Any] = {"__name__": "__main__", "pd": pd, "plt": plt, "np": np}
+        try:
+            exec(code, names, {} if function else names)  # noqa: S102 - in a process for this
+        except SystemExit:
+            failed.append(None)
+        except Exception as error:
+            failed.append(error)
+            if times == 1:
+                raise
+        else:
+            failed.append(None)
+    values = None
+    if failed[-1] is None:
+        values = _values_and_picture(plt, chart_type)
+    return {"ran": failed[0] is None, "values": values}
+
+
+def _values_and_picture(plt: Any, chart_type: str) -> list[Any] | None:
+    try:
+        values = axes_values(plt.gca(), chart_type)
+    except (TypeError, ValueError):
+        values = None
+    try:
+        plt.gcf().savefig(PICTURE, dpi=72, format="png")
+    except Exception:  # what cannot be shown was drawn all the same
+        plt.close("all")
+    return values
 
 
 def axes_values(axes: Any, chart_type: str) -> list[Any]:

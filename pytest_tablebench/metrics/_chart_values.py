@@ -7,16 +7,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.metrics._base import Score
 
 __all__ = [
     "Verdict",
+    "chart_verdict",
     "judge_printed",
     "judge_values",
     "read_values",
-    "realhit_chart",
     "same_values",
-    "tablebench_chart",
+    "tablebench_verdict",
 ]
 
 Verdict = Literal["true", "false", "unreadable", "no_output", "unscorable"]
@@ -156,50 +155,36 @@ def judge_values(values: Any, reference: Any, *, shares: bool) -> Verdict:
         return "false"
 
 
-def realhit_chart(
-    prediction: Any,
-    references: Sequence[str],
-    *,
-    compat: Compat = "fixed",
-    chart_type: str = "",
-    **_: Any,
-) -> Score:
-    """Whether a program ran (`ecr`) and drew the expected values (`pass@1`, the score).
+def chart_verdict(
+    prediction: Any, references: Sequence[Any], *, compat: Compat, shares: bool
+) -> Verdict:
+    """Compare what came of a program of RealHiTBench's with each reference; the best counts.
 
-    `prediction` is what came of the program: None where it failed. `reference`: the text that it
-    printed, the values at its end. `fixed`: the values of its figure. `unscorable` is 1 where
-    the reference cannot be met; the score is 0 then. `chart_type` is RealHiTBench's sub-type,
-    `PieChart Generation`, or its first word.
+    `reference`: `prediction` is the text that it printed, the values at its end. `fixed`: the
+    values of its figure. `unscorable` where no reference can be met.
     """
-    shares = chart_type.startswith("Pie")
-    verdicts: list[Verdict] = []
-    if prediction is not None and compat == "reference":
-        verdicts = [judge_printed(str(prediction), text, shares=shares) for text in references]
-    elif prediction is not None:
-        verdicts = [judge_values(prediction, text, shares=shares) for text in references]
-    return _chart_score(prediction is not None, verdicts)
+    if compat == "reference":
+        return _best(judge_printed(str(prediction), text, shares=shares) for text in references)
+    return _best(judge_values(prediction, text, shares=shares) for text in references)
 
 
-def tablebench_chart(
-    prediction: Any,
-    references: Sequence[Any],
-    *,
-    compat: Compat = "fixed",
-    chart_type: str = "",
-    **_: Any,
-) -> Score:
+def tablebench_verdict(
+    values: Any, references: Sequence[Any], *, compat: Compat, shares: bool
+) -> Verdict:
     """The same of TableBench, whose answers are texts such as `y_references = [[1, 2]]`.
 
-    `prediction` holds the values of the figure in both modes, and None where the program failed.
+    `values` are those of the figure in both modes.
     """
-    shares = chart_type == "pie"
     wanted = [text.rpartition("=")[2] if isinstance(text, str) else text for text in references]
-    verdicts: list[Verdict] = []
-    if prediction is not None and compat == "reference":
-        verdicts = [_same_as_published(prediction, text, shares=shares) for text in wanted]
-    elif prediction is not None:
-        verdicts = [judge_values(prediction, text, shares=shares) for text in wanted]
-    return _chart_score(prediction is not None, verdicts)
+    if compat == "reference":
+        return _best(_same_as_published(values, text, shares=shares) for text in wanted)
+    return _best(judge_values(values, text, shares=shares) for text in wanted)
+
+
+def _best(verdicts: Iterable[Verdict]) -> Verdict:
+    found = list(verdicts)
+    order: tuple[Verdict, ...] = ("true", "false", "unreadable", "no_output")
+    return next((one for one in order if one in found), "unscorable")
 
 
 def _same_as_published(values: Any, reference: Any, *, shares: bool) -> Verdict:
@@ -209,12 +194,3 @@ def _same_as_published(values: Any, reference: Any, *, shares: bool) -> Verdict:
     except _UNREADABLE:
         return "unreadable"
     return "true" if same else "false"
-
-
-def _chart_score(executed: bool, verdicts: Sequence[Verdict]) -> Score:
-    parts = {
-        "ecr": float(executed),
-        "pass@1": float("true" in verdicts),
-        "unscorable": float(bool(verdicts) and set(verdicts) == {"unscorable"}),
-    }
-    return Score(parts["pass@1"], parts, "pass@1")

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import Reply
-from pytest_tablebench.serializers.content import digest_of
+from pytest_tablebench.serializers.content import Image, digest_of
 
-__all__ = ["Answer", "StepFacts", "answer_of", "step_facts", "step_records"]
+__all__ = ["Answer", "StepFacts", "answer_of", "picture_of", "step_facts", "step_records"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class StepFacts:
         seconds, prompt_tokens, completion_tokens, cost_usd: None when unknown, or not of its kind.
         from_store: whether it was answered or run earlier.
         cut: whether a reply was longer than is kept.
+        picture: the file in `media/` that shows what a program drew.
     """
 
     kind: Literal["ask", "execute"]
@@ -40,6 +41,7 @@ class StepFacts:
     cost_usd: float | None = None
     from_store: bool = False
     cut: bool = False
+    picture: str | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,17 @@ class Answer:
         return self.text
 
 
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def picture_of(found: Reply | Execution) -> Image | None:
+    """Return the picture that a program has left; None where it left none."""
+    if isinstance(found, Reply):
+        return None
+    drawn = [data for data in found.files.values() if data.startswith(_PNG)]
+    return Image("image/png", drawn[0]) if drawn else None
+
+
 def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
     """Return what is kept of a step and of what came of it."""
     if isinstance(found, Execution):
@@ -75,6 +88,7 @@ def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
             found.outcome,
             seconds=found.seconds,
             from_store=found.from_store,
+            picture=None if (drawn := picture_of(found)) is None else drawn.file_name,
         )
     return StepFacts(
         "ask",
@@ -104,6 +118,7 @@ def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
             "completion_tokens": step.completion_tokens,
             "cost_usd": step.cost_usd,
             "from_store": step.from_store,
+            **({} if step.picture is None else {"picture": step.picture}),
         }
         for step in (steps if len(steps) > 1 else ())
     )

@@ -9,7 +9,7 @@ calls, and what has arrived is taken in whenever a case starts or waits.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +23,12 @@ from pytest_tablebench.errors import (
 from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request
-from pytest_tablebench.running.answer import answer_of, step_facts
+from pytest_tablebench.running.answer import answer_of, picture_of, step_facts
 from pytest_tablebench.running.giving_up import GivingUp
 from pytest_tablebench.running.judging import Judging, not_judged, request_of
 from pytest_tablebench.running.pending import PendingCase, Route
 from pytest_tablebench.running.replies import Replies
-from pytest_tablebench.serializers.content import images_of
+from pytest_tablebench.serializers.content import Image, images_of
 from pytest_tablebench.strategies import named_strategy
 
 if TYPE_CHECKING:
@@ -250,14 +250,17 @@ class PrefetchWindow:
 
     def _keep_images(self, model: str, request: Request) -> None:
         """Lay the pictures where callers and the model's page find them."""
+        for message in request.messages:
+            self._keep(model, images_of(message.content))
+
+    def _keep(self, model: str, images: Iterable[Image]) -> None:
         if self.media is None:
             return
-        for message in request.messages:
-            for image in images_of(message.content):
-                try:
-                    self.media(model).put(image)
-                except OSError as error:
-                    raise ModelError(f"a picture cannot be kept: {error}", reason="error") from None
+        for image in images:
+            try:
+                self.media(model).put(image)
+            except OSError as error:
+                raise ModelError(f"a picture cannot be kept: {error}", reason="error") from None
 
     def _submit(self, pending: PendingCase, work: Work, lane: str) -> None:
         waiting = self._waiting.setdefault(work.key, [])
@@ -299,6 +302,9 @@ class PrefetchWindow:
         """Give a conversation what came of its step; return the next one, None when it is over."""
         if pending.conversation is None or pending.step is None or pending.key is None:
             raise RuntimeError("an outcome for a conversation that never began")
+        drawn = picture_of(found)
+        if drawn is not None:
+            self._keep(pending.case.model, [drawn])
         facts = step_facts(pending.step, pending.key, found)
         if pending.judged and isinstance(pending.step, Ask):
             pending.judging.append(replace(facts, model=self._asked(pending, pending.step)))

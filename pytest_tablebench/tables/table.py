@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.util.names import counted
@@ -274,7 +274,7 @@ class Table:
 
         return readers.read_xlsx(path, sheet=sheet)
 
-    def to_xlsx(self, path: str | PathLike[str]) -> None:
+    def to_xlsx(self, path: str | PathLike[str] | IO[bytes]) -> None:
         """Write the lines as the one sheet of a new workbook, with merged cells and indents.
 
         Text that looks like a formula stays text. Raises `TableError` naming the cell that a

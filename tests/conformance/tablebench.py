@@ -1,6 +1,6 @@
 """Replays of TableBench's own records: replies, answers, charts, figures by type.
 
-Programs are not run here, so records of whole programs (`chart_program`) have no replay.
+Whole programs (`chart_program`) are run in the sandbox.
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_tablebench import postprocess, score
+from pytest_tablebench.config.compat import COMPAT_MODES
 from pytest_tablebench.metrics._chart_code import python_block
-from pytest_tablebench.metrics._chart_values import same_values
+from pytest_tablebench.metrics._chart_values import same_values, tablebench_verdict
+from pytest_tablebench.metrics._charts import tablebench_chart
 from pytest_tablebench.metrics._tablebench_answer import (
     ERRORS,
     answer_items,
@@ -17,7 +19,10 @@ from pytest_tablebench.metrics._tablebench_answer import (
     normal_form,
 )
 from pytest_tablebench.metrics._tablebench_summary import Row, overall, published_figures
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import TableFile
 
+from .programs import LIMITS, drawn, reason_of, values_of
 from .replay import Record, differences, replays
 
 NAMES = {
@@ -74,8 +79,33 @@ def replay_chart_compare(record: Record) -> Iterator[str]:
     same = same_values(wanted, found, shares=chart_type == "pie", compat="reference")
     yield from differences(same, record["expected"])
     answer = [f"y_references = {wanted!r}"]
-    whole = score("tablebench_chart", found, answer, compat="reference", chart_type=chart_type)
-    yield from differences(whole.value, float(record["expected"]), "value")
+    shares = chart_type == "pie"
+    verdict = tablebench_verdict(found, answer, compat="reference", shares=shares)
+    yield from differences(verdict == "true", record["expected"], "verdict")
+
+
+@replays("tablebench.chart_program")
+def replay_chart_program(record: Record) -> Iterator[str]:
+    table = TableFile(Table(record["columns"], record["rows"]))
+    for compat in COMPAT_MODES:
+        conversation = tablebench_chart(
+            record["reply"],
+            [record["answer"]],
+            compat=compat,
+            chart_type=record["chart_type"],
+            table=table,
+            limits=LIMITS,
+        )
+        ran, score = drawn(conversation)
+        expected = record["expected"][compat]
+        names = {"ecr": "ecr", "parse": "parse@1", "pass": "pass@1"}
+        found = {key: score.parts[names[key]] == 1 for key in names if key in expected}
+        wanted = {key: expected[key] for key in found}
+        yield from differences(found, wanted, compat)
+        if "y_values" in expected:
+            yield from differences(values_of(ran), expected["y_values"], "y_values")
+        if "reason" in expected:
+            yield from differences(reason_of(ran, score), expected["reason"], "reason")
 
 
 @replays("tablebench.by_type")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,7 @@ COUNTS = {
         "realhitbench.chart_compare_printed": 47,
         "realhitbench.chart_compare_values": 14,
         "realhitbench.chart_extract": 23,
+        "realhitbench.chart_program": 40,
         "realhitbench.judge_parse": 25,
         "realhitbench.reply_parse": 24,
         "realhitbench.retry": 12,
@@ -62,6 +64,7 @@ COUNTS = {
     "tablebench.json": {
         "tablebench.by_type": 2,
         "tablebench.chart_compare": 19,
+        "tablebench.chart_program": 21,
         "tablebench.em_function": 72,
         "tablebench.final_answer": 18,
         "tablebench.item": 72,
@@ -84,6 +87,10 @@ COUNTS = {
 }
 """How many records of each kind the files hold: none may go unread."""
 
+FULL = bool(os.environ.get("TABLEBENCH_FULL"))
+RUN = ("chart_program", "pot_exec", "icot_exec")
+"""Kinds whose records are programs that are run: every sixth, unless all are asked for."""
+
 ALL = [(file, kind) for file, kinds in COUNTS.items() for kind in kinds]
 
 
@@ -98,6 +105,8 @@ def records(file: str, kind: str) -> list[tuple[str, Any]]:
 def test_every_record_is_equal(file: str, kind: str) -> None:
     found = records(file, kind)
     assert len(found) == COUNTS[file][kind]
+    if kind.endswith(RUN) and not FULL:
+        found = found[::6]
     different = {name: wrong for name, record in found if (wrong := replay(kind, record))}
     assert different == {}
 

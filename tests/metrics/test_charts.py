@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench import score
+from pytest_tablebench.metrics import Score
+from pytest_tablebench.metrics._chart_axes import PICTURE, draw
 from pytest_tablebench.metrics._chart_code import (
     MAX_PROGRAM,
     Program,
@@ -26,6 +28,10 @@ from pytest_tablebench.metrics._chart_values import (
     read_values,
     same_values,
 )
+from pytest_tablebench.metrics._charts import realhit_chart, tablebench_chart
+from pytest_tablebench.metrics.steps import Execute, Execution
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import TableFile
 
 NUMBERS = st.lists(st.integers(-1000, 1000) | st.floats(allow_nan=False, allow_infinity=False))
 NESTED: st.SearchStrategy[Any] = st.recursive(
@@ -251,37 +257,115 @@ def test_verdicts_over_values(values: Any, reference: str, verdict: str) -> None
     assert judge_values(values, reference, shares=True) == verdict
 
 
+# Scores: what the sandbox would tell is told here.
+
+DRAWS = "import pandas as pd\nplt.bar([1, 2], [1, 2])\nplt.show()"
+BLOCK = "```python\nplt.bar([1, 2], [1, 2])\n```"
+
+
+def scored(metric: Any, reply: str, reference: str, ran: Execution, **more: Any) -> Score:
+    conversation = metric(reply, [reference], **more)
+    step = next(conversation)
+    assert isinstance(step, Execute)
+    with pytest.raises(StopIteration) as end:
+        conversation.send(ran)
+    found: Score = end.value.value
+    assert (found.value, found.part) == (found.parts["pass@1"], "pass@1")
+    return found
+
+
+def drew(values: Any, output: str = "", *, ran: bool = True) -> Execution:
+    return Execution("ok", output, {"ran": ran, "values": values})
+
+
 @pytest.mark.parametrize(
-    ("prediction", "compat", "parts"),
+    ("ran", "compat", "parts", "flags"),
     [
-        ([2.0, 1.0], "fixed", (1, 1, 0)),
-        ([2.0], "fixed", (1, 0, 0)),
-        (None, "fixed", (0, 0, 0)),
-        ("[1, 2]", "reference", (1, 1, 0)),
-        ("hello\n[1, 2]", "reference", (1, 0, 0)),
-        ("", "reference", (1, 0, 0)),
-        (None, "reference", (0, 0, 0)),
+        (drew([2.0, 1.0]), "fixed", (1, 1, 0), ()),
+        (drew([2.0], "hello"), "fixed", (1, 0, 0), ()),
+        (drew(None), "fixed", (1, 0, 0), ()),
+        (Execution("ok", "", "a lie"), "fixed", (1, 0, 0), ()),
+        (Execution("ok", "", {"values": {"1": 2}}), "fixed", (1, 0, 0), ()),
+        (drew([[1, "2"]]), "fixed", (1, 0, 0), ()),
+        (Execution("timeout"), "fixed", (0, 0, 0), ("program_timeout",)),
+        (drew([1, 2]), "reference", (1, 1, 0), ()),
+        (drew([1, 2], "hello\n"), "reference", (1, 0, 0), ()),
+        (drew(None), "reference", (1, 0, 0), ()),
+        (Execution("error"), "reference", (0, 0, 0), ("program_error",)),
     ],
 )
-def test_the_score_of_a_chart(prediction: Any, compat: Any, parts: tuple[int, ...]) -> None:
-    found = score("realhit_chart", prediction, ["[1, 2]\n"], compat=compat, chart_type="BarChart")
-    assert tuple(found.parts.values()) == parts
-    assert (found.value, found.part) == (parts[1], "pass@1")
-    assert list(found.parts) == ["ecr", "pass@1", "unscorable"]
+def test_the_score_of_a_chart(
+    ran: Execution, compat: Any, parts: tuple[int, ...], flags: tuple[str, ...]
+) -> None:
+    found = scored(
+        realhit_chart, DRAWS, "[1, 2]\n", ran, compat=compat, chart_type="BarChart Generation"
+    )
+    assert dict(found.parts) == dict(zip(("ecr", "pass@1", "unscorable"), parts, strict=True))
+    assert found.flags == flags
 
 
 def test_a_chart_whose_reference_cannot_be_met() -> None:
-    found = score("realhit_chart", [1.0], ["[1, masked]"], chart_type="LineChart Generation")
+    given = {"chart_type": "LineChart Generation"}
+    found = scored(realhit_chart, DRAWS, "[1, masked]", drew([1.0]), **given)
     assert dict(found.parts) == {"ecr": 1, "pass@1": 0, "unscorable": 1}
-    assert score("realhit_chart", [1.0], ["[1, masked]"], compat="reference").value == 0
+    found = scored(realhit_chart, DRAWS, "[1, masked]", drew([1]), compat="reference", **given)
+    assert dict(found.parts) == {"ecr": 1, "pass@1": 0, "unscorable": 0}
+
+
+@pytest.mark.parametrize(
+    ("metric", "reply", "flag"),
+    [
+        (realhit_chart, "I cannot draw.", "no_program"),
+        (realhit_chart, DRAWS.replace("2])", "2)"), "program_syntax"),
+        (tablebench_chart, "I cannot draw.", "no_program"),
+        (tablebench_chart, BLOCK.replace("2])", "2)"), "program_syntax"),
+    ],
+)
+def test_what_is_no_program_is_not_run(metric: Any, reply: str, flag: str) -> None:
+    with pytest.raises(StopIteration) as end:
+        next(metric(reply, ["[1]"], chart_type="bar"))
+    assert end.value.value.flags == (flag,)
+    assert end.value.value.parts["ecr"] == 0
 
 
 def test_the_score_of_a_chart_of_tablebench() -> None:
-    answer = ["y_references = [[30, 70]]"]
     for compat in ("fixed", "reference"):
-        found = score("tablebench_chart", [0.7, 0.3], answer, compat=compat, chart_type="pie")  # type: ignore[arg-type]
-        assert dict(found.parts) == {"ecr": 1, "pass@1": 1, "unscorable": 0}
-        assert score("tablebench_chart", [0.7, 0.3], answer, compat=compat).value == 0  # type: ignore[arg-type]
-        assert score("tablebench_chart", None, answer, compat=compat).parts["ecr"] == 0  # type: ignore[arg-type]
-    broken = score("tablebench_chart", [1], ["y_references = what"], compat="reference")
-    assert dict(broken.parts) == {"ecr": 1, "pass@1": 0, "unscorable": 0}
+        given = (tablebench_chart, BLOCK, "y_references = [[30, 70]]", drew([0.7, 0.3]))
+        found = scored(*given, compat=compat, chart_type="pie")
+        assert dict(found.parts) == {"ecr": 1, "pass@1": 1, "unscorable": 0, "parse@1": 1}
+        assert scored(*given, compat=compat, chart_type="bar").value == 0
+    given = (tablebench_chart, BLOCK, "y_references = [[1]]")
+    printed = scored(*given, drew([1], "hello"), compat="reference", chart_type="bar")
+    assert dict(printed.parts) == {"ecr": 1, "pass@1": 0, "unscorable": 0, "parse@1": 0}
+    assert scored(*given, drew([1], "hello"), chart_type="bar").value == 1
+    # The second time may succeed where the first one failed.
+    second = scored(*given, drew([1], ran=False), compat="reference", chart_type="bar")
+    assert (second.parts["ecr"], second.value) == (0, 1)
+
+
+def test_the_table_lies_beside_the_program_as_it_is_shown() -> None:
+    table = TableFile(Table(["a", "b"], [[1, "x"]]))
+    step = next(tablebench_chart(BLOCK, ["[1]"], chart_type="bar", table=table))
+    assert isinstance(step, Execute)
+    assert dict(step.files) == {"table.csv": b"a,b\n1,x\n"}
+    step = next(realhit_chart(DRAWS, ["[1]"], chart_type="BarChart", table=table))
+    assert isinstance(step, Execute)
+    assert list(step.files) == ["table.xlsx"]
+
+
+# The text that runs a program, run here: these programs are ours.
+
+
+@pytest.mark.parametrize(("times", "values"), [(1, [1.0, 2.0]), (2, [1.0, 2.0, 1.0, 2.0])])
+def test_what_a_program_draws_is_read_from_its_current_axes(
+    times: int, values: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    try:
+        found = draw("plt.bar([1, 2], np.array([1, 2]))", "BarChart", times=times)
+    finally:
+        plt.close("all")
+    assert found == {"ran": True, "values": values}
+    assert (tmp_path / PICTURE).read_bytes().startswith(b"\x89PNG")

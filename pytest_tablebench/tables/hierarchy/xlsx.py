@@ -7,7 +7,7 @@ import re
 import zipfile
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.hierarchy.grid import (
@@ -127,7 +127,7 @@ def _spans(sheet: Worksheet) -> list[Span]:
     ]
 
 
-def write_xlsx(table: Table, path: str | PathLike[str]) -> None:
+def write_xlsx(table: Table, path: str | PathLike[str] | IO[bytes]) -> None:
     """Write the table's lines as the first sheet of a new workbook, text as text.
 
     Merged cells and indents are kept. Raises `TableError` naming line and column for a cell that

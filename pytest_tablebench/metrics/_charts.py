@@ -1,0 +1,163 @@
+"""Programs that draw charts: run in the sandbox, once, and judged by what they drew.
+
+Specs: realhitbench.md, section 5, and tablebench.md, Charts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.metrics._base import Judgement, Score
+from pytest_tablebench.metrics._chart_axes import PICTURE
+from pytest_tablebench.metrics._chart_code import (
+    Program,
+    patched,
+    program_of,
+    python_block,
+    realhit_code,
+)
+from pytest_tablebench.metrics._chart_values import Verdict, chart_verdict, tablebench_verdict
+from pytest_tablebench.metrics.steps import Execute, Execution, Limits
+from pytest_tablebench.tables.table_file import TableFile
+
+__all__ = ["LIMITS", "realhit_chart", "tablebench_chart"]
+
+LIMITS = Limits(cpu_s=15.0, wall_s=20.0)
+"""As long as the published scripts give a program."""
+
+WORKBOOK, CSV = "table.xlsx", "table.csv"
+"""What the table is called beside a program, by what the prompts say."""
+
+
+def realhit_chart(
+    prediction: str,
+    references: Sequence[str],
+    *,
+    compat: Compat = "fixed",
+    chart_type: str = "",
+    table: TableFile | None = None,
+    limits: Limits = LIMITS,
+    **_: Any,
+) -> Judgement:
+    """Whether a reply's program ran (`ecr`) and drew the expected values (`pass@1`, the score).
+
+    `unscorable` is 1 where the reference cannot be met; the score is 0 then. Flags say why a
+    program drew nothing: `no_program`, or `program_` and its outcome.
+
+    Arguments:
+        prediction: the reply.
+        references: the expected values as text, such as `[[1, 2]]`.
+        compat: `reference` runs the program inside a function, without its indentation, and reads
+            back what is printed; what the program prints itself makes that unreadable.
+        chart_type: RealHiTBench's sub-type, `PieChart Generation`, or its first word.
+        table: lies beside the program as `table.xlsx`.
+        limits: what the program may use.
+    """
+    program = program_of(realhit_code(patched(prediction, WORKBOOK)), compat)
+    published = compat == "reference"
+    how = {"chart_type": chart_type, "function": published}
+    ran = yield from _drawn(program, _lying(WORKBOOK, table), limits, how)
+    if ran is None or ran.outcome != "ok":
+        return _failed(program, ran)
+    drawn = _found(ran)["values"]
+    if published:
+        # The published scripts print the values behind whatever the program has printed.
+        drawn = f"{ran.output}{'' if drawn is None else drawn}"
+    shares = chart_type.startswith("Pie")
+    return _score(chart_verdict(drawn, references, compat=compat, shares=shares))
+
+
+def tablebench_chart(
+    prediction: str,
+    references: Sequence[str],
+    *,
+    compat: Compat = "fixed",
+    chart_type: str = "",
+    table: TableFile | None = None,
+    limits: Limits = LIMITS,
+    **_: Any,
+) -> Judgement:
+    """The same of TableBench, whose answers are texts such as `y_references = [[1, 2]]`.
+
+    The table lies beside the program as `table.csv`. In `reference` it runs twice, its first figure
+    still open, and what it prints makes the verdict unreadable; `parse@1` is 1 where that can be
+    read, and in `fixed` where the reply holds a program.
+    """
+    block, published = python_block(prediction), compat == "reference"
+    # Indented in a block it is the published program; whether that compiles is seen when it runs.
+    program = Program(block, "as_given", compiles=True) if published else program_of(block, compat)
+    if not block:
+        return _failed(Program(None, "no_code", compiles=False), None, {"parse@1": 0.0})
+    how: dict[str, Any] = {"chart_type": chart_type}
+    if published:
+        how |= {"function": True, "times": 2, "indent": "    "}
+    ran = yield from _drawn(program, _lying(CSV, table), limits, how)
+    if ran is None or ran.outcome != "ok":
+        return _failed(program, ran, {"parse@1": float(not published)})
+    found = _found(ran)
+    if published and (found["values"] is None or ran.output):
+        verdict: Verdict = "unreadable" if ran.output else "no_output"
+    else:
+        given = found["values"], references
+        verdict = tablebench_verdict(*given, compat=compat, shares=chart_type == "pie")
+    readable = not published or verdict in {"true", "false"}
+    return _score(verdict, ran=found["ran"], more={"parse@1": float(readable)})
+
+
+def _lying(name: str, table: TableFile | None) -> dict[str, bytes]:
+    return {} if table is None else {name: table.read(name)}
+
+
+def _drawn(
+    program: Program, lying: Mapping[str, bytes], limits: Limits, how: Mapping[str, Any]
+) -> Generator[Execute, Execution, Execution | None]:
+    """Run a program that compiles; None for another."""
+    if program.code is None or not program.compiles:
+        return None
+    given = ", ".join(f"{name}={value!r}" for name, value in how.items())
+    runner = f"{_axes()}\nvalue = draw(program, {given})\n"
+    ran = yield Execute(program.code, lying, limits, runner, (PICTURE,))
+    return ran
+
+
+@cache
+def _axes() -> str:
+    return files(__package__).joinpath("_chart_axes.py").read_text(encoding="utf-8")
+
+
+def _found(ran: Execution) -> dict[str, Any]:
+    """Return what `draw` returned. A program may have said anything in its place."""
+    found = ran.value if isinstance(ran.value, dict) else {}
+    values = found.get("values")
+    return {"ran": found.get("ran") is True, "values": values if isinstance(values, list) else None}
+
+
+def _failed(
+    program: Program, ran: Execution | None, more: Mapping[str, float] | None = None
+) -> Score:
+    """Return the score of a reply whose program did not run to its end, and say why."""
+    if ran is not None:
+        why = f"program_{ran.outcome}"
+    else:
+        why = "no_program" if program.code is None else "program_syntax"
+    return _score(None, ran=False, more=more, flags=(why,))
+
+
+def _score(
+    verdict: Verdict | None,
+    *,
+    ran: bool = True,
+    more: Mapping[str, float] | None = None,
+    flags: tuple[str, ...] = (),
+) -> Score:
+    parts = {
+        "ecr": float(ran),
+        "pass@1": float(verdict == "true"),
+        "unscorable": float(verdict == "unscorable"),
+        **(more or {}),
+    }
+    return Score(parts["pass@1"], parts, "pass@1", flags)

@@ -1,0 +1,65 @@
+"""A table as a file, for a program that reads it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.table import Table
+
+__all__ = ["TableFile"]
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_DATE = re.compile(rb"(<dcterms:[a-z]+[^>]*>)[^<]*(?=<)")
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table that lies beside a program.
+
+    Arguments:
+        table: as it is shown.
+        data: the file it comes from, for a table that nothing has changed; None: it is written.
+    """
+
+    table: Table
+    data: bytes | None = field(default=None, repr=False)
+
+    def changed(self, change: Callable[[Table], Table]) -> TableFile:
+        """Return the file of the changed table; where nothing changes, this one."""
+        table = change(self.table)
+        return self if table == self.table else TableFile(table)
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a file of this name: `.xlsx` or `.csv`.
+
+        They are the same whenever they are written. Raises `TableError` for what the format
+        cannot hold.
+        """
+        if self.data is not None:
+            return self.data
+        if name.endswith(".csv"):
+            written = io.StringIO()
+            csv.writer(written, lineterminator="\n").writerows(self.table.lines)
+            return written.getvalue().encode("utf-8", "surrogatepass")
+        if name.endswith(".xlsx"):
+            return _workbook(self.table)
+        raise TableError(f"{self.table.label}: {name} is neither .xlsx nor .csv")
+
+
+def _workbook(table: Table) -> bytes:
+    """Return a workbook without the time at which it was made, which is part of no table."""
+    made, timeless = io.BytesIO(), io.BytesIO()
+    table.to_xlsx(made)
+    with zipfile.ZipFile(made) as old, zipfile.ZipFile(timeless, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "docProps/core.xml":
+                data = _DATE.sub(rb"\g<1>1980-01-01T00:00:00Z", data)
+            new.writestr(zipfile.ZipInfo(name, _EPOCH), data)
+    return timeless.getvalue()

@@ -1,0 +1,18 @@
+"""A sandbox that all tests of a process share: its libraries are loaded once."""
+
+from __future__ import annotations
+
+import atexit
+from functools import cache
+
+from pytest_tablebench.sandbox import Sandbox
+
+__all__ = ["shared_sandbox"]
+
+
+@cache
+def shared_sandbox() -> Sandbox:
+    """Return the sandbox; ended with the process."""
+    made = Sandbox(workers=1)
+    atexit.register(made.close)
+    return made

@@ -1,0 +1,42 @@
+"""Tables as files beside programs."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import openpyxl
+import pytest
+
+from pytest_tablebench import perturb
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import TableFile
+
+TABLE = Table(["City", "Year"], [["Leeds", 2019], ["York", None]])
+
+
+def test_an_unchanged_table_is_the_file_it_comes_from() -> None:
+    file = TableFile(TABLE, b"as published")
+    assert file.changed(lambda table: table).read("table.xlsx") == b"as published"
+    changed = file.changed(lambda table: perturb(table, "transpose"))
+    assert changed.data is None
+    assert changed.read("table.csv") == b"City,Leeds,York\nYear,2019,\n"
+
+
+def test_a_workbook_is_the_same_whenever_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = TableFile(TABLE).read("table.xlsx")
+    monkeypatch.setattr(time, "time", lambda: 2e9)
+    assert TableFile(TABLE).read("table.xlsx") == first
+    sheet = openpyxl.load_workbook(io.BytesIO(first)).active
+    assert sheet is not None
+    assert [list(row) for row in sheet.values] == [
+        ["City", "Year"],
+        ["Leeds", 2019],
+        ["York", None],
+    ]
+
+
+def test_other_files_are_refused() -> None:
+    with pytest.raises(TableError, match=r"table\.json is neither"):
+        TableFile(TABLE).read("table.json")
