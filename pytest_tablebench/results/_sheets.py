@@ -54,7 +54,7 @@ class Sheet:
     """Strategy and modality of all cells, where there is one of each."""
     parts: Mapping[str, Floats] = field(default_factory=dict)
     said: Integers | None = None
-    tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tags: Mapping[str, Sequence[str]] = field(default_factory=dict)
     altered: frozenset[str] = frozenset()
 
     def counts(self) -> tuple[Integers, Integers]:

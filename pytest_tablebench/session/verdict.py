@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -215,14 +215,19 @@ class Verdicts:
         or in one of `places`, how much their differences do.
         """
         benchmarks, baseline = self._benchmarks(cases), self.settings.baseline
+        plan = partial(plan_gates, benchmarks=benchmarks, altered=self._altered(cases))
         if baseline is None:
-            return plan_gates(self._gates, cases, benchmarks=benchmarks)
+            return plan(self._gates, cases)
         latest = latest_run(cases[0].model, baseline, [baseline.parent, *places])
         runs = [read_records(path) for path in (latest, baseline) if path is not None]
         try:
-            return plan_gates(self._gates, cases, runs, benchmarks=benchmarks)
+            return plan(self._gates, cases, runs)
         except TableBenchError:  # records that cannot be read tell nothing
-            return plan_gates(self._gates, cases, benchmarks=benchmarks)
+            return plan(self._gates, cases)
+
+    def _altered(self, cases: Iterable[Case]) -> list[str]:
+        names = dict.fromkeys(case.perturbation for case in cases)
+        return [name for name in names if not self._axes.preserves_meaning(name)]
 
     def follow(self, model: str, cases: Sequence[Case], missing: Collection[str] = ()) -> None:
         """Prepare to follow a model's run, where it may stop early.
@@ -241,6 +246,7 @@ class Verdicts:
             seed=settings.seed,
             benchmarks=self._benchmarks(cases),
             missing=missing,
+            altered=self._altered(cases),
         )
 
     def _benchmarks(self, cases: Iterable[Case]) -> dict[str, list[str]]:

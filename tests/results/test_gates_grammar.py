@@ -38,6 +38,23 @@ def test_a_gate_is_read(text, expected):
     assert str(gate) == gate.text == " ".join(text.split())
 
 
+@pytest.mark.parametrize(
+    ("text", "scope", "tags", "measure"),
+    [
+        ("realhit_fc{structure=merged}.em >= .5", "realhit_fc", {"structure": "merged"}, "em"),
+        ("all{a=1.5, or >= 2}.performance >= .5", "all", {"a": "1.5, or >= 2"}, "performance"),
+        ("d[html]{ b = y }{a=x=1}.pass@1 >= 0", "d", {"a": "x=1", "b": "y"}, "pass@1"),
+        ("d::test_x{a=[b]}.pass_rate >= .5", "d", {"a": "[b]"}, "pass_rate"),
+        ("d.consistency >= .5", "d", {}, "consistency"),
+        ("d.changed_meaning <= .5", "d", {}, "changed_meaning"),
+    ],
+)
+def test_a_gate_may_be_on_a_slice_or_a_part(text, scope, tags, measure):
+    gate = parse_gate(text)
+    assert (gate.scope, dict(gate.tags), gate.measure) == (scope, tags, measure)
+    assert parse_gate(gate.text) == gate
+
+
 def test_the_way_of_writing_makes_no_other_gate():
     assert parse_gate("all.no_answer<=1%") == parse_gate("all.no_answer <= 0.01")
     assert parse_gate("d[a][b].pass_rate >= 1") == parse_gate("d[b][a].pass_rate >= 100 %")
@@ -72,6 +89,13 @@ def test_the_way_of_writing_makes_no_other_gate():
         ("d]html[.performance >= 0.5", "a bracket does not pair"),
         ("d[html]x.performance >= 0.5", "a bracket does not pair"),
         ("d[].performance >= 0.5", "brackets hold a serializer"),
+        ("d{a}.performance >= 0.5", "character 2: braces hold one tag and its value"),
+        ("d{a=b}{a=c}.em >= 0.5", "character 7: braces hold one tag"),
+        ("d{a=b.em >= 0.5", "at character"),
+        ("d{a=b}[html].em >= 0.5", "braces hold one tag"),
+        ("d{=b}.em >= 0.5", "braces hold one tag"),
+        ("run{a=b}.cost <= 5", "the cost of a run has no tag"),
+        ("d.robustnes >= 0.5", "did you mean 'robustness'"),
         ("d[a][b][c].performance >= 0.5", "brackets hold a serializer"),
     ],
 )
@@ -82,13 +106,13 @@ def test_a_wrong_gate_is_named_with_the_place(text, message):
     assert not text or text in str(caught.value)
 
 
-@given(st.text(alphabet="abz.[]<>=+-0123456789% \u202ebaseline", max_size=60))
+@given(st.text(alphabet="abz.[]{}<>=+-0123456789% \u202ebaseline", max_size=60))
 def test_any_text_is_a_gate_or_a_settings_error(text):
     try:
         gate = parse_gate(text)
     except SettingsError:
         return
-    assert gate.measure in MEASURES
+    assert gate.measure in MEASURES or gate.part == gate.measure
     assert parse_gate(gate.text) == gate
 
 
@@ -96,6 +120,7 @@ def test_hostile_text_costs_nothing_and_shows_as_text():
     start = time.process_time()
     for text in (
         "[" * 50_000,
+        "d{a=b" + "{" * 50_000 + "}.em >= 0.5",
         "d.performance >= " + "1" * 50_000,
         "d.performance >=" + " " * 50_000,
     ):

@@ -20,7 +20,8 @@ RESULTS = (
         "--bench-gate",
         "EXPR",
         "what the run has to show, as in 'torr.performance >= 0.45', 'all.no_answer <= 0.01' or "
-        "'finqa[html].pass_rate >= baseline - 0.05'; the exit code tells: 0 all gates hold, 10 one "
+        "'finqa[html].pass_rate >= baseline - 0.05', on a slice or a part of the score: "
+        "'realhit_fc{structure=merged}.em >= 0.5'; the exit code tells: 0 all gates hold, 10 one "
         "fails, 11 one is undecided. Repeatable. Against a baseline without a margin, equal models "
         "are undecided 95 times in 100",
         setting="gates",

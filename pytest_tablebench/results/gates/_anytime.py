@@ -10,7 +10,8 @@ from pytest_tablebench.results.figures import example_values
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one
 from pytest_tablebench.results.gates._result import GateResult, State, holm, kept_from
-from pytest_tablebench.results.gates._sample import Sample, Scopes, collect
+from pytest_tablebench.results.gates._sample import Sample, collect
+from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._wealth import Wealth, betting_interval
@@ -80,7 +81,7 @@ class AnytimeRule(StoppingRule):
         """Take the next example of the order into every open gate's wealth."""
         for place in self.open():
             gate, stream = self.gates[place], self._streams[place]
-            if dataset not in stream.values:
+            if gate.at_end or dataset not in stream.values:
                 continue
             value = self._value(gate, dataset, row)
             if value is not None:

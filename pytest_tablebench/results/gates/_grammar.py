@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from difflib import get_close_matches
 
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.util.names import printable, unknown_name
 
-__all__ = ["MEASURES", "Gate", "Measure", "check_gates", "parse_gate"]
+__all__ = ["MEASURES", "Gate", "check_gates", "parse_gate"]
 
-Measure = Literal["performance", "robustness", "pass_rate", "no_answer", "cost"]
+MEASURES = (
+    "performance", "robustness", "pass_rate", "no_answer", "cost", "consistency", "changed_meaning",
+)  # fmt: skip
+"""What a gate may be on; any other name is that of a part of the score."""
 
-MEASURES: tuple[Measure, ...] = ("performance", "robustness", "pass_rate", "no_answer", "cost")
+_PART = re.compile(r"[\w@^:/+-]{1,80}")
 
 EXAMPLE = "torr.performance >= 0.45"
 
@@ -30,25 +33,42 @@ class Gate:
     """One gate. Equal gates ask the same, however they were written.
 
     `scope` is `all`, `run`, a benchmark or a dataset; `filters` the names in brackets behind
-    it, each a serializer, a perturbation, a strategy or a modality. `check` is the test whose pass
-    rate is meant, of those over the dataset; None: the cases' own. `bound` is the number compared
+    it, each a serializer, a perturbation, a strategy or a modality. `tags` are those that an
+    example must have, by name. `measure` is one of `MEASURES`, or a named part of the score.
+    `check` is the test whose pass rate is meant, of those over the dataset; None: the cases' own.
+    `bound` is the number compared
     with: a share of 1 (dollars for cost), or, with `baseline`, the margin added to the baseline's
     value.
     """
 
     scope: str
     filters: tuple[str, ...]
-    measure: Measure
+    measure: str
     at_least: bool
     bound: float
     baseline: bool = False
     text: str = field(default="", compare=False)
     check: str | None = None
+    tags: tuple[tuple[str, str], ...] = ()
 
     @property
     def counted(self) -> bool:
         """Whether it is a fact about the run, judged without an interval (section 6)."""
         return self.measure in ("no_answer", "cost")
+
+    @property
+    def part(self) -> str | None:
+        """The named part of the score it is on; None for another measure."""
+        return None if self.measure in MEASURES else self.measure
+
+    @property
+    def at_end(self) -> bool:
+        """Whether a run that may stop early must end before it is looked at.
+
+        What a slice holds is not known before, parts may lie outside of 0 to 1, and what compares
+        an example's answers needs all of them.
+        """
+        return bool(self.tags) or self.measure not in ("performance", "robustness", "pass_rate")
 
     def __str__(self) -> str:
         """Return the gate as it was written."""
@@ -69,11 +89,11 @@ def parse_gate(text: str) -> Gate:
     operator = text[place : place + 2]
     if operator not in (">=", "<="):
         raise _error(text, place, "a gate compares with `>=` or `<=`")
-    scope, filters, measure = _left(text, place)
+    scope, filters, tags, measure = _left(text, place)
     scope, check = _check_name(text, scope, measure)
     bound, baseline = _bound(text, place + 2)
     shown = " ".join(text.split())
-    gate = Gate(scope, filters, measure, operator == ">=", bound, baseline, shown, check)
+    gate = Gate(scope, filters, measure, operator == ">=", bound, baseline, shown, check, tags)
     _check_range(gate, text, place + 2)
     return gate
 
@@ -122,7 +142,7 @@ def _operator(text: str) -> int:
     """Return where the operator begins: outside brackets, if there is one; else -1."""
     depth, inside = 0, -1
     for place, mark in enumerate(text):
-        depth += (mark == "[") - (mark == "]")
+        depth += (mark in "[{") - (mark in "]}")
         if mark in "<>=":
             if depth <= 0:
                 return place
@@ -130,21 +150,59 @@ def _operator(text: str) -> int:
     return inside
 
 
-def _left(text: str, end: int) -> tuple[str, tuple[str, ...], Measure]:
-    """Read `SCOPE[NAME].MEASURE` before the operator."""
+def _left(text: str, end: int) -> tuple[str, tuple[str, ...], tuple[tuple[str, str], ...], str]:
+    """Read `SCOPE[NAME]{TAG=VALUE}.MEASURE` before the operator."""
     left = text[:end].rstrip()
     dot = left.rfind(".")
-    if dot < 0 or "]" in left[dot:]:
+    if dot < 0 or "]" in left[dot:] or "}" in left[dot:]:
         raise _error(text, len(left), "`.` and a measure are missing: " + ", ".join(MEASURES))
     measure = left[dot + 1 :].strip()
-    if measure not in MEASURES:
+    if measure not in MEASURES and (
+        _PART.fullmatch(measure) is None or get_close_matches(measure, MEASURES, cutoff=0.75)
+    ):
         raise SettingsError(_prefix(text) + unknown_name("measure", measure, MEASURES))
-    scope, filters = _scope(text, left[:dot].rstrip())
+    whole, tags = _tags(text, left[:dot].rstrip())
+    scope, filters = _scope(text, whole)
     if (scope == "run") != (measure == "cost"):
         raise _error(text, 0, "cost is measured of the whole run only: `run.cost <= 20`")
+    if scope == "run" and tags:
+        raise _error(text, left.find("{"), "the cost of a run has no tag")
     if scope == "run" and filters:
         raise _error(text, left.find("["), "the cost of a run has no serializer or perturbation")
-    return scope, filters, measure
+    return scope, filters, tags, measure
+
+
+def _tags(text: str, left: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Split `SCOPE{TAG=VALUE}{TAG=VALUE}`; a value may hold anything but a brace."""
+    depth, start = 0, len(left)
+    for place, mark in enumerate(left):
+        depth += (mark == "[") - (mark == "]")
+        if mark == "{" and depth == 0:
+            start = place
+            break
+    found: dict[str, str] = {}
+    for place, inner, rest in _braces(left[start:]):
+        tag, equals, value = (piece.strip() for piece in inner.partition("="))
+        if rest or not (tag and equals and value) or tag in found:
+            raise _error(
+                text,
+                start + place,
+                "braces hold one tag and its value, each tag once: `{structure=merged}`",
+            )
+        found[tag] = value
+    return left[:start].rstrip(), tuple(sorted(found.items()))
+
+
+def _braces(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield where each group of braces begins, what it holds, and what stands before it."""
+    end = 0
+    while end < len(text):
+        start, close = text.find("{", end), text.find("}", end)
+        if start < 0 or close < start or "{" in text[start + 1 : close]:
+            yield end, "", text[end:] or "}"
+            return
+        yield start, text[start + 1 : close], text[end:start].strip()
+        end = close + 1
 
 
 def _scope(text: str, left: str) -> tuple[str, tuple[str, ...]]:
@@ -177,7 +235,7 @@ def _scope(text: str, left: str) -> tuple[str, tuple[str, ...]]:
     return name.strip(), tuple(sorted(filters))
 
 
-def _check_name(text: str, scope: str, measure: Measure) -> tuple[str, str | None]:
+def _check_name(text: str, scope: str, measure: str) -> tuple[str, str | None]:
     """Split `DATASET::TEST`; a test has a pass rate and nothing else."""
     dataset, marks, check = (part.strip() for part in scope.partition("::"))
     if not marks:

@@ -18,7 +18,8 @@ from pytest_tablebench.results._intervals import (
 from pytest_tablebench.results.gates._counts import judge_cost, judge_no_answer
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
 from pytest_tablebench.results.gates._result import GateResult, State, decide, holm
-from pytest_tablebench.results.gates._sample import Clusters, Sample, Scopes, collect
+from pytest_tablebench.results.gates._sample import Sample, collect
+from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import Key, Sides, read_side
 from pytest_tablebench.results.gates._words import margin_note, number, reason
 from pytest_tablebench.results.score_table import ScoreTable
@@ -137,6 +138,7 @@ def judge_one(gate: Gate, known: Scopes, tail: float) -> GateResult:
     """Judge one gate on its interval, without regard to others."""
     if gate.measure == "cost":
         return GateResult(gate=gate.text, estimate=None, bound=gate.bound)
+    known = known.sliced(gate)
     shrunk = known.shrunk(gate)
     if shrunk is not None:
         return GateResult(gate=gate.text, estimate=None, bound=gate.bound, reason=shrunk)
@@ -204,7 +206,8 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
         notes.append(margin_note(gate))
     if result.n_left_out:
         total = result.n_examples + result.n_left_out
-        why = "" if gate.measure == "robustness" else " for missing answers"
+        why = "" if gate.measure in ("robustness", "consistency") else " for missing answers"
+        why = f" for want of an answer that has {gate.part}" if gate.part else why
         left_out = out_of(result.n_left_out, total, "example")
         notes.append(f"{left_out} {are(result.n_left_out)} left out{why}.")
     for count, asked in (

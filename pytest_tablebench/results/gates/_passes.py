@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._result import GateResult
-from pytest_tablebench.results.gates._sample import Scopes
+from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._stopping import StoppingRule
 
 if TYPE_CHECKING:
@@ -28,9 +28,10 @@ class PassesRule(StoppingRule):
 
     Pass k asks every example its k-th configuration in an order of its own. Each early look
     spends .002 of a two-sided .05, the last what is left: .04 with more than 16
-    configurations. Gates on robustness or on one serializer or perturbation are looked at only
-    at the end, at .05. Every look is corrected for the number of gates, so that all of them
-    together let a true gate fail in at most 2.5 % of runs.
+    configurations. Gates on robustness, on one serializer or perturbation, and those that nothing
+    tells early (`Gate.at_end`), are looked at only at the end, at .05. Every look is corrected for
+    the number of gates, so that all of them together let a true gate fail in at most 2.5 % of
+    runs.
     """
 
     name = "passes"
@@ -93,4 +94,4 @@ class PassesRule(StoppingRule):
 
 def _by_passes(gate: Gate) -> bool:
     """Whether early passes tell of it: ranges grow, and single columns are too thin."""
-    return gate.measure != "robustness" and not gate.filters
+    return gate.measure != "robustness" and not gate.filters and not gate.at_end

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one, point_result
 from pytest_tablebench.results.gates._result import GateResult, State, kept_from
-from pytest_tablebench.results.gates._sample import Scopes
+from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import Key, about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._wealth import decided_among
@@ -72,7 +72,7 @@ class PointRule(StoppingRule):
     def _decide(self) -> None:
         for place in self.open():
             gate = self.gates[place]
-            if gate.measure == "robustness":
+            if gate.measure == "robustness" or gate.at_end:
                 continue
             found = self._evidence(gate)
             if found is None:

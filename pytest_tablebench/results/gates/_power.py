@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_tablebench.results._intervals import moments
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
-from pytest_tablebench.results.gates._sample import Scopes, collect
+from pytest_tablebench.results.gates._sample import collect
+from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import about, read_side
 from pytest_tablebench.util.names import counted
 
@@ -92,15 +93,17 @@ def plan_gates(
     *,
     benchmarks: Mapping[str, Sequence[str]] | None = None,
     level: float = 0.95,
+    altered: Collection[str] = (),
 ) -> list[PlannedGate]:
     """Return, for each gate, the smallest drop it can see with the planned cases.
 
     `planned` are cases with `dataset`, `example_id`, `serializer` and `perturbation`, of one
     model. `history` holds the records of the latest run, which give the spread of its values,
     and of the one before it, for that of the differences between runs. Where they lack the scope
-    or do not differ at all, the spread is assumed and marked; that of robustness cannot be.
+    or do not differ at all, the spread is assumed and marked; that of robustness and consistency
+    cannot be. `altered` are the perturbations that change the meaning of a table.
     """
-    sides = read_side(_Planned(case) for case in planned)
+    sides = read_side(_Planned(case, altered) for case in planned)
     scopes = Scopes(sides, None, sides.benchmarks if benchmarks is None else benchmarks)
     runs = [read_side(records) for records in history[:2]]
     known = None
@@ -115,7 +118,8 @@ class _Planned:
 
     score = passed = raw = None
 
-    def __init__(self, case: Any) -> None:
+    def __init__(self, case: Any, altered: Collection[str]) -> None:
+        self.preserves_meaning = case.perturbation not in altered
         self.dataset, self.example_id = case.dataset, case.example_id
         self.serializer, self.perturbation = case.serializer, case.perturbation
         self.repeat = getattr(case, "repeat", 1)
@@ -133,16 +137,19 @@ def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> Pla
 
     if gate.counted:
         return result(None, None, False, "a count, judged as it is")
+    if gate.tags:
+        text = "how many examples have these tags is known when they are asked"
+        return result(None, None, False, text)
     if not total:
         return result(None, None, False, scopes.unknown(gate))
     if min(sizes) < 2:
         return result(None, None, False, "undecided: fewer than two examples are planned")
     found = _spread(gate, known, names)
-    if found is None and gate.measure == "robustness":
+    if found is None and gate.measure in ("robustness", "consistency"):
         run = "a run named with --bench-baseline"
         if gate.baseline:
             run = "a finished run of this model, beside the baseline or among the results,"
-        text = f"the spread of robustness is not known; {run} would tell it"
+        text = f"the spread of {gate.measure} is not known; {run} would tell it"
         return result(None, None, False, text)
     spreads = found or [assumed_sd(count, paired=gate.baseline) for count in cells]
     # Of the mean over datasets: squared errors add up (section 4).

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from math import fsum
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results._sheets import Sheet, align
-from pytest_tablebench.results.figures import example_values, mean, robustness
+from pytest_tablebench.results._sheets import Sheet
+from pytest_tablebench.results.figures import FEWEST, agreement, example_values, mean, robustness
 from pytest_tablebench.results.gates._grammar import Gate
-from pytest_tablebench.results.gates._sides import Sides, about, values_of
+from pytest_tablebench.results.gates._scopes import Pair, Scopes
+from pytest_tablebench.results.gates._sides import about, values_of
 from pytest_tablebench.util.names import known_names, printable
 
 if TYPE_CHECKING:
@@ -21,21 +22,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["Clusters", "Pair", "Sample", "Scopes", "collect"]
-
-Clusters = Mapping[str, Mapping[str, Hashable]]
-"""Of each dataset with shared tables: which table each example has."""
+__all__ = ["Sample", "collect"]
 
 INCOMPLETE = 0.20
 """Share of examples with an incomplete grid above which robustness is not judged (section 5)."""
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One dataset in both runs, over the same examples and configurations."""
-
-    new: Sheet
-    old: Sheet | None
 
 
 @dataclass(frozen=True)
@@ -70,76 +60,8 @@ class Sample:
         return sum(len(row) for row in self.values)
 
 
-@dataclass
-class Scopes:
-    """Both runs by dataset, aligned once for all gates; and what the scopes' names stand for.
-
-    `missing` are the datasets whose files the run did not have.
-    """
-
-    new: Sides
-    old: Sides | None
-    benchmarks: Mapping[str, Sequence[str]]
-    clusters: Clusters = field(default_factory=dict)
-    missing: Collection[str] = ()
-    _pairs: dict[str, Pair] = field(default_factory=dict)
-
-    def datasets(self, gate: Gate) -> list[str]:
-        """Return the names of the datasets a gate is about; empty for an unknown scope."""
-        if gate.scope in ("all", "run"):
-            return list(self.new.datasets)
-        if gate.scope in self.new.datasets:
-            return [gate.scope]
-        return list(self.benchmarks.get(gate.scope, ()))
-
-    def unknown(self, gate: Gate) -> str:
-        """Return why a scope has no case."""
-        known = dict.fromkeys([*self.new.datasets, *self.benchmarks, "all"])
-        if gate.scope in known:
-            return "no case of this scope was asked"
-        names = known_names(gate.scope, [printable(name, 60) for name in known])
-        return f"no case of {printable(gate.scope, 60)} was asked; {names}"
-
-    def shrunk(self, gate: Gate) -> str | None:
-        """Return why a scope of several datasets is not what it was in the baseline; else None.
-
-        A run may ask a part of them, but files that are missing are no choice.
-        """
-        if self.old is None or gate.scope == "run":
-            return None
-        known = self.old.datasets
-        own = known if gate.scope == "all" else self.old.benchmarks.get(gate.scope, ())
-        lost = sorted(name for name in own if name in known and name in self.missing)
-        if not lost:
-            return None
-        names = ", ".join(printable(name, 60) for name in lost)
-        return (
-            f"the baseline has {names}, and the files of {'it' if len(lost) == 1 else 'them'} are "
-            f"missing here: {printable(gate.scope, 60)} would be judged on less"
-        )
-
-    def pair(self, dataset: str) -> Pair:
-        """Return a dataset of both runs over the union of their examples and configurations."""
-        if dataset not in self._pairs:
-            self._pairs[dataset] = self._align(dataset)
-        return self._pairs[dataset]
-
-    def _align(self, dataset: str) -> Pair:
-        new = self.new.datasets[dataset]
-        old = self.old.datasets.get(dataset) if self.old else None
-        if old is None:
-            return Pair(new, None)
-        examples = new.examples
-        if old.examples != examples:
-            examples = tuple(sorted({*examples, *old.examples}))
-        cells = new.configurations
-        if old.configurations != cells:
-            cells = tuple(sorted({*cells, *old.configurations}))
-        return Pair(align(new, examples, cells), align(old, examples, cells))
-
-
 def collect(gate: Gate, scopes: Scopes) -> Sample:
-    """Return the example values of a gate on performance, pass rate or robustness."""
+    """Return the example values of a gate whose verdict an interval decides."""
     names = scopes.datasets(gate)
     parts: list[_Part] = []
     for name in names:
@@ -154,6 +76,9 @@ def collect(gate: Gate, scopes: Scopes) -> Sample:
             if gate.check and side is not None and gate.check not in side.checks:
                 test = printable(gate.check, 200)
                 return Sample(problem=f"no case {whose}has a verdict of {test}")
+            problem = _unknown(gate, side, whose)
+            if problem is not None:
+                return Sample(problem=problem)
         part = _part(gate, pair)
         if part is None:
             return Sample(problem=f"no case of this scope was asked in {printable(name, 60)}")
@@ -179,6 +104,26 @@ def collect(gate: Gate, scopes: Scopes) -> Sample:
         worst=_worst(parts) if gate.measure == "robustness" and not gate.baseline else None,
         problem=_problem(gate, names, parts),
     )
+
+
+def _unknown(gate: Gate, side: Sheet | None, whose: str) -> str | None:
+    """Return why a run cannot tell of a part, or of consistency; None where it can."""
+    import numpy as np
+
+    if side is None:
+        return None
+    if gate.measure == "consistency" and side.said is None:
+        return f"no case {whose}has an answer to compare"
+    if gate.part is None:
+        return None
+    if gate.part not in side.parts:
+        known = [printable(name, 40) for name in side.parts]
+        has = known_names(gate.part, known) if known else "there are none"
+        return f"no case {whose}has a part {printable(gate.part, 80)!r} of its score; {has}"
+    values = values_of(side, gate)
+    if ((values < 0) | (values > 1)).any() or np.isinf(values).any():
+        return f"{printable(gate.part, 80)!r} is no share from 0 to 1, so it has no interval"
+    return None
 
 
 @dataclass(frozen=True)
@@ -223,9 +168,12 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
     both: Flags = known if before is None else known & ~np.isnan(before)
     ranged = gate.measure == "robustness"
     grid: Flags = np.any(asked | asked_old, axis=0) if ranged else np.full(asked.shape[1], True)
-    values = example_values(
-        gate.measure, scores[:, grid], None if before is None else before[:, grid]
-    )
+    if gate.measure == "consistency":
+        values = _agreement(new, old, columns, both)
+    else:
+        values = example_values(
+            gate.measure, scores[:, grid], None if before is None else before[:, grid]
+        )
     used: Flags = np.isfinite(values)
     lowest, highest = _extremes(scores[asked.any(axis=1)][:, grid]) if ranged else (None, None)
     some, some_old = asked.any(axis=1), asked_old.any(axis=1)
@@ -251,6 +199,19 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
         lowest=lowest,
         highest=highest,
     )
+
+
+def _agreement(new: Sheet, old: Sheet | None, columns: Flags, both: Flags) -> Floats:
+    """Return each example's consistency, over what both runs answered; of two, the difference."""
+    import numpy as np
+
+    found = []
+    for side in (new, old) if old else (new,):
+        none = np.zeros(side.asked.shape, dtype=np.int64)
+        said = (none if side.said is None else side.said)[:, columns]
+        scores = np.where(both, side.scores[:, columns], np.nan)
+        found.append(agreement(said, scores)[0])
+    return found[0] if len(found) == 1 else found[0] - found[1]
 
 
 def _extremes(scores: Floats) -> tuple[Floats, Floats]:
@@ -299,6 +260,10 @@ def _problem(gate: Gate, names: Sequence[str], parts: Sequence[_Part]) -> str | 
             if any(part.sampled for part in parts):
                 return "robustness needs all configurations of an example, and only some were asked"
             return "more than 20 % of the examples have an incomplete grid"
+    if gate.measure == "consistency" and not used:
+        return (
+            f"consistency needs {FEWEST} answered configurations of an example, and none has them"
+        )
     few = [name for name, part in zip(names, parts, strict=True) if len(part.values) < 2]
     if few and len(names) == 1:
         return "fewer than two examples"

@@ -60,17 +60,30 @@ def read_side(
 
 
 def about(sheet: Sheet, gate: Gate) -> Flags:
-    """Return which configurations belong to a gate's scope."""
+    """Return which configurations belong to a gate's scope.
+
+    Those that change the meaning of a table do only where the gate is on them, on a count, or
+    where nothing else was asked.
+    """
     import numpy as np
 
     wanted = [name for name in gate.filters if name not in sheet.ways]
-    return np.array([all(name in cell for name in wanted) for cell in sheet.configurations])
+    cells = sheet.configurations
+    named: Flags = np.array([all(name in cell for name in wanted) for cell in cells], dtype=bool)
+    altered: Flags = np.array([cell[1] in sheet.altered for cell in cells], dtype=bool)
+    if gate.measure == "changed_meaning":
+        return named & altered
+    plain: Flags = named & ~altered
+    return plain if plain.any() and not gate.counted else named
 
 
 def values_of(sheet: Sheet, gate: Gate) -> Floats:
-    """Return what a gate on performance, robustness or a pass rate looks at."""
+    """Return what a gate looks at: scores, pass rates, what a test said, or a part."""
     import numpy as np
 
     if gate.check is not None:
         return sheet.checks.get(gate.check, np.full(sheet.asked.shape, np.nan))
+    if gate.part is not None:
+        found = sheet.parts.get(gate.part, np.full(sheet.asked.shape, np.nan))
+        return np.where(np.isfinite(sheet.scores), found, np.nan)
     return sheet.passed if gate.measure == "pass_rate" else sheet.scores

@@ -13,7 +13,7 @@ from pytest_tablebench.results.gates._counts import judge_cost
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
 from pytest_tablebench.results.gates._judge import Judged, correct, judge_one
 from pytest_tablebench.results.gates._result import GateResult, State
-from pytest_tablebench.results.gates._sample import Clusters, Scopes
+from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import Key, Sides, key_of, read_side
 from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digest
 from pytest_tablebench.util.names import counted, out_of, unknown_name
@@ -100,10 +100,14 @@ class Board:
         keys: Iterable[Key],
         checks: Iterable[tuple[str, str]] = (),
         ways: frozenset[str] = frozenset(),
+        *,
+        gates: Sequence[Gate] = (),
+        altered: Collection[str] = (),
     ) -> Board:
         """Lay out planned cases; none is asked yet. `checks` are (dataset, test).
 
-        `ways` are the strategy and the modality of all cases.
+        `ways` are the strategy and the modality of all cases; `gates` say which tags and parts
+        are kept, `altered` which perturbations change the meaning of a table.
         """
         import numpy as np
 
@@ -111,6 +115,7 @@ class Board:
         for key in sorted(set(keys)):
             by_dataset.setdefault(key[0], []).append(key)
         sides, planned, places = {}, {}, {}
+        compared = any(gate.measure == "consistency" for gate in gates)
         for name, own in by_dataset.items():
             examples = tuple(sorted({key[1] for key in own}))
             cells: tuple[Configuration, ...] = tuple(sorted({key[2:] for key in own}))
@@ -131,6 +136,10 @@ class Board:
                 np.full(shape, None, dtype=object),
                 checks={test: np.full(shape, np.nan) for own, test in set(checks) if own == name},
                 ways=ways,
+                parts={gate.part: np.full(shape, np.nan) for gate in gates if gate.part},
+                said=np.zeros(shape, dtype=np.int64) if compared else None,
+                tags={tag: [""] * len(examples) for gate in gates for tag, _ in gate.tags},
+                altered=frozenset(altered),
             )
         return cls(sides, planned, places)
 
@@ -150,7 +159,22 @@ class Board:
         for name, passed in (field_of(record, "checks") or {}).items():
             if name in side.checks and passed is not None:
                 side.checks[name][place[1:]] = passed
+        self._fill_beside(side, place, record)
         return place
+
+    @staticmethod
+    def _fill_beside(side: Sheet, place: tuple[str, int, int], record: Any) -> None:
+        """Enter what gates on slices, on parts and on consistency look at."""
+        if side.parts:
+            for name, value in (field_of(record, "parts") or {}).items():
+                if name in side.parts:
+                    side.parts[name][place[1:]] = value
+        if side.said is not None:
+            side.said[place[1:]] = field_of(record, "said") or 0
+        if side.tags:
+            told = field_of(record, "tags") or {}
+            for tag, column in side.tags.items():
+                column[place[1]] = told.get(tag, column[place[1]])  # type: ignore[index]
 
     def seen(self, masks: Mapping[str, Flags] | None = None) -> Sides:
         """Return what has arrived, as far as `masks` let it be seen; then without answers.
@@ -201,11 +225,13 @@ class StoppingRule(ABC):
         benchmarks: Mapping[str, Sequence[str]] | None = None,
         clusters: Clusters | None = None,
         missing: Collection[str] = (),
+        altered: Collection[str] = (),
     ) -> None:
         """Prepare for the planned cases of one model.
 
         `benchmarks` names the datasets of each benchmark, by default what the cases say where
-        they have a `benchmark`. `missing` are the datasets whose files are not there. Raises
+        they have a `benchmark`. `missing` are the datasets whose files are not there, `altered`
+        the perturbations that change the meaning of a table. Raises
         `SettingsError` for a gate that needs a baseline. A gate that no planned case belongs to
         stays undecided, and so does one whose scope is less than in the baseline.
         """
@@ -213,7 +239,13 @@ class StoppingRule(ABC):
         self.alpha = 1 - level
         cases = list(planned)
         checks = [(gate.scope, gate.check) for gate in self.gates if gate.check]
-        self.board = Board.of((key_of(case) for case in cases), checks, _ways(cases))
+        self.board = Board.of(
+            (key_of(case) for case in cases),
+            checks,
+            _ways(cases),
+            gates=self.gates,
+            altered=altered,
+        )
         self.ranks = ranks(self.board.places, self.name, seed)
         self.asked = 0
         self._clusters = clusters

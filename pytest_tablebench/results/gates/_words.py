@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._result import GateResult
+from pytest_tablebench.util.names import printable
 
 __all__ = ["margin_note", "number", "reason"]
 
@@ -31,7 +32,7 @@ def reason(gate: Gate, result: GateResult) -> str:
     if result.interval is None:
         return "no interval can be told"
     low, high = result.interval
-    what = "the difference to the baseline" if gate.baseline else _NAMES[gate.measure]
+    what = "the difference to the baseline" if gate.baseline else _name(gate)
     span = f"{number(low)} to {number(high)}"
     percent = number(100 * result.level)
     subject = f"the {percent} % interval of {what}, {span},"
@@ -42,7 +43,13 @@ def reason(gate: Gate, result: GateResult) -> str:
     return f"{subject} lies {'at or ' if result.state == 'holds' else ''}{side} {bound}"
 
 
+def _name(gate: Gate) -> str:
+    return _NAMES[gate.measure] if gate.part is None else f"the mean {printable(gate.part, 80)}"
+
+
 _NAMES = {
+    "consistency": "consistency",
+    "changed_meaning": "the mean score under changed meaning",
     "performance": "the mean score",
     "pass_rate": "the pass rate",
     "robustness": "robustness",

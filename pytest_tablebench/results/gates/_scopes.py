@@ -1,0 +1,140 @@
+"""What gates are about: the scopes of two runs, and slices of them by tag."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_tablebench.results._sheets import Sheet, align
+from pytest_tablebench.results.gates._grammar import Gate
+from pytest_tablebench.results.gates._sides import Sides
+from pytest_tablebench.util.names import known_names, printable
+
+__all__ = ["Clusters", "Pair", "Scopes"]
+
+Clusters = Mapping[str, Mapping[str, Hashable]]
+"""Of each dataset with shared tables: which table each example has."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One dataset in both runs, over the same examples and configurations."""
+
+    new: Sheet
+    old: Sheet | None
+
+
+@dataclass
+class Scopes:
+    """Both runs by dataset, aligned once for all gates; and what the scopes' names stand for.
+
+    `missing` are the datasets whose files the run did not have.
+    """
+
+    new: Sides
+    old: Sides | None
+    benchmarks: Mapping[str, Sequence[str]]
+    clusters: Clusters = field(default_factory=dict)
+    missing: Collection[str] = ()
+    whole: Scopes | None = None
+    """Of a slice: all that it is a part of."""
+    _pairs: dict[str, Pair] = field(default_factory=dict)
+    _slices: dict[tuple[tuple[str, str], ...], Scopes] = field(default_factory=dict)
+
+    def sliced(self, gate: Gate) -> Scopes:
+        """Return the examples that have a gate's tags, as two runs of those alone."""
+        if not gate.tags:
+            return self
+        if gate.tags not in self._slices:
+            self._slices[gate.tags] = self._slice(dict(gate.tags))
+        return self._slices[gate.tags]
+
+    def _slice(self, tags: Mapping[str, str]) -> Scopes:
+        new = {name: sheet.slice(tags) for name, sheet in self.new.datasets.items()}
+        old = {}
+        for name, sheet in self.old.datasets.items() if self.old else ():
+            # What the newer run says of an example holds: an older one may know no tags.
+            said = set(self.new.datasets[name].examples) if name in self.new.datasets else set()
+            own = {one for one in sheet.slice(tags).examples if one not in said}
+            own |= set(new[name].examples) if name in new else set()
+            old[name] = sheet.only([row for row, one in enumerate(sheet.examples) if one in own])
+        new, old = ({n: s for n, s in sides.items() if s.examples} for sides in (new, old))
+        benchmarks = {
+            benchmark: [name for name in names if name in new or name not in self.new.datasets]
+            for benchmark, names in self.benchmarks.items()
+        }
+        return Scopes(
+            Sides(new, self.new.benchmarks),
+            Sides(old, self.old.benchmarks) if self.old else None,
+            benchmarks,
+            self.clusters,
+            self.missing,
+            self,
+        )
+
+    def datasets(self, gate: Gate) -> list[str]:
+        """Return the names of the datasets a gate is about; empty for an unknown scope."""
+        if gate.scope in ("all", "run"):
+            return list(self.new.datasets)
+        if gate.scope in self.new.datasets:
+            return [gate.scope]
+        return list(self.benchmarks.get(gate.scope, ()))
+
+    def unknown(self, gate: Gate) -> str:
+        """Return why a scope has no case."""
+        if self.whole is not None and self.whole.datasets(gate):
+            return self._untagged(gate, self.whole)
+        known = dict.fromkeys([*self.new.datasets, *self.benchmarks, "all"])
+        if gate.scope in known:
+            return "no case of this scope was asked"
+        names = known_names(gate.scope, [printable(name, 60) for name in known])
+        return f"no case of {printable(gate.scope, 60)} was asked; {names}"
+
+    def _untagged(self, gate: Gate, whole: Scopes) -> str:
+        """Return why a slice has no case, with the values of a tag that there are."""
+        sheets = [whole.new.datasets.get(name) for name in whole.datasets(gate)]
+        for tag, value in gate.tags:
+            known = {own for sheet in sheets if sheet for own in sheet.tags.get(tag, ())} - {""}
+            if value not in known:
+                shown = [printable(one, 60) for one in sorted(known)]
+                has = known_names(value, shown) if shown else "none has that tag"
+                text = printable(f"{tag}={value}", 80)
+                return f"no example of this scope has {text}; {has}"
+        return "no example of this scope has all these tags"
+
+    def shrunk(self, gate: Gate) -> str | None:
+        """Return why a scope of several datasets is not what it was in the baseline; else None.
+
+        A run may ask a part of them, but files that are missing are no choice.
+        """
+        if self.old is None or gate.scope == "run":
+            return None
+        known = self.old.datasets
+        own = known if gate.scope == "all" else self.old.benchmarks.get(gate.scope, ())
+        lost = sorted(name for name in own if name in known and name in self.missing)
+        if not lost:
+            return None
+        names = ", ".join(printable(name, 60) for name in lost)
+        return (
+            f"the baseline has {names}, and the files of {'it' if len(lost) == 1 else 'them'} are "
+            f"missing here: {printable(gate.scope, 60)} would be judged on less"
+        )
+
+    def pair(self, dataset: str) -> Pair:
+        """Return a dataset of both runs over the union of their examples and configurations."""
+        if dataset not in self._pairs:
+            self._pairs[dataset] = self._align(dataset)
+        return self._pairs[dataset]
+
+    def _align(self, dataset: str) -> Pair:
+        new = self.new.datasets[dataset]
+        old = self.old.datasets.get(dataset) if self.old else None
+        if old is None:
+            return Pair(new, None)
+        examples = new.examples
+        if old.examples != examples:
+            examples = tuple(sorted({*examples, *old.examples}))
+        cells = new.configurations
+        if old.configurations != cells:
+            cells = tuple(sorted({*cells, *old.configurations}))
+        return Pair(align(new, examples, cells), align(old, examples, cells))

@@ -1,0 +1,163 @@
+"""Gates on slices, named parts, consistency and changed meaning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_tablebench.results import Cell
+from pytest_tablebench.results.gates import RULES, judge_gates, make_rule, order, plan_gates
+from tests.results.test_slices import cell, example
+
+Records = list[Cell]
+
+MEASURES = ("performance", "robustness", "pass_rate", "no_answer", "em", "consistency")
+
+drawn = st.lists(
+    st.tuples(
+        st.sampled_from(["flat", "merged", ""]),
+        st.sampled_from(["d", "other"]),
+        st.text("ab.", min_size=3, max_size=4),
+    ),
+    min_size=2,
+    max_size=9,
+)
+
+
+def run_of(rows: list[tuple[str, str, str]]) -> Records:
+    records: Records = []
+    for number, (structure, dataset, said) in enumerate(rows):
+        tags = {"structure": structure} if structure else {}
+        records += example(f"e{number}", said, "a", dataset=dataset, tags=tags)
+    return [replace(one, parts={"em": one.score / 2}) if one.score else one for one in records]
+
+
+@settings(max_examples=25)
+@given(drawn, st.sampled_from(MEASURES), st.sampled_from(["all", "b", "d", "d[f0]"]))
+def test_a_gate_on_a_slice_is_the_gate_on_a_run_of_that_slice_alone(rows, measure, scope):
+    records = run_of(rows)
+    alone = [one for one in records if one.tags.get("structure") == "merged"]
+    [found] = judge_gates(records, [f"{scope}{{structure=merged}}.{measure} >= 0.4"])
+    if any(one.dataset == "d" for one in alone) or (alone and scope in ("all", "b")):
+        [expected] = judge_gates(alone, [f"{scope}.{measure} >= 0.4"])
+        assert replace(found, gate="") == replace(expected, gate="")
+    else:
+        assert found.state == "undecided"
+        there = scope in ("all", "b") or any(record.dataset == "d" for record in records)
+        assert ("no example of this scope has structure=merged" in found.reason) == there
+
+
+@settings(max_examples=10)
+@given(drawn, drawn)
+def test_beside_a_baseline_too(rows, before):
+    records, old = run_of(rows), run_of(before)
+    # An example has the tags that the newer run gives it.
+    structures = {(one.dataset, one.example_id): one.tags for one in records}
+    old = [
+        replace(one, tags=structures.get((one.dataset, one.example_id), one.tags)) for one in old
+    ]
+    alone, base = ([r for r in run if r.tags.get("structure") == "flat"] for run in (records, old))
+    for measure in ("performance", "consistency"):
+        text = f"all@.{measure} >= baseline - 0.1"
+        if not alone:
+            continue
+        [found] = judge_gates(records, [text.replace("@", "{structure=flat}")], old)
+        [expected] = judge_gates(alone, [text.replace("@", "")], base)
+        assert replace(found, gate="") == replace(expected, gate="")
+
+
+def one(records: Records, text: str, **more: Any) -> Any:
+    [found] = judge_gates(records, [text], **more)
+    return found
+
+
+def test_a_run_without_tags_may_be_the_baseline():
+    new = [r for n in range(20) for r in example(f"e{n}", "aab", "a", tags={"k": str(n % 2)})]
+    old = [replace(record, tags={}) for record in new]
+    found = one(new, "d{k=1}.performance >= baseline - 0.05", baseline=old)
+    assert (found.n_examples, found.n_not_asked, found.estimate) == (10, 0, 0.0)
+
+
+def test_a_value_that_is_nowhere_is_named_beside_those_there_are():
+    records = run_of([("flat", "d", "aaa"), ("merged", "d", "aab")])
+    found = one(records, "d{structure=mergd}.em >= 0.5")
+    assert found.state == "undecided"
+    assert "structure=mergd" in found.reason
+    assert "'merged'" in found.reason or "merged" in found.reason
+    assert "none has that tag" in one(records, "d{size=big}.em >= 0.5").reason
+
+
+def test_a_part_is_judged_on_the_examples_that_have_it():
+    records = [
+        cell(f"e{n}", "html", float(n % 2), parts={"ecr": 1.0} if n < 30 else {}) for n in range(40)
+    ]
+    found = one(records, "d.ecr >= 0.6")
+    assert (found.state, found.estimate, found.n_examples, found.n_left_out) == (
+        *("holds", 1.0, 30, 10),
+    )
+    assert found.reason.startswith("the 95 % interval of the mean ecr, ")
+    assert found.notes == ("10 of 40 examples are left out for want of an answer that has ecr.",)
+
+
+def test_a_part_that_nobody_knows_or_that_is_no_share_decides_nothing():
+    records = [cell(f"e{n}", "html", 1.0, parts={"ecr": 0.5, "chars": 7.0}) for n in range(9)]
+    unknown, no_share = (one(records, f"d.{name} >= 0.6") for name in ("ecrr", "chars"))
+    assert unknown.state == no_share.state == "undecided"
+    assert "no case has a part 'ecrr'" in unknown.reason
+    assert "ecr" in unknown.reason.split(";")[1]
+    assert "no share from 0 to 1" in no_share.reason
+
+
+def test_consistency_needs_three_answers():
+    records = [r for n in range(30) for r in example(f"e{n}", "aaa", "a")]
+    assert one(records, "d.consistency >= 0.8").state == "holds"
+    two = [record for record in records if record.serializer != "f0"]
+    assert "needs 3 answered configurations" in one(two, "d.consistency >= 0.8").reason
+    silent = [replace(record, said=None) for record in records]
+    assert one(silent, "d.consistency >= 0.8").reason == "no case has an answer to compare"
+
+
+def test_changed_meaning_is_a_measure_of_its_own():
+    plain = [cell(f"e{n}", "html", 1.0) for n in range(30)]
+    cut = [cell(f"e{n}", "html/no_table", 0.0, preserves_meaning=False) for n in range(30)]
+    both = [*plain, *cut]
+    for text in ("d.performance >= 0.5", "d.pass_rate >= 0.5"):
+        assert one(both, text) == one(plain, text)
+    assert one(both, "d.robustness >= 0.9").reason.startswith("robustness over one configuration")
+    found = one(both, "d.changed_meaning <= 0.2")
+    assert (found.state, found.estimate, found.n_examples) == ("holds", 0.0, 30)
+    assert one(both, "d[no_table].performance <= 0.2").estimate == 0.0
+    assert one(both, "all.no_answer <= 0").n_cases == 60
+    assert "no case of this scope" in one(plain, "d.changed_meaning <= 0.2").reason
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_that_stops_looks_at_slices_and_parts_at_the_end(name):
+    records = [
+        replace(r, parts={"em": 1.0}, preserves_meaning=r.serializer != "f2")
+        for n in range(24)
+        for r in example(f"e{n}", "aaaa", "a", tags={"k": str(n % 2)})
+    ]
+    records = [replace(r, perturbation="cut") if r.serializer == "f2" else r for r in records]
+    texts = ["d{k=1}.em >= 0.5", "d.consistency >= 0.5", "d.changed_meaning >= 0.5"]
+    rule = make_rule(name, texts, records, altered=["cut"])
+    for record in order(records, name)[:-1]:
+        rule.feed(record)
+        assert not rule.decided
+    rule.feed(order(records, name)[-1])
+    states = [(found.state, found.n_examples) for found in rule.results()]
+    assert states == [("holds", 12), ("holds", 24), ("holds", 24)]
+
+
+def test_the_plan_says_what_it_cannot_know():
+    cases = [cell(f"e{n}", "html", None) for n in range(30)]
+    sliced, compared, part = plan_gates(
+        ["d{k=1}.em >= 0.5", "d.consistency >= 0.5", "d.em >= 0.9"], cases
+    )
+    assert sliced.text == "how many examples have these tags is known when they are asked"
+    assert compared.text.startswith("the spread of consistency is not known")
+    assert part.smallest_drop is not None
