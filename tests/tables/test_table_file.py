@@ -8,7 +8,6 @@ import time
 import openpyxl
 import pytest
 
-from pytest_tablebench import perturb
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile
@@ -19,9 +18,9 @@ TABLE = Table(["City", "Year"], [["Leeds", 2019], ["York", None]])
 def test_an_unchanged_table_is_the_file_it_comes_from() -> None:
     file = TableFile(TABLE, b"as published")
     assert file.changed(lambda table: table).read("table.xlsx") == b"as published"
-    changed = file.changed(lambda table: perturb(table, "transpose"))
+    changed = file.changed(lambda table: Table(table.header, table.rows[::-1]))
     assert changed.data is None
-    assert changed.read("table.csv") == b"City,Leeds,York\nYear,2019,\n"
+    assert changed.read("table.csv") == b"City,Year\nYork,\nLeeds,2019\n"
 
 
 def test_a_workbook_is_the_same_whenever_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
