@@ -11,6 +11,7 @@ __all__ = [
     "ENGINE",
     "MODEL_STOPPED",
     "OUR_STOP",
+    "REFUSED",
     "STOPPED",
     "DataError",
     "DataMissing",
@@ -34,6 +35,9 @@ STOPPED = "stopped"
 
 MODEL_STOPPED = "model_stopped"
 """Reason of a `ModelError` for what is not asked of one model any more; others go on."""
+
+REFUSED = "bad_request"
+"""Reason of a `ModelError` for a request that the server refused."""
 
 ENGINE = "engine"
 """Reason of a `ModelError` for what went wrong in our own processes that make the calls."""

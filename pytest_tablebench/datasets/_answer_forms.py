@@ -48,6 +48,8 @@ class AnswerForm:
         metric: None: the metric of a plain reply.
         prompt: makes the prompt's pieces; None: `Dataset.prompt`. For a dataset whose instruction
             asks for what cannot be in that place.
+        system: the system message, in place of the strategy's; empty: there is none.
+        remark: what stands behind the strategy's own system message.
         note: what every run has to record of it, because scores are not those of a plain reply.
     """
 
@@ -56,6 +58,8 @@ class AnswerForm:
     chain: tuple[str, ...] | None = None
     metric: str | None = None
     prompt: Callable[[Example, Render], PromptParts] | None = None
+    system: str | None = None
+    remark: str = ""
     note: str | None = None
 
 

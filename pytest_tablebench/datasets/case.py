@@ -61,6 +61,7 @@ def cross(
     strategies: Sequence[str] = (DIRECT,),
     modalities: Sequence[str] = (TEXT,),
     shown: Mapping[str, Sequence[str]] | None = None,
+    by_strategy: Mapping[str, Sequence[str]] | None = None,
     per_example: int | None = None,
     seed: int = 0,
     repeats: int = 1,
@@ -71,7 +72,7 @@ def cross(
     its table is then read and perturbed once. With `per_example` each example has so many of
     them, drawn by `draw_configurations`; all strategies and models are asked the same ones. The
     `repeats` of a case follow each other. `shown` gives the modalities of each serializer, all
-    of them without it.
+    of them without it; `by_strategy` the serializers of each strategy, where they differ.
     """
     # The parts are spelled out once and shared by all cases, not built for each.
     written = _Names(strategies, modalities, models)
@@ -82,7 +83,11 @@ def cross(
     if written.more:  # a node id has no more room than before
         short = (case_ids(example_ids, 24), case_ids(serializers, 12), case_ids(perturbations, 16))
     endings = {
-        name: written.endings(modalities if shown is None else shown[name], repeats)
+        name: written.endings(
+            modalities if shown is None else shown[name],
+            repeats,
+            [one for one in strategies if by_strategy is None or name in by_strategy[one]],
+        )
         for name in serializers
     }
     grid = [(change, form) for change in perturbations for form in serializers]
@@ -139,10 +144,12 @@ class _Names:
         self._models = _several(models, 20)
         self._in_nodes = _several(models, most)
 
-    def endings(self, modalities: Sequence[str], repeats: int) -> list[_Ending]:
-        """Return the endings of a serializer that is shown in these modalities, in order."""
+    def endings(
+        self, modalities: Sequence[str], repeats: int, strategies: Sequence[str]
+    ) -> list[_Ending]:
+        """Return the endings of a serializer in these modalities and strategies, in order."""
         found = []
-        for strategy, modality, model in product(self._strategies, modalities, self._models):
+        for strategy, modality, model in product(strategies, modalities, self._models):
             parts = [self._strategies[strategy], self._modalities.get(modality, "")]
             for number in range(1, repeats + 1):
                 last = f"r{number}" if number > 1 else ""

@@ -13,7 +13,7 @@ from pytest_tablebench.metrics._bleu import bleu
 from pytest_tablebench.metrics._charts import realhit_chart, tablebench_chart
 from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics._f1_strings import f1_strings
-from pytest_tablebench.metrics._fin_qa import fin_qa
+from pytest_tablebench.metrics._fin_qa import fin_qa, fin_qa_value
 from pytest_tablebench.metrics._instructions import treb_instruction
 from pytest_tablebench.metrics._postprocess import (
     POSTPROCESSORS,
@@ -55,6 +55,7 @@ METRICS: dict[str, Metric] = {
         exact_match,
         f1_strings,
         fin_qa,
+        fin_qa_value,
         realhit,
         realhit_analysis,
         realhit_chart,

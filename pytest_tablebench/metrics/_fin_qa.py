@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from pytest_tablebench.metrics._fin_qa_program import (
 )
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["fin_qa"]
+__all__ = ["fin_qa", "fin_qa_value"]
 
 
 def fin_qa(
@@ -67,6 +68,50 @@ def fin_qa(
             execution = _execution(given, gold_tokens, rows, exe_ans)
     parts = {"program_accuracy": float(program), "execution_accuracy": float(execution)}
     return Score(parts["program_accuracy"], parts, "program_accuracy")
+
+
+def fin_qa_value(
+    prediction: Processed,
+    references: Sequence[Processed],
+    *,
+    compat: Compat = "fixed",  # noqa: ARG001 - nothing is published
+    table: Table | Mapping[str, Any] | None = None,
+    exe_ans: float | str | None = None,
+    **_: Any,
+) -> Score:
+    """Score the value of an answer, where it was not asked for as a reasoning program.
+
+    `execution_accuracy` is the score: whether the value is `exe_ans` (where that is missing, what
+    the first reference computes), a number or yes or no. A number may be rounded to two decimals
+    or more, and a share may be written with a percent sign. There is no program to compare.
+    """
+    if exe_ans is None:
+        gold = execute(with_underscores(tokens_of(str(references[0]))), script_rows(table))
+        exe_ans = None if gold.invalid else gold.value
+    said = str(prediction).strip().rstrip(".").lower()
+    if isinstance(exe_ans, str):
+        right = said == exe_ans.lower()
+    else:
+        right = exe_ans is not None and _is_value(said, float(exe_ans))
+    return Score(float(right), {"execution_accuracy": float(right)}, "execution_accuracy")
+
+
+_VALUE = re.compile(r"([+-]?(?=\.?\d)\d{0,30})(?:\.(\d{0,30}))?(e[+-]?\d{1,2})?(%?)")
+
+
+def _is_value(said: str, value: float) -> bool:
+    """Tell whether a text is a number, as it is or rounded to two decimals or more."""
+    found = _VALUE.fullmatch(re.sub(r"[$,\s]", "", said))
+    if found is None:
+        return False
+    whole, decimals, exponent, percent = found.groups()
+    number = float(f"{whole}.{decimals or '0'}{exponent or ''}")
+    places = len(decimals or "")
+    if percent:
+        number, places = number / 100, places + 2
+    if abs(number - value) < 5e-6:
+        return True
+    return not exponent and places >= 2 and abs(number - value) <= 0.5 * 10**-places + 1e-12
 
 
 def _execution(

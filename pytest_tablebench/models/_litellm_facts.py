@@ -85,6 +85,7 @@ class Resolution:
         max_input_tokens: how many tokens of prompt the model reads.
         tokenizer: name of the tokenizer that `count_tokens` counts with.
         sees: whether the model reads pictures.
+        continues: whether the model goes on with an assistant's turn that ends the messages.
         litellm_version: the release whose tables these facts come from.
     """
 
@@ -97,6 +98,7 @@ class Resolution:
     max_input_tokens: int | None = None
     tokenizer: str | None = None
     sees: bool | None = None
+    continues: bool | None = None
     litellm_version: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -140,6 +142,7 @@ def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Reso
         max_input_tokens=int(_positive(facts.get("max_input_tokens")) or 0) or None,
         tokenizer=_tokenizer(litellm, name, provider),
         sees=_sees(facts),
+        continues=facts.get("supports_assistant_prefill"),
         litellm_version=_version(),
     )
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import Reply
-from pytest_tablebench.serializers.content import Image, digest_of
+from pytest_tablebench.serializers.content import Content, Image, digest_of, text_of
+from pytest_tablebench.strategies import Said
 
-__all__ = ["Answer", "StepFacts", "answer_of", "picture_of", "step_facts", "step_records"]
+__all__ = [
+    "Answer",
+    "StepFacts",
+    "answer_of",
+    "picture_of",
+    "shown_by",
+    "step_facts",
+    "step_records",
+]
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,8 @@ class Answer:
     from_store: bool = False
     steps: tuple[StepFacts, ...] = ()
     """What was done for it, in order."""
+    parts: Mapping[str, float] = field(default_factory=dict)
+    """Numbers beside the score that the strategy gives."""
 
     def __str__(self) -> str:
         return self.text
@@ -76,6 +87,13 @@ def picture_of(found: Reply | Execution) -> Image | None:
         return None
     drawn = [data for data in found.files.values() if data.startswith(_PNG)]
     return Image("image/png", drawn[0]) if drawn else None
+
+
+def shown_by(step: Ask) -> Content:
+    """Return what a question shows a model, as it is kept: several messages as one text."""
+    if len(step.messages) == 1:
+        return step.messages[0].content
+    return "\n\n".join(f"[{one.role}]\n{text_of(one.content)}" for one in step.messages)
 
 
 def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
@@ -124,14 +142,16 @@ def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
     )
 
 
-def answer_of(text: str, steps: list[StepFacts], elapsed: float) -> Answer:
+def answer_of(said: str | Said, steps: list[StepFacts], elapsed: float) -> Answer:
     """Return the answer that steps ended in; `elapsed` are its seconds where they say none."""
+    said = said if isinstance(said, Said) else Said(str(said))
     asked = [step for step in steps if step.kind == "ask"]
     truncated = any(step.outcome == "length" for step in asked)
     cut = any(step.cut for step in asked)
     return Answer(
-        text=text,
-        flags=("truncated",) * truncated + ("cut",) * cut,
+        text=said.text,
+        flags=("truncated",) * truncated + ("cut",) * cut + said.flags,
+        parts=said.parts,
         calls=sum(not step.from_store for step in asked),
         latency_s=_total([step.seconds for step in steps]) or round(elapsed, 6),
         prompt_tokens=_total([step.prompt_tokens for step in asked]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.options import MODALITIES, OPTIONS
@@ -181,10 +182,19 @@ class Axes:
             found |= dict.fromkeys(asked or shown)
         return tuple(found)
 
+    def formats(self, dataset: str) -> dict[str, tuple[str, ...]]:
+        """Return the serializers of each strategy by which a dataset is asked."""
+        run, found = self.of(dataset).serializers, {}
+        for name in self.defaults(dataset).strategy:
+            strategy, _ = named_strategy(name, self._registry.strategies)
+            own: str | None = getattr(strategy, "serializer", None)
+            found[name] = run if own is None or run == (NO_TABLE,) else (own,)
+        return found
+
     def shown(self, dataset: str) -> dict[str, tuple[str, ...]]:
         """Return the modalities in which each serializer of a dataset is shown."""
-        found = self.defaults(dataset)
-        return self._shown_as(found.serializers, found.modality)
+        formats = dict.fromkeys(chain.from_iterable(self.formats(dataset).values()))
+        return self._shown_as(formats, self.defaults(dataset).modality)
 
     def _shown_as(
         self, serializers: Iterable[str], asked: Sequence[str]
@@ -223,6 +233,9 @@ class Axes:
         own = [name for dataset in datasets for name in self.defaults(dataset).strategy]
         own = own or list(self._settings.strategies or (DIRECT,))
         serializers, perturbations = self._all_of(datasets)
+        if datasets:
+            shown = [one for dataset in datasets for one in self.formats(dataset).values()]
+            serializers = tuple(dict.fromkeys(chain.from_iterable(shown)))
         return {
             "serializers": list(serializers),
             "perturbations": list(perturbations),

@@ -58,12 +58,13 @@ class BuiltIns:
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_serializer(self, register: Register[Serializer]) -> None:
-        """Register ToRR's seven formats and, outside the grid, pictures and nothing."""
+        """Register ToRR's seven formats and, outside the grid, pictures, nothing, data frames."""
         from pytest_tablebench.datasets.case import NO_TABLE
-        from pytest_tablebench.serializers import SERIALIZERS, pictures
+        from pytest_tablebench.serializers import SERIALIZERS, pictures, to_frame
 
         _each(SERIALIZERS, register)
         register("image", pictures, grid=False)
+        register("frame", to_frame, grid=False)
         register(NO_TABLE, _shows_nothing, grid=False)
 
     @hookimpl(tryfirst=True)
@@ -89,9 +90,10 @@ class BuiltIns:
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_strategy(self, register: Callable[[Strategy], None]) -> None:
         """Register the strategies."""
-        from pytest_tablebench.strategies import Direct
+        from pytest_tablebench.strategies import STRATEGIES
 
-        register(Direct())
+        for strategy in STRATEGIES:
+            register(strategy)
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_provider(

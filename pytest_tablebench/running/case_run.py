@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.secrets import redact
@@ -131,6 +131,7 @@ class CaseRun:
         if self.score is not None:
             self.value = self.score.value
             self.flags += tuple(flag for flag in self.score.flags if flag not in self.flags)
+            self.score = replace(self.score, parts={**self.score.parts, **answer.parts})
 
     def _by_judge(self, answer: Answer, scored: Score) -> Judged:
         """Return the score that a conversation ended in, and what was judged in it."""

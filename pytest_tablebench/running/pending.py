@@ -28,6 +28,7 @@ class Route:
         api_base: the endpoint, part of what an answer depends on.
         provider: answers in this process; None: the engine makes the calls.
         stored: whether its answers are kept and looked up.
+        continues: whether it goes on with an unfinished turn of its own; None: nobody knows.
     """
 
     model: str
@@ -35,6 +36,7 @@ class Route:
     api_base: str | None = None
     provider: Provider | None = None
     stored: bool = True
+    continues: bool | None = None
 
 
 @dataclass(eq=False)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import (
     ENGINE,
+    REFUSED,
     STOPPED,
     ModelError,
     NotJudgedError,
@@ -23,7 +24,7 @@ from pytest_tablebench.errors import (
 from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request
-from pytest_tablebench.running.answer import answer_of, picture_of, step_facts
+from pytest_tablebench.running.answer import answer_of, picture_of, shown_by, step_facts
 from pytest_tablebench.running.giving_up import GivingUp
 from pytest_tablebench.running.judging import Judging, not_judged, request_of
 from pytest_tablebench.running.pending import PendingCase, Route
@@ -174,10 +175,13 @@ class PrefetchWindow:
         if pending.error is not None:
             return pending
         try:
-            task = self.task(case)
+            task = replace(self.task(case), continues=self._route_of(case, None).continues)
             pending.example, pending.prompt = task.example, task.prompt
             pending.conversation = self.strategy_of(case).converse(task)
-            self._do(pending, next(pending.conversation))
+            step = next(pending.conversation)
+            if isinstance(step, Ask):
+                pending.prompt = shown_by(step)
+            self._do(pending, step)
         except Exception as error:  # of a part of the user's own its item shows where
             self._fail(pending, error)
         return pending
@@ -194,12 +198,12 @@ class PrefetchWindow:
         step = next(self.strategy_of(case).converse(self.task(case)))
         return self.request(case, step, 0) if isinstance(step, Ask) else None
 
-    def _route_of(self, case: Case, step: Ask) -> Route:
+    def _route_of(self, case: Case, step: Ask | None) -> Route:
         """Return how a step of a case's strategy is asked: parameters are a dataset's own.
 
         Raises `ModelError`.
         """
-        if step.model is not None:
+        if step is not None and step.model is not None:
             return self._route(step.model, None)
         return self._route(case.model, case.dataset)
 
@@ -324,7 +328,7 @@ class PrefetchWindow:
             pending.score, pending.conversation = value, None
             return None
         elapsed = self._clock() - pending.started
-        answer = answer_of(str(value), pending.steps, elapsed)
+        answer = answer_of(value, pending.steps, elapsed)
         pending.conversation = None
         if pending.example is not None:
             try:
@@ -344,13 +348,29 @@ class PrefetchWindow:
 
     def _fail(self, pending: PendingCase, error: Exception) -> None:
         if pending.judged and not _is_of_a_program(pending, error):
-            self._not_judged(pending, error)
-            return
+            return self._not_judged(pending, error)
+        if isinstance(error, ModelError) and error.reason == REFUSED and not pending.judged:
+            try:
+                return self._told(pending, error)
+            except Exception as raised:  # mostly itself: a strategy that has no other question
+                error = raised
         pending.answer = None
         pending.error = error
         pending.conversation = None
         if isinstance(error, ModelError):
             self._giving_up.failed(pending.case, error, self._clock() - pending.started)
+        return None
+
+    def _told(self, pending: PendingCase, error: ModelError) -> None:
+        """Tell a strategy that its question was refused: it may ask otherwise."""
+        if pending.conversation is None or pending.dropped:
+            raise error
+        try:
+            following: Step | None = pending.conversation.throw(error)
+        except StopIteration as end:
+            following = self._ended(pending, end.value)
+        if following is not None:
+            self._do(pending, following)
 
     def _not_judged(self, pending: PendingCase, error: Exception) -> None:
         """Tell a metric that its judge has no answer: it may know a part of the score without."""

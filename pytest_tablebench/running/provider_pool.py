@@ -155,6 +155,7 @@ class ProviderPool:
                     model,
                     {name: value for name, value in params.items() if name not in dropped},
                     api_base=endpoint(model, provider.api_base, owner),
+                    continues=found.continues if found else None,
                 )
             else:
                 stored, base = self.is_stored(model), self.settings.api_base

@@ -115,7 +115,16 @@ class Renderer:
                 marks.include(theirs)
             return marks.resolve(assemble(parts, demonstrations, compat=compat))
 
-        return Task(example, write(show), compat, params, dataset.form, show, write)
+        return Task(
+            example,
+            write(show),
+            compat,
+            params,
+            dataset.form,
+            show,
+            write,
+            serializer=case.serializer,
+        )
 
     def _shows(
         self, dataset: str, perturbation: str, serializer: str, modality: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from pytest_tablebench.running.judging import Judging
 from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.rendering import Renderer
+from pytest_tablebench.running.scoring import asked_by
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Source
@@ -102,16 +104,17 @@ class Runner:
         if not ids:
             first = f"; first problem: {source.problems[0]}" if source.problems else ""
             raise DataError(f"dataset {dataset!r}: no usable example{first}")
-        found = self.axes.defaults(dataset)
+        found, formats = self.axes.defaults(dataset), self.axes.formats(dataset)
         cases, node_ids = cross(
             dataset,
             ids,
-            found.serializers,
+            tuple(dict.fromkeys(chain.from_iterable(formats.values()))),
             found.perturbations,
             self.settings.models,
             strategies=found.strategy,
             modalities=found.modality or (TEXT,),
             shown=self.axes.shown(dataset),
+            by_strategy=formats,
             per_example=self.settings.configs_per_example,
             seed=self.settings.seed,
             repeats=self.settings.repeats,
@@ -170,7 +173,13 @@ class Runner:
 
     def dataset_facts(self) -> dict[str, Any]:
         """Return, for each opened dataset, its files' digests, notes and unusable rows."""
-        return {name: _facts_of(source) for name, source in sorted(self._sources.items())}
+        found = {name: _facts_of(source) for name, source in sorted(self._sources.items())}
+        for name, facts in found.items():
+            for strategy in self.axes.defaults(name).strategy:
+                note = asked_by(self.registry, name, strategy).form.note
+                if note is not None and note not in facts["notes"]:
+                    facts["notes"].append(note)
+        return found
 
     def start(
         self,

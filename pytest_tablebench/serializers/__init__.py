@@ -1,4 +1,4 @@
-"""Serializers: a table in, text out. The names are ToRR's own, `latex`, and `image` for pictures.
+"""Serializers: a table in, content out: ToRR's names, `latex`, `frame`, and `image` for pictures.
 
 A flat table is written in ToRR's grammar, one with structure in RealHiTBench's (`_structured.py`);
 `indexed_row_major`, `df` and `concat` have none for structure and show it flattened.
@@ -12,6 +12,7 @@ from typing import Literal, overload
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.serializers._dataframe import to_df
+from pytest_tablebench.serializers._frame import to_frame
 from pytest_tablebench.serializers._structured import STRUCTURED, flattened, to_latex
 from pytest_tablebench.serializers._text import (
     to_concat,
@@ -26,7 +27,7 @@ from pytest_tablebench.serializers.picture import pictures, to_png
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import unknown_name
 
-__all__ = ["SERIALIZERS", "Content", "Image", "Serializer", "pictures", "serialize"]
+__all__ = ["SERIALIZERS", "Content", "Image", "Serializer", "pictures", "serialize", "to_frame"]
 
 Serializer = Callable[[Table], Content]
 """`serializer(table)` returns a text, or a tuple of texts and pictures."""
@@ -62,6 +63,7 @@ SERIALIZERS: dict[str, Callable[[Table], str]] = {
 _FORMATS: dict[str, Callable[[Table], str | bytes]] = {
     **SERIALIZERS,
     "latex": to_latex,
+    "frame": to_frame,
     "image": to_png,
 }
 

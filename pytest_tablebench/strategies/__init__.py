@@ -3,19 +3,25 @@
 from pytest_tablebench.strategies._base import (
     Conversation,
     Direct,
+    Said,
     Strategy,
     Task,
     named_strategy,
     way_of,
 )
 from pytest_tablebench.strategies._demonstrations import DemonstrationPool, choose, input_fields
+from pytest_tablebench.strategies._icot import ICoT
+from pytest_tablebench.strategies._pot import PoT
 from pytest_tablebench.strategies._prompt import Demonstration, assemble
+from pytest_tablebench.strategies._tcot import TCoT
 
 __all__ = [
+    "STRATEGIES",
     "Conversation",
     "Demonstration",
     "DemonstrationPool",
     "Direct",
+    "Said",
     "Strategy",
     "Task",
     "assemble",
@@ -24,3 +30,6 @@ __all__ = [
     "named_strategy",
     "way_of",
 ]
+
+STRATEGIES: tuple[Strategy, ...] = (Direct(), TCoT(), PoT(), ICoT())
+"""Those that come with the package."""

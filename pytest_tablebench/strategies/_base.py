@@ -28,10 +28,39 @@ from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.calls import parse_call
 from pytest_tablebench.util.names import printable, unknown_name
 
-__all__ = ["Conversation", "Direct", "Strategy", "Task", "named_strategy", "way_of"]
+__all__ = [
+    "Conversation",
+    "Direct",
+    "Said",
+    "Strategy",
+    "Task",
+    "at_least",
+    "named_strategy",
+    "system_message",
+    "the_reply",
+    "way_of",
+]
 
-Conversation = Generator[Step, Reply | Execution, str]
-"""Yields steps, is sent what came of each, and returns the text to judge.
+
+@dataclass(frozen=True)
+class Said:
+    """What a conversation came to.
+
+    Arguments:
+        text: what is judged.
+        flags: what is to be known of the way there; records and reports show it.
+        parts: named numbers beside the score: finite, better where they are higher.
+    """
+
+    text: str
+    flags: tuple[str, ...] = ()
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+Conversation = Generator[Step, Reply | Execution, str | Said]
+"""Yields steps, is sent what came of each, and returns the text to judge, or `Said`.
+
+Where a model refuses a question (`bad_request`), its `ModelError` is raised at the step.
 
 A plain question is one step; two are a tree and then an answer; a loop runs programs between its
 questions. Whoever drives it (a call, an executor with hundreds in flight) need not know which.
@@ -53,6 +82,9 @@ class Task:
         form: how the dataset has its answer asked for in the strategy's way.
         show: shows a table in the format of the case.
         write: makes the prompt once more, with the question's own tables shown otherwise.
+        serializer: the format's name.
+        continues: whether the model goes on with a turn of its own that is not finished; None:
+            nobody knows.
     """
 
     example: Example
@@ -62,6 +94,18 @@ class Task:
     form: AnswerForm = field(default_factory=AnswerForm)
     show: Show | None = None
     write: Callable[[Show], Content] | None = None
+    serializer: str = ""
+    continues: bool | None = None
+
+    def rewritten(self, show: Show) -> Content:
+        """Return the prompt with the question's own tables shown otherwise."""
+        return self.prompt if self.write is None else self.write(show)
+
+    def shown(self, table: Table) -> Content:
+        """Return a table in the format of the case."""
+        if self.show is None:
+            raise TypeError("this task shows no table")
+        return self.show(table)
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -82,6 +126,7 @@ class Strategy(Protocol):
     - `parameters`: by name, a function that reads a value (a literal or a bare word) and raises
       `ValueError` saying what it takes; without it there are none.
     - `serializer`: the one format in which it shows tables, whatever the run names.
+    - `measures`: the names of the parts that its answers may have (`Said.parts`).
     """
 
     name: str
@@ -126,6 +171,32 @@ def way_of(text: str, known: Mapping[str, Strategy]) -> Way:
     return way
 
 
+def at_least(least: float, kind: type[int] | type[float] = int) -> Callable[[Any], Any]:
+    """Return a reader of numbers from `least` on, for a strategy's `parameters`."""
+
+    def read(value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | kind) or value < least:
+            what = "a whole number" if kind is int else "a number"
+            raise ValueError(f"must be {what} from {least:g} on")
+        return kind(value)
+
+    return read
+
+
+def the_reply(found: Reply | Execution) -> Reply:
+    """Return what a question was answered by."""
+    if not isinstance(found, Reply):
+        raise TypeError("a question was answered by a program")
+    return found
+
+
+def system_message(form: AnswerForm, own: str) -> tuple[Message, ...]:
+    """Return a strategy's system message as a dataset has it: `own`, or the dataset's."""
+    text = own if form.system is None else form.system
+    text = f"{text}\n{form.remark}" if text and form.remark else text or form.remark
+    return (Message("system", text),) if text else ()
+
+
 class Direct:
     """One request holding the prompt; the reply is the answer."""
 
@@ -134,7 +205,5 @@ class Direct:
 
     def converse(self, task: Task) -> Conversation:
         """Ask once."""
-        reply = yield Ask((Message("user", task.prompt),))
-        if not isinstance(reply, Reply):
-            raise TypeError("a question was answered by a program")
+        reply = the_reply((yield Ask((Message("user", task.prompt),))))
         return reply.text

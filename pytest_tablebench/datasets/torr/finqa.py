@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
+from pytest_tablebench.datasets._base import Example, PromptParts, Render
 from pytest_tablebench.datasets._file_dataset import Opened, Part
 from pytest_tablebench.datasets._rows import BadRowError, text_field
 from pytest_tablebench.datasets._streams import json_items
@@ -33,6 +34,19 @@ _OPERATIONS = (
     ("table_max", "row name, none", "number", "the greatest number of a table row"),
     ("table_min", "row name, none", "number", "the smallest number of a table row"),
 )
+
+
+_VALUE = " ".join(
+    (
+        "You are given a financial report, made up of text and a table, and a question about it. "
+        "The answer is a value: a number, or yes or no; a share or a change in percent is written "
+        "as a decimal fraction. In the examples the output is a program in a small language that "
+        "computes this value, where #n is the result of step n, counted from 0; what is asked of "
+        "you is the value itself.",
+        CLOSING,
+    )
+)
+"""The instruction where no program in FinQA's language is asked for."""
 
 
 def _instruction(*, hyphens: bool) -> str:
@@ -179,6 +193,15 @@ class FinQA(ToRR[_Row]):
         self.name = "finqa_text" if whole else "finqa"
         self.benchmark = "finqa_text" if whole else "torr"
         self._whole = whole
+        value = AnswerForm(
+            "the value alone, which is a number without a unit, or yes or no",
+            chain=self.fixed_chain,
+            metric="fin_qa_value",
+            prompt=self._value_prompt,
+            note="where a program of Python gives the answer, its value is judged, and no program "
+            "in FinQA's own language is compared: such scores are execution accuracies",
+        )
+        self.answer_forms: Mapping[Way, AnswerForm] = {"printed": value, "box": value}
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[_Row]:
         """Yield the rows with more than a header; reads no further than asked, files are large."""
@@ -201,6 +224,10 @@ class FinQA(ToRR[_Row]):
             # Programs run on the table of the report, whatever arrangement the model was shown.
             context={"table": row.table, "answer": row.answer, "exe_ans": row.exe_ans},
         )
+
+    def _value_prompt(self, example: Example, render: Render) -> PromptParts:
+        parts = self.prompt(example, render)
+        return replace(parts, instruction=_VALUE, reference_instruction=None)
 
     def key(self, row: _Row) -> Hashable:
         """Return the texts before and behind the table, and the question."""

@@ -1,0 +1,100 @@
+"""Interleaved chain of thought: text and programs in turn (spec: treb.md section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from typing import Any, ClassVar
+
+from pytest_tablebench.datasets import Way
+from pytest_tablebench.errors import REFUSED, ModelError
+from pytest_tablebench.metrics.steps import Ask, Execution, Step
+from pytest_tablebench.models import Message, Reply
+from pytest_tablebench.serializers.content import Content
+from pytest_tablebench.strategies._base import (
+    Conversation,
+    Said,
+    Task,
+    at_least,
+    system_message,
+    the_reply,
+)
+from pytest_tablebench.strategies._interleaved import MAX_PROGRAMS, Interleaved
+from pytest_tablebench.strategies._pot import frames_text, user_content
+from pytest_tablebench.strategies._programs import frame_names, observation, program_step
+
+__all__ = ["ICoT"]
+
+SYSTEM = """\
+You are an expert in analysing tables with Python. Work on the task step by step: write what you \
+think, and where something has to be looked up or computed, a block of code fenced as ```python. \
+Each block is run, and what it prints is given to you behind it, in a block fenced as \
+```CodeExecuteResult; never write such a block yourself. Names hold on from block to block. Where \
+a block fails, correct it.
+{frames}
+When you are done, give the final answer once, in \\boxed{{}}: put into it {ask}, in the language \
+of the question."""
+
+SO_FAR = "This is what you have written so far, with what your programs printed:\n\n"
+GO_ON = "\n\nGo on right where it ends, without repeating any of it."
+
+
+class ICoT:
+    """The model writes, its blocks are run, and it goes on in the same turn, up to a last text.
+
+    Where a model does not continue a turn of its own, the text so far is given to it in the user's
+    turn, and the record has the flag `turn_restated`.
+    """
+
+    name = "icot"
+    way: Way = "box"
+    serializer = "frame"
+    parameters: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"max_exec": at_least(0)}
+
+    def converse(self, task: Task) -> Conversation:
+        """Ask and run in turn."""
+        frames = frame_names(task.tables, task.compat)
+        asking = _Asking(task, user_content(task, frames), frames_text(frames))
+        state = Interleaved(task.compat, task.params.get("max_exec", MAX_PROGRAMS))
+        failed = False
+        while not state.finished:
+            if state.program is None:
+                state = state.said((yield from asking.go_on(state.text)))
+                continue
+            earlier = state.programs[:-1]
+            ran = yield program_step("icot", state.program, frames, task.compat, earlier)
+            if not isinstance(ran, Execution):
+                raise TypeError("a program was answered by a reply")
+            failed = failed or ran.outcome != "ok"
+            state = state.ran(observation(ran))
+        flags = ("program_failed",) * failed + ("turn_restated",) * asking.restated
+        return Said(state.text if task.form.judged == "reply" else state.answer, flags)
+
+
+class _Asking:
+    """Asks a model to go on with its own turn."""
+
+    def __init__(self, task: Task, user: Content, frames: str) -> None:
+        own = SYSTEM.format(frames=frames, ask=task.form.ask)
+        self._system = system_message(task.form, own)
+        self._user = user
+        self._continues = task.continues
+        self.restated = False
+
+    def go_on(self, so_far: str) -> Generator[Step, Reply | Execution, str]:
+        """Return what the model writes behind the text so far."""
+        messages = (*self._system, Message("user", self._user))
+        if so_far and self._continues is not False:
+            try:
+                found = yield Ask((*messages, Message("assistant", so_far)))
+            except ModelError as error:
+                if error.reason != REFUSED:
+                    raise
+                self._continues = False
+            else:
+                return the_reply(found).text
+        if so_far:
+            self.restated = True
+            user, text = self._user, f"\n\n{SO_FAR}{so_far}{GO_ON}"
+            content = user + text if isinstance(user, str) else (*user, text)
+            messages = (*self._system, Message("user", content))
+        return the_reply((yield Ask(messages))).text

@@ -1,0 +1,70 @@
+"""A model's programs over its tables: what the sandbox is given, and what the model is told.
+
+Spec: treb.md sections 3 and 4. Each program has a process of its own; the blocks of one
+conversation share their names all the same, because those before are run again, unseen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.metrics.steps import Execute, Execution
+from pytest_tablebench.serializers._frame import frame_csv
+from pytest_tablebench.tables.table import Table
+
+__all__ = ["PATH", "frame_names", "observation", "program_step"]
+
+PATH = "/mnt/tmp.csv"
+"""Where the published prompt says that the table lies: no line of a program may name it."""
+
+_STOPPED = {
+    "timeout": "The program took too long and was stopped.",
+    "memory": "The program needed too much memory and was stopped.",
+    "output": "The program printed too much and was stopped.",
+}
+
+
+def frame_names(tables: Sequence[Table], compat: Compat) -> dict[str, Table]:
+    """Return the tables by the names of their frames; `reference` knows the first alone."""
+    shown = tables[:1] if compat == "reference" else tables
+    return {f"df{number if number > 1 else ''}": one for number, one in enumerate(shown, start=1)}
+
+
+def program_step(
+    kind: Literal["pot", "icot"],
+    code: str,
+    tables: Mapping[str, Table],
+    compat: Compat,
+    earlier: Sequence[str] = (),
+) -> Execute:
+    """Return the step that runs a program, behind the earlier ones of its conversation.
+
+    `tables` are by the names of their frames. Raises `TableError` for a table with ragged rows.
+    """
+    lying: dict[str, bytes] = {}
+    places = {}
+    for name, table in tables.items():
+        text, lines = frame_csv(table, compat)
+        lying[f"{name}.csv"] = text.encode("utf-8", "surrogatepass")
+        places[name] = (f"{name}.csv", lines)
+    job = {"kind": kind, "compat": compat, "tables": places, "earlier": list(earlier)}
+    lying["job.json"] = json.dumps(job).encode()
+    return Execute(code, lying, runner=_runner())
+
+
+def observation(execution: Execution) -> str:
+    """Return what a model is told of its program, which is what `pot` is judged by."""
+    if execution.outcome in {"ok", "error"}:
+        return execution.output
+    why = _STOPPED.get(execution.outcome, f"The program was stopped ({execution.outcome}).")
+    return f"{execution.output}\n{why}".lstrip("\n")
+
+
+@cache
+def _runner() -> str:
+    return files(__package__).joinpath("_runner.py").read_text(encoding="utf-8")
