@@ -15,6 +15,7 @@ __all__ = [
     "STOPPED",
     "DataError",
     "DataMissing",
+    "MergedCellsError",
     "MetricError",
     "ModelError",
     "NotJudgedError",
@@ -57,6 +58,10 @@ class UnknownNameError(SettingsError):
 
 class TableError(TableBenchError, ValueError):
     """A table cannot be read, serialized or perturbed as asked; names table and cell."""
+
+
+class MergedCellsError(TableError):
+    """A flat table was asked for, and cells of this one are merged."""
 
 
 class DataError(TableBenchError):

@@ -14,7 +14,7 @@ plain reply. A dataset of another kind declares what differs, way by way:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pytest_tablebench.config.compat import Compat
@@ -80,6 +80,12 @@ class Asked:
     def part(self) -> str | None:
         """The number of its metric that the dataset says is the score; None: the metric says."""
         return defaults_of(self.dataset).part if self.form.metric is None else None
+
+    def about(self, example: Example | None) -> Asked:
+        """Return it as it asks an example, which may name a metric of its own."""
+        if example is None or example.metric is None:
+            return self
+        return replace(self, form=replace(self.form, metric=example.metric))
 
     def chain(self, compat: Compat) -> tuple[str, ...]:
         """Return the post-processors applied, in order, to answers and references."""

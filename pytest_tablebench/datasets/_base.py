@@ -41,6 +41,8 @@ class Example:
         context: what the metric needs beside the texts.
         tags: what kind of question it is, as names and values: `{"type": "lookup"}`. A sample is
             spread over them.
+        metric: the registered metric that scores its answers; None: the dataset's.
+        threshold: the score from which they are right; None: the dataset's, or its test's.
     """
 
     id: str
@@ -50,6 +52,8 @@ class Example:
     target: str
     context: Mapping[str, Any] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
+    metric: str | None = None
+    threshold: float | None = None
 
     def with_tables(self, change: Callable[[Table], Table]) -> Example:
         """Return the example with every table among its inputs changed.
@@ -132,7 +136,8 @@ class Source(Protocol):
     `does_not_apply(example_id, serializer, perturbation)` it says, by ids alone, why a case makes
     no sense (rows are shuffled, and the question is about the first one); None: it does. Such
     cases are not collected, and the run counts them by what this returns. What only the table can
-    tell stays a case without an answer.
+    tell stays a case without an answer. `metrics` holds the metrics that examples name, each with
+    the place where.
     With a method `as_given(table, serializer)` it shows a table that no perturbation has changed as
     its own files have it in that format, pictures (`image`) too; None: as the serializer does, and
     so for a table that it did not make.

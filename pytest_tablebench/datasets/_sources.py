@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Generic, Protocol, TypeVar
 
 from pytest_tablebench.datasets._base import Example, Problem, SourceFacts
@@ -61,6 +62,7 @@ class RowSource(Generic[R]):
         facts: of the files; called once.
         problems: what `test` and `pool` append unusable rows to.
         place: where the questions stand, for messages.
+        metrics: those that rows name, each with the place where.
     """
 
     def __init__(
@@ -75,7 +77,9 @@ class RowSource(Generic[R]):
         facts: Callable[[], SourceFacts],
         problems: Sequence[Problem] = (),
         place: str,
+        metrics: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        self.metrics = metrics
         self._test = iter(test)
         self._read: dict[str, R] = {}
         self._load_pool = pool

@@ -85,6 +85,9 @@ class CaseRun:
         """
         pending = self.runner.prefetch.complete(self.case, self.position)
         self.example, self.prompt, self.answer = pending.example, pending.prompt, pending.answer
+        own = None if pending.example is None else pending.example.threshold
+        if own is not None and self.case.dataset not in self.runner.settings.thresholds:
+            self.threshold = self.limit = own
         self.error = pending.error
         if pending.error is not None:
             raise pending.error
@@ -97,7 +100,8 @@ class CaseRun:
     @property
     def asked(self) -> Asked:
         """The dataset as the case's strategy asks it: how answers are scored."""
-        return asked_by(self.runner.registry, self.case.dataset, self.case.strategy)
+        found = asked_by(self.runner.registry, self.case.dataset, self.case.strategy)
+        return found.about(self.example)
 
     @property
     def answered(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import ModelError, NotJudgedError, TableBenchError
@@ -76,23 +77,33 @@ class Judging:
 
     def begin(self, case: Case, example: Example, text: str) -> Judgement | None:
         """Begin the one about an answer; None where a case's metric has none."""
-        if self._registry is None or not self.is_wanted(case.dataset, case.strategy):
+        if self._registry is None:
+            return None
+        asked = asked_by(self._registry, case.dataset, case.strategy).about(example)
+        if not self._converses(asked.metric):
             return None
         return judgement(
             self._registry,
-            asked_by(self._registry, case.dataset, case.strategy),
+            asked,
             text,
             example.references,
             compat=self._compat,
             **example.context,
         )
 
-    def is_wanted(self, dataset: str, strategy: str) -> bool:
-        """Return whether the metric of a dataset is a conversation, as a strategy asks it."""
+    def is_wanted(self, dataset: str, strategy: str, named: Iterable[str] = ()) -> bool:
+        """Return whether a metric of a dataset is a conversation, as a strategy asks it.
+
+        `named` are those that examples name.
+        """
         if self._registry is None:
             return False
-        name = asked_by(self._registry, dataset, strategy).metric
-        return name is not None and converses(self._registry.metrics.get(name))
+        own = asked_by(self._registry, dataset, strategy).metric
+        return any(map(self._converses, (own, *named)))
+
+    def _converses(self, metric: str | None) -> bool:
+        known = {} if self._registry is None else self._registry.metrics
+        return metric is not None and converses(known.get(metric))
 
     def require_judge(self) -> str:
         """Return the model that judges. Raises `NotJudgedError` where there is none."""
@@ -100,9 +111,11 @@ class Judging:
             raise NotJudgedError("nobody judges: name a model with --bench-judge", nobody=True)
         return self._judge
 
-    def request(self, route: Route, case: Case, step: Ask, number: int) -> Request:
-        """Return a request to the judge."""
+    def request(
+        self, route: Route, case: Case, step: Ask, number: int, example: Example | None
+    ) -> Request:
+        """Return a request to the judge about an answer to an example."""
         if self._registry is None:
             raise TableBenchError("no metric is judged here")
-        metric = asked_by(self._registry, case.dataset, case.strategy).metric
+        metric = asked_by(self._registry, case.dataset, case.strategy).about(example).metric
         return request_of(route, case, step, f"metric:{metric}", number)

@@ -239,7 +239,9 @@ class PrefetchWindow:
             return work, self._replies.ran(pending.key)
         if pending.judged:
             route = self._route(self._asked(pending, step), None)
-            request = self._judging.request(route, pending.case, step, len(pending.judging))
+            request = self._judging.request(
+                route, pending.case, step, len(pending.judging), pending.example
+            )
         else:
             route = self._route_of(pending.case, step)
             request = self.request(pending.case, step, len(pending.steps))

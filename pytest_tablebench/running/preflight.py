@@ -7,7 +7,9 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.metrics._typed_answer import KINDS
 from pytest_tablebench.running.scoring import asked_by
 from pytest_tablebench.serializers.content import has_content
 from pytest_tablebench.tables.table import Table
@@ -46,6 +48,7 @@ def check_datasets(runner: Runner, names: Iterable[str]) -> None:
     for name in names:
         check_threshold(f"dataset {name!r}", runner.axes.defaults(name).threshold)
         _check_metric(runner, name)
+        _check_named_metrics(runner, name)
         _check_shots(runner, name)
         runner.axes.check_declared(name)
         _check_formats(runner, name)
@@ -59,6 +62,15 @@ def _check_metric(runner: Runner, name: str) -> None:
             raise SettingsError(
                 f"dataset {name!r}: {unknown_name('metric', str(metric), registry.metrics)}"
             )
+
+
+def _check_named_metrics(runner: Runner, name: str) -> None:
+    registry = runner.registry
+    kinds = KINDS if metric_of(registry.datasets[name]) == "typed_answer" else ()
+    for metric, place in runner.named_metrics(name).items():
+        if metric not in registry.metrics:
+            known = (*kinds, *registry.metrics)
+            raise SettingsError(f"{place}: {unknown_name('metric', metric, known)}")
 
 
 def _check_shots(runner: Runner, name: str) -> None:

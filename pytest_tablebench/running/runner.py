@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -158,10 +158,15 @@ class Runner:
     def judges(self, datasets: Iterable[str]) -> bool:
         """Return whether a metric of these datasets is a conversation."""
         return any(
-            self.judging.is_wanted(name, strategy)
+            self.judging.is_wanted(name, strategy, self.named_metrics(name))
             for name in datasets
             for strategy in self.axes.defaults(name).strategy
         )
+
+    def named_metrics(self, dataset: str) -> Mapping[str, str]:
+        """Return the metrics that examples of an opened dataset name, and where."""
+        found: Mapping[str, str] = getattr(self._sources.get(dataset), "metrics", {})
+        return found
 
     def benchmark_of(self, dataset: str) -> str:
         """Return the benchmark a dataset belongs to."""

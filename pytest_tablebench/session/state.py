@@ -137,7 +137,7 @@ class Session:
             return False
         strategies = {case.strategy: runner.prefetch.strategy_of(case) for case in cases}
         return any(getattr(one, "rounds", None) != 1 for one in strategies.values()) or any(
-            runner.judging.is_wanted(*asked)
+            runner.judging.is_wanted(*asked, runner.named_metrics(asked[0]))
             for asked in {(case.dataset, case.strategy) for case in cases}
         )
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import SettingsError, TableError
+from pytest_tablebench.errors import MergedCellsError, SettingsError, TableError
 from pytest_tablebench.tables.table import Cell, Table
 from pytest_tablebench.util.names import printable, unknown_name
 
@@ -180,7 +180,7 @@ def _refuse_span(cell: bs4.Tag, where: str) -> None:
         # As in browsers: what does not start with a number counts as 1.
         match = re.match(r"\s*(\d+)", str(cell.get(attribute, "1")))
         if match and match[1].lstrip("0") != "1":
-            raise TableError(
+            raise MergedCellsError(
                 f"{where}, cell {cell.get_text()[:40]!r}: {attribute}={match[1]}; "
                 f"this call reads flat tables; structure=True reads merged cells"
             )
@@ -219,7 +219,7 @@ def read_xlsx(path: str | os.PathLike[str], *, sheet: str | int) -> Table:
     )
     if merged:
         more = f" and {len(merged) - 1} more ranges" if len(merged) > 1 else ""
-        raise TableError(
+        raise MergedCellsError(
             f"{where}: cells {merged[0].coord}{more} are merged; this call reads flat tables; "
             f"structure=True reads merged cells"
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import sys
 import zipfile
 from pathlib import Path
 
@@ -354,8 +354,10 @@ def test_what_is_no_workbook_is_said(tmp_path: Path) -> None:
     assert "x.xlsx: is no workbook" in problem
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pyarrow") is not None, reason="pyarrow is there")
-def test_parquet_without_its_package_says_what_to_install(tmp_path: Path) -> None:
+def test_parquet_without_its_package_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     (problem,) = asked("x.parquet", {"x.parquet": b"PAR1"}, tmp_path)
     assert "pip install 'pytest-tablebench[parquet]'" in problem
 
@@ -376,3 +378,47 @@ def test_an_id_that_occurs_twice_is_said(tmp_path: Path) -> None:
     questions = "table,question,answer,id\nprices.csv,A?,1,x\nprices.csv,B?,2,x\n"
     write_folder(tmp_path / "mine", {"prices.csv": PRICES, "questions.csv": questions})
     assert problems(tmp_path) == ["mine/questions.csv, row 3, field 'id': 'x' occurs a second time"]
+
+
+def test_a_row_names_a_metric_and_a_threshold_of_its_own(tmp_path: Path) -> None:
+    questions = (
+        "table,question,answer,metric,threshold\n"
+        "prices.csv,Which is dear?,coffee,f1_strings,0.5\n"
+        "prices.csv,What does tea cost?,2.40,number,\n"
+        "prices.csv,What of it?,tea,,2\n"
+    )
+    source = opened(tmp_path, {"prices.csv": PRICES, "questions.csv": questions})
+    first, second = (source.example(name) for name in source.example_ids(None))
+    assert (first.metric, first.threshold) == ("f1_strings", 0.5)
+    assert (second.metric, second.threshold) == (None, None)
+    assert first.context["table"].rows == first.inputs["table"].rows
+    assert source.metrics == {"f1_strings": "mine/questions.csv, row 2"}
+    (problem,) = source.problems
+    assert (
+        str(problem) == "mine/questions.csv, row 4, field 'threshold': must be a number from 0 to 1"
+    )
+
+
+def test_merged_cells_are_read_with_what_they_stand_over(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for row in (["product", "sales", None], [None, "2023", "2024"], ["tea", 3, 4]):
+        sheet.append(row)
+    sheet.merge_cells("B1:C1")
+    book.save(tmp_path / "m.xlsx")
+    html = (
+        "<table><tr><th rowspan=2>product</th><th colspan=2>sales</th></tr>"
+        "<tr><th>2023</th><th>2024</th></tr><tr><td>tea</td><td>3</td><td>4</td></tr></table>"
+    )
+    questions = (
+        "table,question,answer,title\nm.xlsx,Sales of tea in 2024?,4,Shop\n"
+        "m.html,Sales of tea in 2024?,4,\n"
+    )
+    files = {"m.xlsx": (tmp_path / "m.xlsx").read_bytes(), "m.html": html}
+    source = opened(tmp_path, {**files, "questions.csv": questions})
+    assert source.problems == []
+    for name in source.example_ids(None):
+        table = source.example(name).inputs["table"]
+        assert table.is_structured
+        assert table.path(0, 2).column == ("sales", "2024")
+    assert source.example("2").inputs["table"].title == "Shop"

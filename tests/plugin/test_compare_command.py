@@ -328,7 +328,7 @@ def test_starter(case, answer):
 def test_a_dataset_of_the_users_own_cannot_be_scored_again(two, capsys):
     code, _, err = command(capsys, "rejudge", "a", "--bench-compat", "fixed")
     assert code == 2
-    assert "dataset 'toy' is not built in" in err
+    assert "dataset 'toy' is neither built in nor" in err
     code, out, _ = command(capsys, "rejudge", "a", "--bench-threshold", "toy=0")
     assert code == 0
     assert "verdicts changed: 8 wrong before and right now" in out

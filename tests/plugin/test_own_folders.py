@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_tablebench.cli import main
 from tests.support.own_folders import PRICES, QUESTIONS, write_folder
 
 SUITE = Path(__file__).parents[2].joinpath("suites/test_own.py").read_text(encoding="utf-8")
@@ -185,3 +186,43 @@ def test_a_hostile_name_of_a_folder_does_nothing(place: Place) -> None:
         "x_31m_error_b/cheap/html/none",
         "x_31m_error_b/coffee/html/none",
     ]
+
+
+def test_rows_are_scored_by_their_own_metric_and_judged_again_with_it(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = (
+        "table,question,answer,id,metric,threshold\n"
+        "prices.csv,What do people drink?,tea and coffee,drinks,f1_strings,0.5\n"
+        "prices.csv,What do they like?,tea and coffee,likes,f1_strings,0.6\n"
+        "prices.csv,Which is cheap?,tea,cheap,,\n"
+    )
+    write_folder(place.data / "mine", {"prices.csv": PRICES, "questions.csv": questions})
+    place.run()
+    # One of three words: F1 is 2 * 1 / (1 + 3).
+    assert place.records() == {
+        "mine/drinks/html/none": "right",
+        "mine/likes/html/none": "wrong",
+        "mine/cheap/html/none": "right",
+    }
+    run = place.pytester.path / "run"
+    rows = [json.loads(line) for line in (run / "records.jsonl").read_text("utf-8").splitlines()]
+    assert [(row["metric"], row["score"], row["threshold"]) for row in rows] == [
+        ("f1_strings", 0.5, 0.5),
+        ("f1_strings", 0.5, 0.6),
+        ("typed_answer", 1.0, 1.0),
+    ]
+    given = [str(run), "--bench-compat", "fixed", "--out", str(run.with_name("again"))]
+    assert main(["rejudge", *given]) == 0
+    again = run.with_name("again").joinpath("records.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["score"] for line in again] == [0.5, 0.5, 1.0]
+
+
+def test_a_metric_that_nobody_registers_is_refused_with_its_row(place: Place) -> None:
+    questions = "table,question,answer,metric\nprices.csv,Which is cheap?,tea,txt\n"
+    write_folder(place.data / "mine", {"prices.csv": PRICES, "questions.csv": questions})
+    done = place.run()
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(
+        ["ERROR: mine/questions.csv, row 2: unknown metric 'txt'; did you mean 'text'*"]
+    )

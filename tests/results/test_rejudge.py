@@ -359,7 +359,7 @@ def test_a_markers_threshold_has_to_be_named(tmp_path, toy):
 
 def test_a_dataset_nobody_knows_cannot_be_scored_again(tmp_path, toy):
     run = write_run(tmp_path / "a", [record("e", *GRID[0], 1, dataset="other")])
-    with pytest.raises(SettingsError, match="dataset 'other' is not built in"):
+    with pytest.raises(SettingsError, match="dataset 'other' is neither built in nor"):
         rejudge(run, compat="fixed", registry=toy[1])
 
 

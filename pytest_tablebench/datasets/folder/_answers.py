@@ -9,7 +9,6 @@ from typing import Any
 from pytest_tablebench.datasets._rows import BadRowError
 from pytest_tablebench.metrics._typed_answer import KINDS, answer_kind
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import unknown_name
 
 __all__ = ["answer_context", "columns_with"]
 
@@ -36,7 +35,7 @@ def answer_context(
     Arguments:
         tables: of the question.
         answers: the items of its answer.
-        metric: the kind that the row names.
+        metric: the kind that the row names, or another metric.
         tolerance: of a number, as the row says.
         unit: of a number, as the row says.
     """
@@ -50,8 +49,9 @@ def answer_context(
     kind = (metric or "").casefold().replace("/", "_").replace(" ", "_") or answer_kind(
         answers, decimal=found["decimal"], day_first=found["day_first"], unit=unit or ""
     )
-    if kind not in KINDS:
-        raise BadRowError("metric", unknown_name("metric", kind, KINDS))
+    if metric is not None and kind not in KINDS:  # one that is registered, on terms of its own
+        table = {"table": tables[0]} if len(tables) == 1 else {}
+        return {**found, **table, "kind": metric, "tolerance": tolerance or ""}
     if len(answers) > 1 and kind not in {"list", "ordered_list"}:
         raise BadRowError("metric", f"{kind} takes one answer, the row has {len(answers)}")
     return {**found, "kind": kind, "tolerance": (tolerance or "").replace(" ", "")}

@@ -12,7 +12,8 @@ from typing import Any
 from pytest_tablebench.datasets._base import Problem
 from pytest_tablebench.datasets.folder._dataset import FolderDataset
 from pytest_tablebench.datasets.folder._questions import Question
-from pytest_tablebench.metrics._typed_answer import answer_kind
+from pytest_tablebench.metrics import METRICS
+from pytest_tablebench.metrics._typed_answer import KINDS, answer_kind
 from pytest_tablebench.metrics._typed_dates import read_moment
 from pytest_tablebench.metrics._typed_numbers import read_quantity
 from pytest_tablebench.tables.perturbations import PERTURBATIONS
@@ -87,15 +88,8 @@ def _of_table(table: Table) -> Iterator[tuple[int | None, str, str]]:
     if not table.rows:
         yield None, "table", "has a header and no row; was the header left out?"
         return
-    if _has_two_headers(table):
-        yield 2, "row", "looks like a second header; keep one, with names like `Sales 2024`"
-    names = Counter(_plain(name) for name in table.header)
-    for place, name in enumerate(table.header, start=1):
-        if not _plain(name):
-            yield 1, f"column {place}", "has no name; a question cannot ask for it: give it one"
-        elif names.pop(_plain(name), 0) > 1:
-            shown = printable(str(name), 40)
-            yield 1, shown, "is the name of several columns; give each its own"
+    if not table.is_structured:
+        yield from _of_header(table)
     sizes = [len(str(cell)) + _TAGS for row in table.rows for cell in row]
     tokens = sum(sizes) // _PER_TOKEN
     if tokens > _CONTEXT:
@@ -105,6 +99,19 @@ def _of_table(table: Table) -> Iterator[tuple[int | None, str, str]]:
             f"is about {counted(tokens, 'token')} long as HTML, and most models read "
             f"{_CONTEXT:,}; keep the rows and columns that the questions are about",
         )
+
+
+def _of_header(table: Table) -> Iterator[tuple[int | None, str, str]]:
+    """Yield (row, field, message) on the header of a table that has only one."""
+    if _has_two_headers(table):
+        yield 2, "row", "looks like a second header; keep one, with names like `Sales 2024`"
+    names = Counter(_plain(name) for name in table.header)
+    for place, name in enumerate(table.header, start=1):
+        if not _plain(name):
+            yield 1, f"column {place}", "has no name; a question cannot ask for it: give it one"
+        elif names.pop(_plain(name), 0) > 1:
+            shown = printable(str(name), 40)
+            yield 1, shown, "is the name of several columns; give each its own"
 
 
 def _has_two_headers(table: Table) -> bool:
@@ -123,6 +130,8 @@ def _of_question(question: Question) -> Iterator[tuple[str, str]]:
     """Yield (field, message)."""
     kind, context = question.context["kind"], question.context
     text = _plain(question.text)
+    if question.metric is not None and kind not in METRICS:
+        yield "metric", unknown_name("metric", kind, (*KINDS, *METRICS))
     for answer in question.answers:
         shown = printable(answer, 40)
         if kind == "number" and read_quantity(answer, context["decimal"]) is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +100,11 @@ class FolderDataset:
             facts=lambda: SourceFacts(dict(sorted(tables.digests.items())), tuple(notes)),
             problems=problems,
             place=self._file(self.question_file),
+            metrics={
+                question.metric: f"{self._file(self.question_file)}, row {question.number}"
+                for question in reversed(found)
+                if question.metric is not None
+            },
         )
 
     def _questions(self, tables: Any, problems: list[Problem]) -> Iterator[Question]:
@@ -137,8 +142,7 @@ class FolderDataset:
 
         tables = question.tables
         if question.title and len(tables) == 1:
-            titled = tables[0]
-            tables = (type(titled)(titled.header, titled.rows, question.title, name=titled.name),)
+            tables = (replace(tables[0], title=question.title),)
         names = ["table"] if len(tables) == 1 else [f"table {n + 1}" for n in range(len(tables))]
         return Example(
             id=question.id,
@@ -148,6 +152,8 @@ class FolderDataset:
             target=", ".join(question.answers),
             context={**question.context, "aliases": dict(question.aliases)},
             tags={"answer": question.context["kind"], **question.tags},
+            metric=question.metric,
+            threshold=question.threshold,
         )
 
     def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - there is no reference

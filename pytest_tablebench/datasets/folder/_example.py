@@ -23,7 +23,9 @@ EXAMPLE: Mapping[str, str] = {
 
 # questions.csv has the columns table, question and answer, and may have
 #   id             a name for the question that stays when rows are moved
-#   metric         number, date, text, list, ordered_list, yes_no, free_text: else chosen by itself
+#   metric         number, date, text, list, ordered_list, yes_no, free_text: else chosen by itself;
+#                  or any registered metric: rouge, f1_strings, ...
+#   threshold      the score from which an answer is right
 #   tolerance      of a number: 0.5, or 2% of the answer
 #   unit           of a number, where the cells do not say it
 #   aliases        other texts that are as right: UK | Great Britain

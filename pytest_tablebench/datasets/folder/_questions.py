@@ -12,6 +12,7 @@ from pytest_tablebench.datasets.folder._answers import answer_context
 from pytest_tablebench.datasets.folder._tables import FolderTables
 from pytest_tablebench.datasets.folder._text import delimiter_of, numbered_rows
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.metrics._typed_answer import KINDS
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import known_names, printable
 
@@ -19,7 +20,8 @@ __all__ = ["COLUMNS", "Question", "does_not_apply", "question_of", "raw_question
 
 COLUMNS = (
     *("table", "question", "answer"),
-    *("id", "metric", "tolerance", "unit", "aliases", "tags", "title", "perturbations"),
+    *("id", "metric", "tolerance", "unit", "threshold", "aliases", "tags", "title"),
+    "perturbations",
 )
 
 Raw = Mapping[str, Any]
@@ -38,6 +40,8 @@ class Question:
         context: what the metric is told of the answer.
         aliases: other texts for an answer, by that answer.
         perturbations: those that leave the answer true; None: all of them.
+        metric: a registered one that is no kind of answer; None: `typed_answer`.
+        threshold: the score from which an answer is right; None: the dataset's.
     """
 
     id: str
@@ -51,6 +55,8 @@ class Question:
     tags: Mapping[str, str] = field(default_factory=dict)
     title: str | None = None
     perturbations: tuple[str, ...] | None = None
+    metric: str | None = None
+    threshold: float | None = None
 
 
 def raw_questions(tables: FolderTables, file: str) -> Iterator[tuple[int, Raw | BadRowError]]:
@@ -129,6 +135,13 @@ def question_of(tables: FolderTables, number: int, row: Raw) -> Question:
         found = tuple(tables.table(file) for file in files)
     except DataError as error:
         raise BadRowError("table", str(error)) from None
+    context = answer_context(
+        found,
+        answers,
+        metric=_text(row.get("metric")) or None,
+        tolerance=_text(row.get("tolerance")) or None,
+        unit=_text(row.get("unit")) or None,
+    )
     return Question(
         id=_text(row.get("id")) or str(number),
         number=number,
@@ -136,18 +149,24 @@ def question_of(tables: FolderTables, number: int, row: Raw) -> Question:
         tables=found,
         text=text,
         answers=answers,
-        context=answer_context(
-            found,
-            answers,
-            metric=_text(row.get("metric")) or None,
-            tolerance=_text(row.get("tolerance")) or None,
-            unit=_text(row.get("unit")) or None,
-        ),
+        context=context,
         aliases=_aliases(_parsed(row.get("aliases")), answers),
         tags=_tags(_parsed(row.get("tags"))),
         title=_text(row.get("title")) or None,
         perturbations=tuple(_items(_parsed(row.get("perturbations")), "perturbations")) or None,
+        metric=None if context["kind"] in KINDS else context["kind"],
+        threshold=_threshold(_text(row.get("threshold"))),
     )
+
+
+def _threshold(text: str) -> float | None:
+    try:
+        value = float(text) if text else None
+    except ValueError:
+        value = -1.0
+    if value is not None and not 0 <= value <= 1:
+        raise BadRowError("threshold", "must be a number from 0 to 1")
+    return value
 
 
 def does_not_apply(question: Question, serializer: str, perturbation: str) -> str | None:  # noqa: ARG001 - a format suits any question

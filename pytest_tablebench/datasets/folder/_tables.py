@@ -12,7 +12,7 @@ from pytest_tablebench.datasets.folder._text import (
     read_text,
 )
 from pytest_tablebench.datasets.folder._workbook import MOST_ROWS, read_sheet
-from pytest_tablebench.errors import DataError, TableError
+from pytest_tablebench.errors import DataError, MergedCellsError, TableError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted, printable
 
@@ -85,7 +85,7 @@ class FolderTables:
             text = self.text(name)
             try:
                 if kind in {".html", ".htm"}:
-                    return _require_size(Table.from_html(text + "\n"))
+                    return _require_size(_html(text + "\n"))
                 return _delimited(text, "\t" if kind == ".tsv" else delimiter_of(text), name)
             except (DataError, TableError) as error:
                 raise _named(name, error) from None
@@ -125,6 +125,13 @@ def _delimited(text: str, delimiter: str, name: str) -> Table:
     if not rows:
         raise DataError("holds no line; the first one must be the header")
     return Table(tuple(rows[0]), tuple(map(tuple, rows[1:])), name=name)
+
+
+def _html(text: str) -> Table:
+    try:
+        return Table.from_html(text)
+    except MergedCellsError:
+        return Table.from_html(text, structure=True)
 
 
 def _require_size(table: Table) -> Table:

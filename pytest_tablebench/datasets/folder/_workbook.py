@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
-from pytest_tablebench.errors import DataError, TableError
+from pytest_tablebench.errors import DataError, MergedCellsError, TableError
 from pytest_tablebench.tables.table import Table
 
 __all__ = ["MOST_ROWS", "read_sheet", "sheet_names"]
@@ -22,10 +22,16 @@ _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 
 
 def read_sheet(path: Path, sheet: str | None) -> Table:
-    """Read a sheet by its name, or the first one. Raises `DataError`."""
-    has_formulas = _look_over(path)
+    """Read a sheet by its name, or the first one; with structure where cells are merged.
+
+    Raises `DataError`.
+    """
+    has_formulas, chosen = _look_over(path), 0 if sheet is None else sheet
     try:
-        table = Table.from_xlsx(path, sheet=0 if sheet is None else sheet)
+        try:
+            table = Table.from_xlsx(path, sheet=chosen)
+        except MergedCellsError:
+            table = Table.from_xlsx(path, sheet=chosen, structure=True)
     except TableError as error:
         raise DataError(_shortened(str(error), path)) from None
     if has_formulas:

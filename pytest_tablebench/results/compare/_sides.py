@@ -64,11 +64,11 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
         _ = loaded.table
     except DataError as error:
         raise SettingsError(f"{path / 'records.jsonl'}: {error}") from None
-    rows, thresholds = dict[Key, int](), dict[str, float]()
+    rows, thresholds = dict[Key, int](), dict[str, set[float]]()
     ways: dict[str, tuple[str, str]] = {}
     for row, record in enumerate(loaded.records):
         if isinstance(record.threshold, int | float):
-            thresholds.setdefault(record.dataset, float(record.threshold))
+            thresholds.setdefault(record.dataset, set()).add(float(record.threshold))
         place = record.dataset, record.example_id, record.serializer, record.perturbation
         way = ways.setdefault(record.dataset, (record.strategy, record.modality))
         if way != (record.strategy, record.modality):
@@ -88,7 +88,9 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
         compat=_text_or_none(facts.get("compat")),
         version=_text_or_none(_mapping(facts, "versions").get("pytest-tablebench")),
     )
-    return ComparedRun(loaded, about, rows, thresholds)
+    # Where examples have their own, the data says them, and that is compared by digest.
+    own = {name: found.pop() for name, found in thresholds.items() if len(found) == 1}
+    return ComparedRun(loaded, about, rows, own)
 
 
 def _text_or_none(value: object) -> str | None:

@@ -18,7 +18,7 @@ from pytest_tablebench.results._aggregate import summarize
 from pytest_tablebench.results._folder import RunFolder, read_records, read_run, recorded_text
 from pytest_tablebench.results._record import ASSERTION, Record
 from pytest_tablebench.results._texts import TEXTS
-from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.builtins import builtin_registry, registry_with
 from pytest_tablebench.running.rejudge._judge import StoredJudge
 from pytest_tablebench.running.rejudge._scorer import (
     SAME,
@@ -75,9 +75,12 @@ def rejudge(
     run, records = read_run(path), list(read_records(path))
     if not records:
         raise SettingsError(f"{path}: no case is recorded, so there is nothing to judge")
-    registry = registry if registry is not None else builtin_registry()
-    asked = dict(thresholds or {})
     present = dict.fromkeys(record.dataset for record in records)
+    if registry is None:
+        registry = builtin_registry()
+        if not registry.datasets.keys() >= present.keys():  # folders that are datasets
+            registry = registry_with(_data_folder(data, run))
+    asked = dict(thresholds or {})
     check_names("dataset", tuple(asked), present, "--bench-threshold")
     ended, notes = _cut_off(run, len(records))
     judged = list(records)

@@ -74,9 +74,9 @@ class Opener:
         """Open a dataset. Raises `DataMissing`, or `DataError` naming the file that differs."""
         if name not in self.registry.datasets:
             raise SettingsError(
-                f"dataset {printable(name, 80)!r} is not built in, so its answers cannot be "
-                f"scored again here; without --bench-compat its thresholds and gates still can "
-                f"change"
+                f"dataset {printable(name, 80)!r} is neither built in nor a folder of "
+                f"{self._data}, so its answers cannot be scored again here; without "
+                f"--bench-compat its thresholds and gates still can change"
             )
         dataset = self.registry.datasets[name]
         folder = self._data / dataset.folder
@@ -185,7 +185,7 @@ class Scorer:
         registry = self._opener.registry
         dataset = asked(
             self._opened[record.dataset][0], way_of(record.strategy, registry.strategies)
-        )
+        ).about(example)
         if self._judges.scores(dataset) and record.metric in {None, dataset.metric}:
             by_judge = self._judges.score(record, dataset, example, compat)
             if by_judge.score is not None:
