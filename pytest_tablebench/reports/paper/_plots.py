@@ -26,6 +26,7 @@ from pytest_tablebench.reports.paper._canvas import (
     value_of,
 )
 from pytest_tablebench.reports.paper._charts import bar_chart, heat_map, line_chart
+from pytest_tablebench.reports.paper._skills import skill_radar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -304,5 +305,6 @@ PLOTS: Mapping[str, Callable[[Figure, Tree], bool]] = {
         "mean score over all models and configurations",
         "examples",
     ),
+    "skills": skill_radar,
 }
 """Every figure by the stem of its files."""

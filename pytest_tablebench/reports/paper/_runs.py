@@ -40,6 +40,7 @@ class Row:
     tags: Mapping[str, str] = field(default_factory=dict)
     said: int | None = None
     preserves_meaning: bool = True
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,11 @@ def _run_folders(path: Path) -> list[Path]:
 def _load(path: Path) -> RunData:
     run = read_run(path)
     model = str(run.get("model"))
-    rows = tuple(Row(record.case_id, model, *cell_values(record)) for record in read_records(path))
-    return RunData(path, model, run, rows)
+    rows = []
+    for record in read_records(path):
+        values: list[Any] = [record.case_id, model, *cell_values(record), record.cost_usd]
+        rows.append(Row(*values))
+    return RunData(path, model, run, tuple(rows))
 
 
 def told_apart(runs: Sequence[RunData]) -> list[RunData]:

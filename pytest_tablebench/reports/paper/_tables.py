@@ -27,6 +27,7 @@ from pytest_tablebench.reports.paper._ranking_tables import (
     separability,
     w_growth,
 )
+from pytest_tablebench.reports.paper._skills import skill_tables
 from pytest_tablebench.reports.paper._text import PaperTable, Value, row_note
 
 __all__ = ["WIN_RATES", "paper_tables"]
@@ -65,6 +66,7 @@ def paper_tables(analysis: Tree) -> list[PaperTable]:
         equivalent_examples(analysis["configurations_vs_examples"]),
         *_difficulty(analysis["difficulty"]),
         _families(analysis["families"]),
+        *skill_tables(analysis.get("skills") or {}),
     ]
     return [_checked(table) for table in tables]
 

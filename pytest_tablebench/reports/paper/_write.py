@@ -18,6 +18,7 @@ from pytest_tablebench.reports.paper._runs import (
     run_remarks,
     told_apart,
 )
+from pytest_tablebench.reports.paper._skills import skill_analysis, treb_leaderboard
 from pytest_tablebench.reports.paper._tables import paper_tables
 from pytest_tablebench.reports.paper._text import (
     PaperTable,
@@ -33,6 +34,7 @@ from pytest_tablebench.util.names import printable, slug
 __all__ = ["PaperReport", "Part", "report_folder", "report_lines", "write_report"]
 
 _INDEX, _MANIFEST = "README.md", "report.json"
+_BOARDS = ("leaderboard", "treb_leaderboard")
 _KINDS = {".csv", ".md", ".png", ".svg"}
 _DEFAULT = Path("tablebench-report")
 
@@ -54,7 +56,7 @@ class PaperReport:
     folder: Path
     runs: tuple[RunData, ...]
     parts: tuple[Part, ...]
-    board: PaperTable | None
+    boards: tuple[PaperTable, ...]
     remarks: tuple[str, ...]
     differences: tuple[str, ...]
 
@@ -83,7 +85,9 @@ def write_report(
         former = _former_files(folder)
         # All that can go wrong in the records goes wrong before anything is touched.
         analyses = _analyses(loaded)
-        board = leaderboard(loaded)
+        boards = tuple(
+            board for make in (leaderboard, treb_leaderboard) if (board := make(loaded)) is not None
+        )
         for path in former:
             path.unlink(missing_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
@@ -92,11 +96,11 @@ def write_report(
         parts = tuple(
             _write_part(folder, name, analysis, plots=plots) for name, analysis in analyses.items()
         )
-        if board is not None:
+        for board in boards:
             _write_table(folder, board)
         remarks = tuple(remark for run in loaded for remark in run_remarks(run))
         report = PaperReport(
-            folder, tuple(loaded), parts, board, remarks, tuple(differences(loaded))
+            folder, tuple(loaded), parts, boards, remarks, tuple(differences(loaded))
         )
         (folder / _INDEX).write_text("\n".join(_index(report)) + "\n", encoding="utf-8")
         _write_manifest(folder, loaded, _files(report))
@@ -115,6 +119,7 @@ def _analyses(runs: Sequence[RunData]) -> dict[str, dict[str, Any]]:
         found[name] = analyse(rows)
         if len(found[name]["w_growth"]) > 1:
             found[name]["w_growth"]["whole benchmark"] = benchmark_growth(rows)
+        found[name]["skills"] = skill_analysis(runs, name)
     return found
 
 
@@ -130,7 +135,8 @@ def _write_part(folder: Path, benchmark: str, analysis: Mapping[str, Any], *, pl
 
 
 def _reserved() -> set[str]:
-    return {_INDEX.casefold(), _MANIFEST, "leaderboard.csv", "leaderboard.md"}
+    boards = {f"{stem}.{kind}" for stem in _BOARDS for kind in ("csv", "md")}
+    return {_INDEX.casefold(), _MANIFEST, *boards}
 
 
 def _write_table(folder: Path, table: PaperTable) -> None:
@@ -144,8 +150,8 @@ def _write_table(folder: Path, table: PaperTable) -> None:
 def _files(report: PaperReport) -> list[str]:
     """Return every file of the report, relative to its folder."""
     files = [_INDEX]
-    if report.board is not None:
-        files += [f"{report.board.name}.csv", f"{report.board.name}.md"]
+    for board in report.boards:
+        files += [f"{board.name}.csv", f"{board.name}.md"]
     for part in report.parts:
         for table in part.tables:
             files += [f"{part.folder}/{table.name}.csv", f"{part.folder}/{table.name}.md"]
@@ -194,8 +200,8 @@ def _index(report: PaperReport) -> Iterator[str]:
         yield "\n## To know before reading\n"
         for remark in (*report.remarks, *report.differences):
             yield f"- {markdown(remark, 2000)}"
-    if report.board is not None:
-        yield f"\n[{report.board.title}]({report.board.name}.md)"
+    for board in report.boards:
+        yield f"\n[{board.title}]({board.name}.md)"
     for part in report.parts:
         yield f"\n## {markdown(part.benchmark)}\n"
         for table in part.tables:
@@ -228,10 +234,10 @@ def report_lines(report: PaperReport) -> Iterator[str]:
         for reason, names in absent.items():
             yield f"not computed: {', '.join(names)}: {printable(reason, 200)}"
     yield ""
-    if report.board is not None:
-        yield from terminal_lines(report.board, note_limit=10)
-    else:
-        yield "leaderboard: none, no run has a dataset of ToRR"
+    for board in report.boards:
+        yield from terminal_lines(_condensed(board), note_limit=10)
+    if not report.boards:
+        yield "leaderboard: none, no run has a dataset of ToRR or TReB"
     yield f"report: {printable(str(report.folder))}"
 
 

@@ -5,7 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["analyse", "benchmark_growth", "equivalences"]
+from pytest_tablebench.results.analyses._skills import (
+    BEST_SKILL,
+    BEST_SUBTASK,
+    MEAN,
+    RULES,
+    by_skill,
+)
+
+__all__ = [
+    "BEST_SKILL",
+    "BEST_SUBTASK",
+    "MEAN",
+    "RULES",
+    "analyse",
+    "benchmark_growth",
+    "by_skill",
+    "equivalences",
+]
 
 
 def analyse(records: Iterable[Any], params: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -1,0 +1,226 @@
+"""Scores by skill as tables and as a radar plot, and one's runs beside TReB's published rows."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.reports.paper._canvas import MARKERS, colour, labelled, legend, size
+from pytest_tablebench.reports.paper._runs import Row, RunData
+from pytest_tablebench.reports.paper._text import PaperTable, Value
+from pytest_tablebench.results.analyses import BEST_SUBTASK, RULES, by_skill
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["published_treb", "skill_analysis", "skill_radar", "skill_tables", "treb_leaderboard"]
+
+BENCHMARK = "treb"
+_SKILLS = {
+    "TU": ("table_understanding", 6),
+    "TBO": ("table_basic_operation", 2),
+    "TCO": ("table_computational_operation", 2),
+    "DA": ("data_analysis", 4),
+    "ADA": ("advanced_data_analysis", 6),
+}
+"""TReB's skills of tables: their columns in the published rows, and how many subtasks they have."""
+
+_JUDGED = "llm_score"
+_CITATION = (
+    'published: the leaderboard of "TReB: A Comprehensive Benchmark for Evaluating Table Reasoning '
+    'Capabilities of Large Language Models", arXiv 2506.18421; marks of a judge, of 100 there, as '
+    "shares here; overall is the plain mean of the five skills"
+)
+_CAVEATS = (
+    "published rows count the best of TCoT, PoT and ICoT; whether by subtask or by skill is not "
+    "said, so one's own rows are shown by each rule",
+    "they were measured on a test set whose answers are not public, by a judge that is not named",
+)
+
+
+def skill_analysis(runs: Sequence[RunData], benchmark: str) -> dict[str, Any]:
+    """Return the scores by skill of each model, over all of its runs; empty without such tags."""
+    overall = tuple(_SKILLS) if benchmark == BENCHMARK else ()
+    found = {model: by_skill(rows, overall) for model, rows in _rows_of(runs, benchmark).items()}
+    return {model: own for model, own in found.items() if own}
+
+
+def _rows_of(runs: Sequence[RunData], benchmark: str) -> dict[str, list[Row]]:
+    """Return the rows of each model: runs of one model in several modes are one thing here."""
+    found: dict[str, list[Row]] = {}
+    for run in runs:
+        own = [row for row in run.rows if row.benchmark == benchmark]
+        if own:
+            found.setdefault(str(run.run.get("model", run.model)), []).extend(own)
+    return found
+
+
+# Tables
+
+
+def skill_tables(analysis: Mapping[str, Any]) -> list[PaperTable]:
+    """Return the tables of `skill_analysis`: by skill, by strategy with its price, by subtask."""
+    if not analysis:
+        return []
+    skills = _keys(own["skills"][RULES[0]] for own in analysis.values())
+    return [_by_skill(analysis, skills), _by_mode(analysis, skills), _by_subtask(analysis)]
+
+
+def _keys(mappings: Any) -> list[str]:
+    return list(dict.fromkeys(key for found in mappings for key in found))
+
+
+def _by_skill(analysis: Mapping[str, Any], skills: Sequence[str]) -> PaperTable:
+    rows: list[tuple[Value, ...]] = [
+        (
+            model,
+            rule,
+            *(own["skills"][rule].get(skill) for skill in skills),
+            own["overall"][rule],
+        )
+        for model, own in analysis.items()
+        for rule in RULES
+    ]
+    return PaperTable(
+        "skills",
+        "Scores by skill",
+        ("model", "counted", *skills, "overall"),
+        tuple(rows),
+        notes=("a mode is a strategy, in all formats in which it was asked",),
+    )
+
+
+def _by_mode(analysis: Mapping[str, Any], skills: Sequence[str]) -> PaperTable:
+    rows: list[tuple[Value, ...]] = [
+        (
+            model,
+            mode,
+            *(found["skills"].get(skill) for skill in skills),
+            found["cases"],
+            found["cost_usd"],
+            found["cost_per_case"],
+        )
+        for model, own in analysis.items()
+        for mode, found in own["modes"].items()
+    ]
+    return PaperTable(
+        "skills_by_strategy",
+        "Scores and price by strategy",
+        ("model", "strategy", *skills, "cases", "USD", "USD per case"),
+        tuple(rows),
+        notes=("a strategy's score of a skill is over the subtasks it was asked",),
+    )
+
+
+def _by_subtask(analysis: Mapping[str, Any]) -> PaperTable:
+    modes = _keys(own["modes"] for own in analysis.values())
+    rows: list[tuple[Value, ...]] = [
+        (
+            model,
+            found["skill"],
+            name,
+            *(found["modes"].get(mode) for mode in modes),
+            found["best_mode"] or "-",
+        )
+        for model, own in analysis.items()
+        for name, found in own["subtasks"].items()
+    ]
+    return PaperTable(
+        "skills_by_subtask",
+        "Scores by subtask and strategy",
+        ("model", "skill", "subtask", *modes, "best"),
+        tuple(rows),
+        shown=False,
+    )
+
+
+# The figure
+
+
+def skill_radar(figure: Figure, analysis: Mapping[str, Any]) -> bool:
+    """Draw a line for each model around its skills; False where fewer than three have a score."""
+    found = analysis.get("skills") or {}
+    skills = _keys(own["skills"][BEST_SUBTASK] for own in found.values())
+    if len(skills) < 3:
+        return False
+    angles = [2 * math.pi * place / len(skills) for place in range(len(skills))]
+    size(figure, 6.6, 4.8)
+    axes = figure.add_subplot(projection="polar")
+    for number, ((_, own), label) in enumerate(
+        zip(found.items(), labelled(list(found)), strict=True)
+    ):
+        values = [own["skills"][BEST_SUBTASK].get(skill) for skill in skills]
+        points = [math.nan if value is None else value for value in values]
+        axes.plot(
+            [*angles, angles[0]],
+            [*points, points[0]],
+            marker=MARKERS[number % len(MARKERS)],
+            color=colour(number),
+            label=label,
+            markersize=4,
+        )
+    axes.set_xticks(angles, labelled(skills))
+    axes.set_ylim(0, 1)
+    axes.set_title("Scores by skill, best mode of each subtask")
+    legend(figure, axes, len(found), "model")
+    return True
+
+
+# The leaderboard
+
+
+def published_treb() -> list[dict[str, str]]:
+    """Return the published rows as printed, by column name."""
+    path = resources.files(__package__).joinpath("treb_leaderboard.csv")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def treb_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
+    """Return one's models by each rule, then the published rows; None without a skill of tables."""
+    rows: list[tuple[Value, ...]] = []
+    notes: list[str] = []
+    by_model = _rows_of(runs, BENCHMARK)
+    for model, own in skill_analysis(runs, BENCHMARK).items():
+        if not _SKILLS.keys() & own["skills"][BEST_SUBTASK].keys():
+            continue
+        for rule in RULES:
+            scores = own["skills"][rule]
+            shown = (scores.get(skill) for skill in _SKILLS)
+            rows.append((model, f"this run: {rule}", *shown, own["overall"][rule]))
+            notes.append("; ".join(_notes(own, by_model[model])) if rule == RULES[0] else "")
+    if not rows:
+        return None
+    for line in published_treb():
+        columns = (*(column for column, _ in _SKILLS.values()), "overall")
+        shares = (float(line[column]) / 100 for column in columns)
+        rows.append((line["model"], f"published {line['date']}", *shares))
+        notes.append("")
+    return PaperTable(
+        "treb_leaderboard",
+        "TReB leaderboard (layout of the published page)",
+        ("model", "source", *_SKILLS, "overall"),
+        tuple(rows),
+        tuple(notes),
+        notes=(_CITATION, *_CAVEATS),
+    )
+
+
+def _notes(own: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
+    """Return how a model's figures differ from published ones, one clause each."""
+    counts = Counter(found["skill"] for found in own["subtasks"].values())
+    fewer = [
+        f"{skill} {counts[skill]} of {whole}"
+        for skill, (_, whole) in _SKILLS.items()
+        if counts[skill] < whole
+    ]
+    notes = [f"subtasks: {', '.join(fewer)}"] if fewer else []
+    scored = [row for row in rows if row.score is not None]
+    unjudged = sum(_JUDGED not in row.parts for row in scored)
+    if unjudged:
+        notes.append(f"{unjudged} of {len(scored)} scores are not a judge's")
+    return [*notes, f"modes: {', '.join(own['modes'])}"]

@@ -1,0 +1,133 @@
+"""Scores by skill: of datasets that tag their examples with one (spec: treb.md section 5).
+
+A mode is a strategy, with all the formats in which it was asked. Whether a leaderboard's best of
+the modes is taken for each subtask or for each skill is said nowhere, so that both are here,
+beside the plain mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import fsum
+from typing import Any, Protocol
+
+from pytest_tablebench.results.figures import mean
+
+__all__ = ["BEST_SKILL", "BEST_SUBTASK", "MEAN", "RULES", "by_skill"]
+
+BEST_SUBTASK, BEST_SKILL, MEAN = "best mode of each subtask", "best mode of each skill", "all modes"
+RULES = (BEST_SUBTASK, BEST_SKILL, MEAN)
+"""How a skill's score is made of the scores of its subtasks in several modes."""
+
+TAG = "skill"
+
+
+class SkillRow(Protocol):
+    """A record, as far as it is looked at."""
+
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def example_id(self) -> str: ...
+    @property
+    def strategy(self) -> str: ...
+    @property
+    def score(self) -> float | None: ...
+    @property
+    def tags(self) -> Mapping[str, str]: ...
+    @property
+    def cost_usd(self) -> float | None: ...
+
+
+def by_skill(rows: Iterable[SkillRow], overall: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the scores of one model by subtask, skill and mode; empty without tagged examples.
+
+    A subtask is a dataset. Its score in a mode is the mean over examples of the means over their
+    answered cases. `skills` has for each of `RULES` the score of each skill, `overall` the plain
+    mean of the skills named for it, None unless all are there (all that are, where none is named).
+    For the best mode of a skill a mode counts that was asked all of the model's subtasks in it.
+
+    `modes` has for each strategy its mean by skill over the subtasks it was asked, its `cases`, and
+    their price in dollars: `cost_usd` and `cost_per_case`, None where that of one is unknown.
+    """
+    scores: dict[tuple[str, str], dict[str, list[float]]] = {}
+    skill_of: dict[str, str] = {}
+    costs: dict[str, list[float | None]] = {}
+    for row in rows:
+        skill = row.tags.get(TAG)
+        if skill is None:
+            continue
+        skill_of[row.dataset] = skill
+        costs.setdefault(row.strategy, []).append(row.cost_usd)
+        of_mode = scores.setdefault((row.dataset, row.strategy), {})
+        if row.score is not None:
+            of_mode.setdefault(row.example_id, []).append(row.score)
+    if not skill_of:
+        return {}
+    subtasks = _subtasks(scores, skill_of)
+    members: dict[str, list[str]] = {}
+    for name in subtasks:
+        members.setdefault(skill_of[name], []).append(name)
+    skills = {rule: _skills(rule, subtasks, members, tuple(costs)) for rule in RULES}
+    wanted = tuple(overall) or tuple(members)
+    return {
+        "subtasks": subtasks,
+        "skills": skills,
+        "overall": {
+            rule: mean(found.get(skill) for skill in wanted) for rule, found in skills.items()
+        },
+        "modes": {mode: _mode(mode, own, subtasks, members) for mode, own in costs.items()},
+    }
+
+
+def _subtasks(
+    scores: Mapping[tuple[str, str], Mapping[str, Sequence[float]]], skill_of: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for (dataset, mode), examples in sorted(scores.items()):
+        own = found.setdefault(dataset, {"skill": skill_of[dataset], "modes": {}})
+        own["modes"][mode] = mean(mean(examples[name]) for name in sorted(examples))
+    for own in found.values():
+        known = {mode: value for mode, value in own["modes"].items() if value is not None}
+        own["best_mode"] = max(known, key=lambda mode: known[mode]) if known else None
+        own["best"] = max(known.values(), default=None)
+        own["mean"] = mean(known.values())
+    return found
+
+
+def _skills(
+    rule: str,
+    subtasks: Mapping[str, Mapping[str, Any]],
+    members: Mapping[str, Sequence[str]],
+    modes: Sequence[str],
+) -> dict[str, float | None]:
+    if rule != BEST_SKILL:
+        key = "best" if rule == BEST_SUBTASK else "mean"
+        return {
+            skill: mean(subtasks[name][key] for name in names) for skill, names in members.items()
+        }
+    found: dict[str, float | None] = {}
+    for skill, names in members.items():
+        of_modes = [mean(subtasks[name]["modes"].get(mode) for name in names) for mode in modes]
+        found[skill] = max((value for value in of_modes if value is not None), default=None)
+    return found
+
+
+def _mode(
+    mode: str,
+    costs: Sequence[float | None],
+    subtasks: Mapping[str, Mapping[str, Any]],
+    members: Mapping[str, Sequence[str]],
+) -> dict[str, Any]:
+    by_name = {
+        skill: [subtasks[name]["modes"][mode] for name in names if mode in subtasks[name]["modes"]]
+        for skill, names in members.items()
+    }
+    known = [cost for cost in costs if cost is not None]
+    cost = fsum(known) if len(known) == len(costs) else None
+    return {
+        "skills": {skill: mean(values) for skill, values in by_name.items()},
+        "cases": len(costs),
+        "cost_usd": cost,
+        "cost_per_case": None if cost is None else cost / len(costs),
+    }

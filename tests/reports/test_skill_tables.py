@@ -1,0 +1,90 @@
+"""Scores by skill in a report: TReB's published rows, runs that are joined, the radar plot."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.reports.paper import write_report
+from pytest_tablebench.reports.paper._runs import Row, RunData
+from pytest_tablebench.reports.paper._skills import published_treb, treb_leaderboard
+
+SKILLS = {"TU": "fact", "TBO": "query", "TCO": "sum", "DA": "outliers", "ADA": "steps"}
+
+
+def run(strategy: str, score: float, *, judged: bool = True, cost: float | None = 0.25) -> RunData:
+    parts = {"llm_score": score} if judged else {"em": score}
+    rows = tuple(
+        Row(
+            f"{name}/1/html/none/{strategy}", "m", "treb", name, "1", "html", "none", score, True,
+            None, strategy=strategy, parts=parts, tags={"skill": skill}, cost_usd=cost,
+        )
+        for skill, name in SKILLS.items()
+    )  # fmt: skip
+    facts = {"model": "m", "cases_planned": len(rows)}
+    return RunData(Path(f"run-{strategy}"), "m", facts, rows)
+
+
+def test_published_rows_are_those_of_the_page_and_overall_is_the_mean_of_the_five() -> None:
+    rows = published_treb()
+    assert len(rows) == 34
+    first = {"model": "Kimi-K2.5", "table_basic_operation": "94.69", "overall": "84.18"}
+    assert first.items() <= rows[0].items()
+    for row in rows:
+        five = [float(value) for name, value in row.items() if name.startswith(("table_", "data"))]
+        mean = (sum(five) + float(row["advanced_data_analysis"])) / 5
+        assert mean == pytest.approx(float(row["overall"]), abs=0.006), row["model"]
+
+
+def test_runs_of_one_model_in_several_strategies_are_one_on_the_leaderboard() -> None:
+    board = treb_leaderboard([run("tcot", 0.4), run("pot", 0.8)])
+    assert board is not None
+    assert [(row[0], row[1], row[-1]) for row in board.rows[:3]] == [
+        ("m", "this run: best mode of each subtask", 0.8),
+        ("m", "this run: best mode of each skill", 0.8),
+        ("m", "this run: all modes", pytest.approx(0.6)),
+    ]
+    assert board.rows[3][:2] == ("Kimi-K2.5", "published May 18, 2026")
+    assert board.rows[3][2] == pytest.approx(0.85154)
+    assert len(board.rows) == 37
+    assert board.row_notes[0] == (
+        "subtasks: TU 1 of 6, TBO 1 of 2, TCO 1 of 2, DA 1 of 4, ADA 1 of 6; modes: tcot, pot"
+    )
+
+
+def test_scores_without_a_judge_are_said_to_be() -> None:
+    board = treb_leaderboard([run("tcot", 0.4, judged=False)])
+    assert board is not None
+    assert "5 of 5 scores are not a judge's" in board.row_notes[0]
+
+
+def test_a_report_has_tables_by_skill_and_the_radar_plot(tmp_path: Path) -> None:
+    runs = [run("tcot", 0.4), run("pot", 0.8, cost=None)]
+    report = write_report(runs, tmp_path / "report", plots=False)
+    assert [board.name for board in report.boards] == ["treb_leaderboard"]
+    folder = tmp_path / "report" / "treb"
+    with (folder / "skills_by_strategy.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["strategy"], row["USD"], row["USD per case"]) for row in rows] == [
+        ("tcot", "1.25", "0.25"),
+        ("pot", "", ""),
+    ]
+    assert (tmp_path / "report" / "treb_leaderboard.md").is_file()
+    from pytest_tablebench.reports.paper._plots import write_plots
+    from pytest_tablebench.reports.paper._skills import skill_analysis
+
+    analysis = {"skills": skill_analysis(runs, "treb")}
+    drawn = write_plots(analysis, tmp_path, ["skills"])
+    assert [path.name for path in drawn["skills"]] == ["skills.png", "skills.svg"]
+    assert drawn["skills"][0].stat().st_size > 10_000
+
+
+def test_without_tagged_skills_there_is_no_leaderboard() -> None:
+    plain = run("tcot", 0.4)
+    rows = tuple(
+        Row(row.case_id, "m", "treb", row.dataset, "1", "html", "none", 1.0, True, None)
+        for row in plain.rows
+    )
+    assert treb_leaderboard([RunData(plain.path, "m", {}, rows)]) is None

@@ -1,0 +1,90 @@
+"""Scores by skill, against figures worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from pytest_tablebench.results.analyses import BEST_SKILL, BEST_SUBTASK, MEAN, by_skill
+
+
+@dataclass(frozen=True)
+class Row:
+    dataset: str
+    strategy: str
+    score: float | None
+    example_id: str = "1"
+    tags: Mapping[str, str] = field(default_factory=dict)
+    cost_usd: float | None = 0.5
+
+
+SCORES = {
+    # dataset: skill, score in tcot and in pot
+    "query": ("TBO", 0.6, 1.0),
+    "selection": ("TBO", 0.8, 0.2),
+    "summary": ("TU", 0.5, None),
+    "retrieval": ("TU", 0.3, 0.9),
+}
+
+
+def rows() -> Iterator[Row]:
+    for dataset, (skill, tcot, pot) in SCORES.items():
+        for strategy, score in (("tcot", tcot), ("pot", pot)):
+            if score is not None:
+                yield Row(dataset, strategy, score, tags={"skill": skill})
+    yield Row("other", "tcot", 0.0)
+
+
+def test_the_best_of_the_modes_is_taken_by_subtask_by_skill_and_not_at_all() -> None:
+    found = by_skill(rows())
+    assert found["skills"][BEST_SUBTASK] == pytest.approx({"TBO": 0.9, "TU": 0.7})
+    # Only tcot was asked both of TU; of TBO pot has a mean of .6, tcot one of .7.
+    assert found["skills"][BEST_SKILL] == pytest.approx({"TBO": 0.7, "TU": 0.4})
+    assert found["skills"][MEAN] == pytest.approx({"TBO": 0.65, "TU": 0.55})
+    assert found["overall"] == pytest.approx({BEST_SUBTASK: 0.8, BEST_SKILL: 0.55, MEAN: 0.6})
+    assert {name: own["best_mode"] for name, own in found["subtasks"].items()} == {
+        "query": "pot",
+        "selection": "tcot",
+        "summary": "tcot",
+        "retrieval": "pot",
+    }
+
+
+def test_the_overall_score_needs_every_skill_that_is_named() -> None:
+    assert by_skill(rows(), ("TBO",))["overall"][MEAN] == pytest.approx(0.65)
+    assert by_skill(rows(), ("TBO", "DA"))["overall"] == {
+        BEST_SUBTASK: None,
+        BEST_SKILL: None,
+        MEAN: None,
+    }
+
+
+def test_formats_are_meaned_inside_an_example_and_what_has_no_answer_is_left_out() -> None:
+    tags = {"skill": "DA"}
+    found = by_skill(
+        [
+            Row("outliers", "tcot", 1.0, "1", tags),
+            Row("outliers", "tcot", 0.0, "1", tags),
+            Row("outliers", "tcot", 1.0, "2", tags),
+            Row("outliers", "tcot", None, "3", tags),
+        ]
+    )
+    assert found["skills"][MEAN] == {"DA": 0.75}
+    nothing = by_skill([Row("outliers", "tcot", None, "1", tags)])
+    assert nothing["skills"][BEST_SUBTASK] == {"DA": None}
+    assert by_skill([Row("outliers", "tcot", 1.0)]) == {}
+
+
+def test_each_strategy_has_its_price_unless_one_of_its_cases_has_none() -> None:
+    modes = by_skill(rows())["modes"]
+    assert (modes["tcot"]["cases"], modes["tcot"]["cost_usd"]) == (4, 2.0)
+    assert modes["pot"] == {
+        "skills": pytest.approx({"TBO": 0.6, "TU": 0.9}),
+        "cases": 3,
+        "cost_usd": 1.5,
+        "cost_per_case": 0.5,
+    }
+    unknown = Row("query", "pot", 1.0, "2", {"skill": "TBO"}, None)
+    assert by_skill([*rows(), unknown])["modes"]["pot"]["cost_usd"] is None
