@@ -2,9 +2,9 @@
 
     python -m benchmarks [PART ...] [--quick]
 
-Parts: rouge, fin_qa, serialize, analyses, gates, stopping (computing), store, page, allure,
-snapshots (files), engine (model calls; about half an hour, with `--quick` a few minutes). Without
-a name, all of them.
+Parts: rouge, fin_qa, serialize, analyses, gates, stopping, generate (computing), store, page,
+allure, snapshots (files), engine (model calls; about half an hour, with `--quick` a few minutes).
+Without a name, all of them.
 """
 
 import argparse
@@ -18,6 +18,7 @@ PARTS = (
     "analyses",
     "gates",
     "stopping",
+    "generate",
     "store",
     "page",
     "allure",

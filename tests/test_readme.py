@@ -26,6 +26,7 @@ from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS
 from pytest_tablebench.tables.perturbations import GRID
 from tests.support import upstream
+from tests.support.drawn_tables import write_tables
 from tests.support.openai_server import OpenAIServer, text
 from tests.support.upstream_server import UpstreamServer, tarball
 
@@ -90,7 +91,7 @@ def records(folder: Path) -> list[object]:
 
 def test_every_command_is_known_here() -> None:
     tested = {*MAKE, *PLAIN, *PULL, *API, *OLLAMA, *SERVER, *INSTALLED, *OWN, *REPORT}
-    tested |= {*BEFOREHAND, *GATED, *AGAIN, *OWN_TABLES, *NEW}
+    tested |= {*BEFOREHAND, *GATED, *AGAIN, *OWN_TABLES, *NEW, *GENERATED}
     assert set(COMMANDS) == tested
     assert len(COMMANDS) == len(set(COMMANDS))
 
@@ -294,6 +295,21 @@ def test_a_folder_to_begin_with(command: str, checkout: Path) -> None:
     done = run("pytest --bench-data mine", checkout, PYTEST_ADDOPTS="-q --bench-dataset=mine")
     assert done.returncode in {0, 1}, done.stdout + done.stderr
     assert len(records(checkout)) == 4 * 35
+
+
+GENERATED = ["tablebench generate rules tables -o my_dataset", "pytest --bench-data my_dataset"]
+
+
+def test_questions_by_rule(checkout: Path) -> None:
+    write_tables(checkout / "tables", 2)
+    made, ran = (
+        run(command, checkout, PYTEST_ADDOPTS=f"{SMALL} --bench-dataset=my_dataset")
+        for command in GENERATED
+    )
+    assert made.returncode == 0, made.stderr
+    assert "my_dataset: 40 questions from 2 tables" in made.stdout
+    assert ran.returncode in {0, 1}, ran.stdout + ran.stderr
+    assert len(records(checkout)) == 1
 
 
 REPORT = ["tablebench report tablebench-results/*"]

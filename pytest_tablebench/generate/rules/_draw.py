@@ -153,6 +153,8 @@ def _top(draw: Draw, variant: str) -> tuple[Any, ...]:
 
 
 def _above(draw: Draw, variant: str) -> tuple[Any, ...]:  # noqa: ARG001
+    if draw.few and len(draw.rows) > 2 * MOST_ITEMS:
+        raise NothingError
     statistic = draw.rng.choice(("mean", "median"))
     return draw.column(draw.sheet.measures), statistic, draw.rng.random() < 0.6
 
@@ -243,10 +245,11 @@ def _is_outlier(draw: Draw, variant: str) -> tuple[Any, ...]:
 
 
 def _partner(draw: Draw, variant: str) -> tuple[Any, ...]:  # noqa: ARG001
-    column, *others = draw.some(draw.sheet.measures, min(4, len(draw.sheet.measures)))
+    column = draw.column(draw.sheet.measures)
+    others = tuple(name for name in draw.sheet.numbers if name != column)
     if len(others) < 2:
         raise NothingError
-    return column, tuple(others)
+    return column, others
 
 
 def _differ(draw: Draw, variant: str) -> tuple[Any, ...]:  # noqa: ARG001

@@ -122,9 +122,8 @@ def _cell_at(frame: Frame, rows: Any, row: int, column: int) -> Result:  # noqa:
 
 
 def _places(frame: Frame, value: str) -> tuple[int, int]:
-    found = frame.texts.eq(value).stack()
-    row, column = found.index[found][0]
-    return int(row), int(frame.texts.columns.get_loc(column))
+    rows, columns = (frame.texts.to_numpy() == value).nonzero()
+    return int(rows[0]), int(columns[0])
 
 
 def _neighbour(frame: Frame, rows: Any, value: str, side: str) -> Result:  # noqa: ARG001
@@ -203,8 +202,8 @@ def _correlation(frame: Frame, rows: Any, first: str, second: str, kind: str) ->
 
 
 def _partner(frame: Frame, rows: Any, column: str, others: Sequence[str]) -> Result:
-    numbers = frame.floats.loc[rows]
-    return (str(numbers[list(others)].corrwith(numbers[column]).abs().idxmax()),)
+    matrix = frame.floats.loc[rows, [column, *others]].corr()
+    return (str(matrix.loc[list(others), column].abs().idxmax()),)
 
 
 def _is_related(frame: Frame, rows: Any, first: str, second: str) -> bool:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from random import Random
 
 from pytest_tablebench.generate._values import parse_number
@@ -30,7 +31,7 @@ from pytest_tablebench.util.seeds import seeded_random
 
 __all__ = ["RECIPES", "SKILLS", "Recipe", "RuleGenerator", "Tally", "written_answer"]
 
-_DRAWS = 8
+_DRAWS = 6
 """Draws of one recipe that may be rejected before a table is left alone with it."""
 
 _MOST_AHEAD = 3
@@ -49,6 +50,11 @@ class Recipe:
     subtask: str
     difficulty: str
     steps: tuple[str, ...]
+
+    @cached_property
+    def cell(self) -> tuple[str, str]:
+        """What the balance is kept over."""
+        return self.subtask, self.difficulty
 
 
 RECIPES: Mapping[str, Recipe] = {
@@ -84,7 +90,7 @@ class Tally:
         """Return accepted questions by subtask and difficulty."""
         found: Counter[tuple[str, str]] = Counter()
         for name, count in self.recipes.items():
-            found[RECIPES[name].subtask, RECIPES[name].difficulty] += count
+            found[RECIPES[name].cell] += count
         return found
 
 
@@ -165,7 +171,7 @@ class RuleGenerator:
                     del open_recipes[recipe.name]
                 continue
             self.tally.recipes[recipe.name] += 1
-            self._cells[recipe.subtask, recipe.difficulty] += 1
+            self._cells[recipe.cell] += 1
             left -= 1
             yield pair
         self.tally.tables["used"] += 1
@@ -175,7 +181,7 @@ class RuleGenerator:
         cells, used = self._cells, self.tally.recipes
         return min(
             (RECIPES[name] for name in open_recipes),
-            key=lambda recipe: (cells[recipe.subtask, recipe.difficulty], used[recipe.name]),
+            key=lambda recipe: (cells[recipe.cell], used[recipe.name]),
         )
 
     def _pair(

@@ -40,7 +40,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "outlier_count": ("column", "rule"),
     "is_outlier": ("column", "rule", "name"),
     "correlation": ("column", "second", "kind"),
-    "partner": ("column", "columns"),
+    "partner": ("column", "others"),
     "is_related": ("column", "second"),
     "differ": ("column", "by", "name", "second"),
     "departs": ("column", "bound"),
