@@ -8,7 +8,7 @@ from hypothesis import settings
 pytest_plugins = ["pytester"]
 
 # Pytest as tests start it has only the plugins they name: with `-p randomly`, say.
-PLAIN = "-p no:randomly -p no:rerunfailures"
+PLAIN = "-p no:randomly -p no:rerunfailures -p no:hypothesispytest -p no:anyio -p no:platformdirs"
 os.environ["PYTEST_ADDOPTS"] = PLAIN
 
 

@@ -31,6 +31,7 @@ from tests.support.openai_server import OpenAIServer, text
 from tests.support.upstream_server import UpstreamServer, tarball
 
 ROOT = Path(__file__).resolve().parent.parent
+LEAN = os.environ["PYTEST_ADDOPTS"]
 README = ROOT.joinpath("README.md").read_text(encoding="utf-8")
 COMMANDS = [
     line.removeprefix("$ ")
@@ -38,7 +39,7 @@ COMMANDS = [
     for line in block.splitlines()
 ]
 PYTHON_BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-SMALL = "--bench-limit=1 --bench-serializer=html --bench-perturbation=none"
+SMALL = LEAN + " --bench-limit=1 --bench-serializer=html --bench-perturbation=none"
 
 
 @pytest.fixture
@@ -96,7 +97,10 @@ def test_every_command_is_known_here() -> None:
     assert len(COMMANDS) == len(set(COMMANDS))
 
 
-MAKE = {"make bench": ["--bench-limit=1"], "make test": ["--collect-only", "-qq"]}
+MAKE = {
+    "make bench": ["--bench-limit=1"],
+    "make test": ["--collect-only", "-qq", "--ignore=tests/plugin", "--ignore=tests/datasets"],
+}
 
 
 @pytest.mark.parametrize("command", MAKE)
@@ -292,7 +296,9 @@ NEW = ["tablebench new mine"]
 def test_a_folder_to_begin_with(command: str, checkout: Path) -> None:
     done = run(command, checkout)
     assert done.returncode == 0, done.stderr
-    done = run("pytest --bench-data mine", checkout, PYTEST_ADDOPTS="-q --bench-dataset=mine")
+    done = run(
+        "pytest --bench-data mine", checkout, PYTEST_ADDOPTS=f"{LEAN} -q --bench-dataset=mine"
+    )
     assert done.returncode in {0, 1}, done.stdout + done.stderr
     assert len(records(checkout)) == 4 * 35
 
@@ -317,7 +323,7 @@ REPORT = ["tablebench report tablebench-results/*"]
 
 @pytest.mark.parametrize("command", REPORT)
 def test_report(command: str, checkout: Path) -> None:
-    first = run("pytest suites/test_starter.py", checkout, PYTEST_ADDOPTS="--bench-limit=2")
+    first = run("pytest suites/test_starter.py", checkout, PYTEST_ADDOPTS=f"{LEAN} --bench-limit=2")
     done = run(command, checkout)
     assert done.returncode == 0, done.stderr
     (row,) = (line for line in first.stdout.splitlines() if line.startswith("starter   "))
@@ -344,7 +350,10 @@ GATED = [
 ]
 
 
-FEW = "-q --bench-dataset=starter --bench-serializer=csv --bench-perturbation=none,shuffle_rows"
+FEW = (
+    LEAN
+    + " -q --bench-dataset=starter --bench-serializer=csv --bench-perturbation=none,shuffle_rows"
+)
 
 
 @pytest.mark.parametrize("command", GATED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results.compare import compare_runs
 from pytest_tablebench.results.gates import judge_gates
 from tests.support.browser import Watched
+from tests.support.matrix import reduced
 from tests.support.page_runs import make_records, record, write_run
 
 SCREENSHOTS = "TABLEBENCH_SCREENSHOTS"
@@ -242,9 +244,11 @@ def test_without_texts_the_case_says_so(watched: Watched, tmp_path: Path) -> Non
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("device", SIZES)
-def test_screenshots(browser: Any, report: Path, tmp_path: Path, scheme: str, device: str) -> None:
+@pytest.mark.parametrize(
+    ("device", "scheme"),
+    reduced(product(SIZES, ["light", "dark"]), ("desktop", "light"), ("phone", "dark")),
+)
+def test_screenshots(browser: Any, report: Path, tmp_path: Path, device: str, scheme: str) -> None:
     folder = Path(os.environ.get(SCREENSHOTS) or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)
     width, height = SIZES[device]

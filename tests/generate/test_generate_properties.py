@@ -1,7 +1,5 @@
 """Properties that hold on any table: checked answers, and answers no reordering changes."""
 
-import os
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,8 +12,7 @@ from pytest_tablebench.generate import (
     verify,
 )
 from pytest_tablebench.tables.table import Table
-
-FULL = bool(os.environ.get("TABLEBENCH_FULL"))
+from tests.support.matrix import FULL
 
 WORDS = [
     "north",

@@ -12,6 +12,7 @@ from pytest_tablebench.models.lexical import LexicalModel
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.tables.perturbations import perturb
 from pytest_tablebench.tables.table import Table
+from tests.support.matrix import reduced
 
 FORMATS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
 PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]
@@ -261,7 +262,7 @@ def test_damaged_tables_get_a_reply(serializer, change, question, damage):
     check(complete(f"Table: {damaged}\nStatement: {question}\n"))
 
 
-@pytest.mark.parametrize("label", ["", "Table: "], ids=["bare", "labelled"])
+@pytest.mark.parametrize("label", reduced(["", "Table: "], "Table: "))
 @pytest.mark.parametrize(
     "unit",
     [

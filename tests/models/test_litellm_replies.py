@@ -11,6 +11,7 @@ import struct
 import threading
 import time
 import zlib
+from functools import cache
 
 import pytest
 
@@ -70,6 +71,7 @@ def test_an_answer_at_the_limit_is_whole(
     assert (len(reply.text), reply.cut) == (1000, True)
 
 
+@cache
 def bomb() -> Behaviour:
     """A megabyte that unpacks to a gigabyte."""
     squeeze = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.reports.allure import history_id
+from tests.support.matrix import reduced
 from tests.support.toy_bench import Bench
 
 SUITE = """
@@ -53,7 +54,7 @@ def labels(result: dict[str, Any]) -> dict[str, str]:
     return {label["name"]: label["value"] for label in result["labels"]}
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", reduced("02", "2"))
 def test_our_cases_get_ids_and_labels(bench: Bench, workers: str) -> None:
     run(bench, "-n", workers).assert_outcomes(passed=9, failed=2)
     found = results(bench.path / "allure")
@@ -79,7 +80,7 @@ def test_our_cases_get_ids_and_labels(bench: Bench, workers: str) -> None:
     assert {name["suite"] for name in plain} == {"test_suite"}
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", reduced("02", "2"))
 def test_taken_over_only_the_others_are_written(bench: Bench, workers: str) -> None:
     run(bench, "-n", workers, "--bench-allure=all")
     folder = bench.path / "allure"

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from tests.support.matrix import reduced
 from tests.support.outcomes import ALL_THREE, plain
 from tests.support.toy_bench import SUITE
 
@@ -232,7 +233,7 @@ def test_a_case_that_runs_again_is_shown_as_it_ended(bench):
     assert len(bench.records()) == 1
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", reduced([0, 2], 2))
 def test_a_failing_subtest_fails_its_test_and_asks_no_more_often(bench, workers):
     body = """
     for word in ("3", "\\x1b[31m"):

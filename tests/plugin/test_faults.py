@@ -6,7 +6,6 @@ meets many faults. In reduced size by default; TABLEBENCH_FULL=1 asks more, unde
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from datetime import datetime, timedelta
@@ -16,12 +15,11 @@ from typing import Any
 import pytest
 
 from tests.support.faults import TRANSIENT, Faulty
+from tests.support.matrix import FULL, reduced
 from tests.support.openai_server import Behaviour, OpenAIServer, error, hang, text
 from tests.support.runs import Run, Script, run_pytest, start_pytest
 
 pytestmark = pytest.mark.slow
-
-FULL = bool(os.environ.get("TABLEBENCH_FULL"))
 
 
 def check_all_right(run: Run, count: int) -> None:
@@ -41,7 +39,7 @@ def stop_line(run: Run) -> str:
 # A share of the calls.
 
 
-@pytest.mark.parametrize("workers", ["0", "2"] if FULL else ["0"])
+@pytest.mark.parametrize("workers", reduced("02", "0"))
 def test_each_kind_in_a_tenth_of_its_calls(tmp_path: Path, workers: str) -> None:
     count = 240 if FULL else 120
     faulty = Faulty(count, 0.1, grouped=True)
@@ -55,7 +53,7 @@ def test_each_kind_in_a_tenth_of_its_calls(tmp_path: Path, workers: str) -> None
     assert run.facts["calls_repeated"] == faulty.happened.total()
 
 
-@pytest.mark.parametrize("workers", ["0", "2"] if FULL else ["2"])
+@pytest.mark.parametrize("workers", reduced("02", "2"))
 def test_all_kinds_in_three_tenths_of_the_calls(tmp_path: Path, workers: str) -> None:
     count = 240 if FULL else 60
     faulty = Faulty(count, 0.3)
@@ -129,7 +127,7 @@ def test_a_fault_of_the_case_in_all_calls_does_not_end_the_run(tmp_path: Path) -
     assert "stopped after" not in run.output
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", reduced("02", "2"))
 def test_a_server_that_only_says_429_is_waited_for_so_long_and_no_longer(
     tmp_path: Path, workers: str
 ) -> None:
@@ -171,7 +169,7 @@ class Dying:
         return hang()
 
 
-@pytest.mark.parametrize("workers", ["0", "2"] if FULL else ["0"])
+@pytest.mark.parametrize("workers", reduced("02", "0"))
 def test_a_server_that_dies_and_returns(tmp_path: Path, workers: str) -> None:
     count, connections = 40, 8
     script = Script(count)
@@ -236,7 +234,7 @@ _owner.Engine.address = property(address)
 """
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", reduced("02", "2"))
 def test_an_engine_that_dies_before_the_first_call_is_said_in_one_line(
     tmp_path: Path, workers: str
 ) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.support.faults import Held, comparable, engine_processes, held_run, kill, stored
+from tests.support.matrix import reduced
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Process, Run, Script, run_pytest, until
 
@@ -29,7 +30,6 @@ pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals to a process"),
 ]
 
-FULL = bool(os.environ.get("TABLEBENCH_FULL"))
 COUNT, CONNECTIONS = 12, 4
 
 MOMENTS = {"start": 0, "half": COUNT // 2, "last": COUNT - CONNECTIONS}
@@ -91,7 +91,7 @@ def stand_still(process: Process) -> list[Any]:
     return still
 
 
-@pytest.mark.parametrize(("victim", "moment", "workers"), EVERY if FULL else SOME)
+@pytest.mark.parametrize(("victim", "moment", "workers"), reduced(EVERY, *SOME))
 def test_a_killed_process_costs_no_answer_twice(
     tmp_path: Path, undisturbed: dict[str, Any], victim: str, moment: str, workers: str
 ) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.faults import Held, Patient, engine_processes, held_run, stored
+from tests.support.matrix import reduced
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import Script, right, run_pytest, start_pytest
 
@@ -23,14 +24,12 @@ psutil = pytest.importorskip("psutil")
 
 pytestmark = pytest.mark.slow
 
-FULL = bool(os.environ.get("TABLEBENCH_FULL"))
-
 
 # Calls at once.
 
 WAYS = ["load", "worksteal", "loadscope", "loadgroup"]
 EVERY = [("0", "load"), *product(["4", "16"], WAYS)]
-SOME = [("0", "load"), ("4", "load"), ("4", "loadscope")]
+SOME = [("0", "load"), ("2", "loadscope")]
 
 
 class Thinking:
@@ -47,7 +46,7 @@ class Thinking:
         return text(right(self.script.examples[number]), thinks=self._seconds)
 
 
-@pytest.mark.parametrize(("workers", "way"), EVERY if FULL else SOME)
+@pytest.mark.parametrize(("workers", "way"), reduced(EVERY, *SOME))
 def test_calls_in_flight_stay_within_the_limit(tmp_path: Path, workers: str, way: str) -> None:
     count, connections = 60, 6
     thinking = Thinking(count, 0.1)
@@ -96,7 +95,7 @@ def check_no_more_calls(folder: Path, held: Held, left: Sequence[Any], calls: in
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a signal to a group of processes")
-@pytest.mark.parametrize("workers", ["0", "2"] if FULL else ["2"])
+@pytest.mark.parametrize("workers", reduced("02", "2"))
 def test_ctrl_c_starts_no_further_call(tmp_path: Path, workers: str) -> None:
     held = Held(12, 4)
     with held_run(tmp_path, "-n", workers, held=held, connections=4) as (process, server):
@@ -112,7 +111,7 @@ def test_ctrl_c_starts_no_further_call(tmp_path: Path, workers: str) -> None:
 
 @pytest.mark.parametrize(
     ("option", "workers"),
-    [("-x", "0")] if not FULL else product(["-x", "--maxfail=1"], "02"),
+    reduced(product(["-x", "--maxfail=1"], "02"), ("-x", "0")),
 )
 def test_the_last_failure_allowed_starts_no_further_call(
     tmp_path: Path, option: str, workers: str

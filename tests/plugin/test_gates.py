@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import product
 
 import pytest
 
 import pytest_tablebench
 from pytest_tablebench.cli import main
 from tests.support.gate_bench import PLANNED, GateBench, names, options, outcomes
+from tests.support.matrix import reduced
 from tests.support.toy_bench import CONFTEST, SUITE
 
 GATE = "toy.performance >= 0.5"
@@ -284,22 +286,25 @@ def test_a_baseline_that_is_no_run_folder_is_refused(bench, content):
     assert not bench.asked()
 
 
-@BOTH_WAYS
-@pytest.mark.parametrize("rule", [(), ("--bench-stop-when-decided",)], ids=["all", "stop"])
+DAMAGE = {
+    "no record can be read": lambda text: text.replace('{"schema"', 'x{"schema"'),
+    "no case is recorded": lambda _: "",
+}
+
+
 @pytest.mark.parametrize(
-    ("damage", "words"),
-    [
-        (lambda text: text.replace('{"schema"', 'x{"schema"'), "no record can be read"),
-        (lambda _: "", "no case is recorded"),
-    ],
+    ("workers", "rule", "words"),
+    reduced(
+        product([0, 2], [(), ("--bench-stop-when-decided",)], DAMAGE),
+        (2, (), "no record can be read"),
+        (0, ("--bench-stop-when-decided",), "no case is recorded"),
+    ),
 )
-def test_a_damaged_baseline_is_refused_before_anything_is_asked(
-    bench, workers, rule, damage, words
-):
+def test_a_damaged_baseline_is_refused_before_anything_is_asked(bench, workers, rule, words):
     before(bench)
     asked = len(bench.asked())
     records = bench.path / "before/records.jsonl"
-    records.write_text(damage(records.read_text("utf-8")), encoding="utf-8")
+    records.write_text(DAMAGE[words](records.read_text("utf-8")), encoding="utf-8")
     arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}", *rule)
     result = bench.way(workers)(bench.model(outcomes()), *arguments)
     refused(result, "--bench-baseline", words)
@@ -333,7 +338,7 @@ def test_a_baseline_of_another_kind_is_refused_before_anything_is_asked(bench, w
     assert (allowed.ret, bench.states()) == (0, ["holds"])
 
 
-@BOTH_WAYS
+@pytest.mark.parametrize("workers", reduced([0, 2], 0))
 def test_a_baseline_over_other_data_is_refused_before_anything_is_asked(bench, workers):
     before(bench)
     asked = len(bench.asked())

@@ -11,6 +11,7 @@ from pytest_tablebench.models import Message
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.rejudge import rejudge
 from pytest_tablebench.tables.table import Table
+from tests.support.matrix import reduced
 from tests.support.toy_bench import read_lines
 
 CONFTEST = """
@@ -184,7 +185,7 @@ def called(ages):
     return ages
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", reduced("02", "2"))
 def test_callers_ask_the_judge_each_question_once(called, workers):
     given = ("--model=echo/any", "--bench-judge=judge/any", "-n", workers)
     result = called.run_apart(*given)

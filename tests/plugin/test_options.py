@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from pytest_tablebench.config.settings import read_settings
+from pytest_tablebench.errors import SettingsError
 from tests.support.toy_bench import ADA, BO, SUITE
 
 OPTIONS = (
@@ -129,18 +131,40 @@ BAD = [
 ]
 
 
+def refused(bench, option: str, value: str) -> str:
+    """What is said of a value: by what reads the settings, or by a run where that cannot tell."""
+    key = f"bench_{option.replace('-', '_')}"
+    given = [value] if option in {"param", "threshold", "store-readonly", "model"} else value
+    try:
+        read_settings(lambda name: given if name == key else None, bench.path)
+    except SettingsError as error:
+        return str(error)
+    return refused_by_a_run(bench, option, value)
+
+
+def refused_by_a_run(bench, option: str, value: str) -> str:
+    result = bench.pytester.runpytest_inprocess(f"--bench-{option}={value}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert bench.calls("ask") == []
+    assert not (bench.path / "tablebench-results").exists()
+    return line.removeprefix("ERROR: ")
+
+
+@pytest.mark.parametrize("option", ["limit", "param", "timeout"])
+def test_a_run_says_what_the_settings_say(bench, option):
+    assert refused_by_a_run(bench, option, "x") == refused(bench, option, "x")
+
+
 @pytest.mark.parametrize(
     ("option", "value", "parts"), BAD, ids=[f"{option}={value}" for option, value, _ in BAD]
 )
 def test_a_bad_value_is_refused_in_one_line(bench, option, value, parts):
-    result = bench.pytester.runpytest_inprocess(f"--bench-{option}={value}")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line]
-    assert line.startswith(f"ERROR: --bench-{option}")
+    line = refused(bench, option, value)
+    assert line.startswith(f"--bench-{option}")
     for part in parts:
         assert part in line
-    assert bench.calls("ask") == []
-    assert not (bench.path / "tablebench-results").exists()
+    assert "\n" not in line
     assert "secret-value" not in line
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.matrix import reduced
 from tests.support.openai_server import (
     OpenAIServer,
     error,
@@ -237,7 +238,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(
     ("fault", "workers"),
-    [*((fault, "0") for fault in WHOLE_RUN), ("refused", "2")],
+    reduced(
+        [*((fault, "0") for fault in WHOLE_RUN), ("refused", "2")],
+        ("down", "0"),
+        ("refused", "2"),
+        ("unknown-model", "0"),
+        ("no-key", "0"),
+    ),
 )
 def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: str) -> None:
     count = 12
@@ -287,7 +294,7 @@ def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: 
     assert (facts["cases_planned"], facts["cases_recorded"]) == (count, len(run.records))
 
 
-@pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.parametrize("workers", reduced("01", "1"))
 def test_an_answer_between_lets_the_run_go_on(tmp_path: Path, workers: str) -> None:
     plan = {0: [error(401)], 1: [error(403)], 3: [error(404)], 4: [error(401)]}
     script = Script(6, plan)

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_tablebench.hooks.snapshot_files import read_entries
 from pytest_tablebench.results.snapshots import Entry
+from tests.support.matrix import reduced
 from tests.support.snapshots import RECORD, answers, changes, content, counts, stored, summary
 from tests.support.toy_bench import ADA, BO, CY, SUITE, Bench
 
@@ -204,7 +205,7 @@ def test_a_run_cut_short_leaves_the_rest_alone(bench: Bench) -> None:
     assert changes(bench, "second")["files"].popitem()[1]["unused"] is None
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", reduced([0, 2], 0))
 def test_a_whole_run_counts_what_is_unused_and_keeps_it(bench: Bench, workers: int) -> None:
     # Ini keys that narrow the grid are a part as well: all formats, then.
     bench.pytester.makeini("[pytest]\nbench_snapshot = true\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,10 +16,9 @@ from pytest_tablebench.hooks.snapshot_files import (
     write_entries,
 )
 from pytest_tablebench.results.snapshots import Entry
+from tests.support.matrix import FULL
 from tests.support.snapshots import RECORD, answers, changes, content, counts, stored, summary
 from tests.support.toy_bench import CONFTEST, SUITE, Bench
-
-FULL = bool(os.environ.get("TABLEBENCH_FULL"))
 
 # Hostile answers.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from itertools import groupby
+from itertools import groupby, product
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from pytest_tablebench.util.names import slug
 from tests.support.gate_bench import GateBench, names, options
 from tests.support.gate_worlds import World
+from tests.support.matrix import reduced
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Script, run_pytest
 
@@ -126,11 +127,10 @@ def test_only_the_last_attempt_of_a_case_decides(bench, workers):
 # By passes
 
 
-@BOTH_WAYS
 @pytest.mark.parametrize(
-    ("share", "gate", "expected"),
-    [(0.9, HOLDS, (0, "holds")), (0.2, FAILS, (10, "fails"))],
-    ids=["holds", "fails"],
+    ("share", "gate", "expected", "workers"),
+    [(0.9, HOLDS, (0, "holds"), 0), (0.2, FAILS, (10, "fails"), 2)],
+    ids=["holds-n0", "fails-n2"],
 )
 def test_a_run_ends_after_the_pass_that_decides_it(bench, share, gate, expected, workers):
     # After one pass over 100 examples the interval at .002 is about 3.09 standard errors wide
@@ -237,8 +237,12 @@ def test_a_run_cut_off_before_its_gates_are_decided_is_undecided(bench):
     assert bench.facts()["cases_saved"] == 0
 
 
-@BOTH_WAYS
-@pytest.mark.parametrize("rule", ["passes", "anytime", "point"])
+@pytest.mark.parametrize(
+    ("rule", "workers"),
+    reduced(
+        product(["passes", "anytime", "point"], [0, 2]), ("passes", 2), ("anytime", 0), ("point", 0)
+    ),
+)
 def test_the_same_answers_hold_against_a_baseline(bench, rule, workers):
     bench.run(bench.model(plan(0.7), "old"), GRID, results="before")
     gates = options(["toy.performance >= baseline"])
@@ -283,9 +287,8 @@ def test_the_order_of_a_run_without_a_rule_is_left_alone(bench):
 # Example by example
 
 
-@BOTH_WAYS
 @pytest.mark.parametrize(
-    ("right", "state", "code"), [("right", "holds", 0), ("wrong", "fails", 10)]
+    ("right", "state", "code", "workers"), [("right", "holds", 0, 0), ("wrong", "fails", 10, 2)]
 )
 def test_anytime_ends_between_examples(bench, right, state, code, workers):
     # Against a mean of at most .5 every right example multiplies the bet f by 1 + f. The mean
@@ -310,7 +313,7 @@ def test_anytime_ends_between_examples(bench, right, state, code, workers):
 # Calls by the engine
 
 
-@BOTH_WAYS
+@pytest.mark.parametrize("workers", reduced([0, 2], 2))
 def test_the_engine_makes_no_call_for_what_is_not_needed(tmp_path, workers):
     count = 40
     spread = ["-n", "2"] if workers else []

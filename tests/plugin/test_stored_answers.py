@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.faults import stored
+from tests.support.matrix import reduced
 from tests.support.openai_server import Behaviour, OpenAIServer
 from tests.support.runs import Script, run_pytest
 from tests.support.toy_bench import Bench
@@ -49,7 +50,7 @@ Echo.complete = complete
 """
 
 
-@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "worker"])
+@pytest.mark.parametrize("workers", reduced([[], ["-n1"]], ["-n1"]))
 def test_an_answer_that_cannot_be_kept_counts_and_is_the_last(
     bench: Bench, workers: list[str]
 ) -> None:

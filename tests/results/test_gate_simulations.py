@@ -7,7 +7,6 @@ promise at full size; fewer runs get three standard errors instead.
 from __future__ import annotations
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -17,10 +16,10 @@ from pytest_tablebench.results.gates import make_rule, paired_difference, parse_
 from pytest_tablebench.results.gates._judge import correct, judge_sides, scopes
 from pytest_tablebench.results.gates._sides import Sides
 from tests.support.gate_worlds import CONFIGURATIONS, World, as_records, cases_of, six_worlds
+from tests.support.matrix import FULL
 
 pytestmark = pytest.mark.slow
 
-FULL = bool(os.environ.get("TABLEBENCH_FULL"))
 TAIL = 0.025
 
 
