@@ -81,6 +81,19 @@ def test_a_report_has_tables_by_skill_and_the_radar_plot(tmp_path: Path) -> None
     assert drawn["skills"][0].stat().st_size > 10_000
 
 
+def test_one_run_in_several_strategies_is_a_report_too(tmp_path: Path) -> None:
+    one, other = run("tcot", 0.4), run("pot", 0.8)
+    both = RunData(one.path, "m", one.run, (*one.rows, *other.rows))
+    report = write_report([both], tmp_path / "report", plots=False)
+    (board,) = report.boards
+    assert board.rows[0][-1] == 0.8
+    (performance,) = [table for table in report.parts[0].tables if table.name == "performance"]
+    assert {row[:2] for row in performance.rows} == {
+        ("m (tcot, text)", 0.4),
+        ("m (pot, text)", 0.8),
+    }
+
+
 def test_without_tagged_skills_there_is_no_leaderboard() -> None:
     plain = run("tcot", 0.4)
     rows = tuple(

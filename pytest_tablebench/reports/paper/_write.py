@@ -12,6 +12,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.paper._leaderboard import leaderboard
 from pytest_tablebench.reports.paper._plots import write_plots
 from pytest_tablebench.reports.paper._runs import (
+    Row,
     RunData,
     differences,
     load_runs,
@@ -115,12 +116,28 @@ def _analyses(runs: Sequence[RunData]) -> dict[str, dict[str, Any]]:
     names = sorted({row.benchmark for run in runs for row in run.rows})
     found = {}
     for name in names:
-        rows = [row for run in runs for row in run.rows if row.benchmark == name]
+        rows = _each_mode([row for run in runs for row in run.rows if row.benchmark == name])
         found[name] = analyse(rows)
         if len(found[name]["w_growth"]) > 1:
             found[name]["w_growth"]["whole benchmark"] = benchmark_growth(rows)
         found[name]["skills"] = skill_analysis(runs, name)
     return found
+
+
+def _each_mode(rows: list[Row]) -> list[Row]:
+    """Return the rows; a model that was asked in several modes is one for each of them."""
+    modes: dict[str, set[tuple[str, str]]] = {}
+    for row in rows:
+        modes.setdefault(row.model, set()).add((row.strategy, row.modality))
+    several = {model for model, own in modes.items() if len(own) > 1}
+    if not several:
+        return rows
+    return [
+        replace(row, model=f"{row.model} ({row.strategy}, {row.modality})")
+        if row.model in several
+        else row
+        for row in rows
+    ]
 
 
 def _write_part(folder: Path, benchmark: str, analysis: Mapping[str, Any], *, plots: bool) -> Part:
