@@ -20,6 +20,9 @@ def add_parsers(commands: Any) -> None:
     new.set_defaults(lines=_new)
     check = commands.add_parser("check", help="look for mistakes in dataset folders")
     check.add_argument("folder", type=Path, metavar="DIR", help="dataset folder, or one of them")
+    check.add_argument(
+        "--fix", action="store_true", help="mend what has only one meaning, and say what was done"
+    )
     check.set_defaults(lines=_check)
 
 
@@ -37,7 +40,7 @@ def _new(given: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _check(given: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+    from pytest_tablebench.datasets.folder import check_dataset, fix_dataset, folder_datasets
 
     found = list(folder_datasets(given.folder))
     if not found:
@@ -47,6 +50,10 @@ def _check(given: argparse.Namespace) -> tuple[list[str], int]:
         )
     lines, code = [], 0
     for dataset in found:
+        if given.fix:
+            place = given.folder / dataset.folder
+            done = fix_dataset(dataset, place)
+            lines += [printable(f"{dataset.name}: fixed: {text}", 400) for text in done]
         checked = check_dataset(dataset, given.folder / dataset.folder)
         lines += [printable(str(problem), 400) for problem in checked.problems]
         lines += [printable(f"{dataset.name}: {note}", 400) for note in checked.notes]

@@ -10,7 +10,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from pytest_tablebench.datasets import text_key
+from pytest_tablebench.datasets import defaults_of, text_key
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets.folder import FolderDataset, _workbook, folder_datasets
 from pytest_tablebench.datasets.folder._questions import Question
@@ -87,11 +87,15 @@ def test_the_settings_file_names_and_arranges(tmp_path: Path) -> None:
     (folder / "tablebench.toml").write_text(
         'name = "price list"\nbenchmark = "shop"\nlicence = "CC BY 4.0"\n'
         '[defaults]\nshots = 1\nlimit = 5\nthreshold = 0.5\nserializers = ["csv"]\n'
+        'strategy = "tcot"\nmodality = "image"\nparams = { max_tokens = 200 }\n'
     )
     found = only(tmp_path)
     assert (found.name, found.benchmark, found.shots) == ("price_list", "shop", 1)
     assert (found.limit, found.threshold, found.serializers) == (5, 0.5, ("csv",))
     assert found.open(folder).facts.notes == ("licence: CC BY 4.0",)
+    declared = defaults_of(found)
+    assert (declared.strategy, declared.modality) == (("tcot",), ("image",))
+    assert (declared.params, declared.perturbations) == ({"max_tokens": 200}, ())
 
 
 @pytest.mark.parametrize(
@@ -102,6 +106,8 @@ def test_the_settings_file_names_and_arranges(tmp_path: Path) -> None:
         ("name = ", "tablebench.toml: Invalid value"),
         ("[defaults]\nshots = -1", "tablebench.toml: shots must be a whole number"),
         ("[defaults]\nthreshold = 2", "threshold must be a number from 0 to 1"),
+        ("[defaults]\nparams = 7", "params must be names and values: { max_tokens = 200 }"),
+        ("[defaults.params]\napi_key = 'x'", "params cannot set api_key, which has an option"),
     ],
 )
 def test_a_wrong_settings_file_is_said(text: str, said: str, tmp_path: Path) -> None:

@@ -184,3 +184,49 @@ def test_what_check_prints_acts_on_no_terminal(
     write_folder(tmp_path / "mine", question("Where?", "\x1b[31mred"))
     assert main(["check", str(tmp_path)]) == 1
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_fix_mends_what_has_one_meaning_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = (
+        "id;table;question;answer\r\n"
+        'a;t.csv;"Who\nis 3?";José\r\n'
+        ";t.csv;Who is 4?;Ann\r\n"
+        ";t.csv;Who is 4?;Ann\r\n"
+        'a;t.csv;"How old; is Ann?";4\r\n'
+        "a;t.csv;How old is José?;3\r\n"
+        "b;t.csv;Who is 4?;José\r\n"
+    )
+    folder = write_folder(
+        tmp_path / "mine",
+        {"questions.csv": questions, "t.csv": "name,,age,\nJosé,,3,\nAnn,,4,\n".encode("latin-1")},
+    )
+    assert main(["check", str(tmp_path), "--fix"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "mine: fixed: questions.csv, row 5: left out, it is row 4 again",
+        "mine: fixed: questions.csv, row 6: its id is a-2 now",
+        "mine: fixed: questions.csv, row 7: its id is a-3 now",
+        "mine: fixed: t.csv: column 2 left out, nothing stands in it",
+        "mine: fixed: t.csv: column 4 left out, nothing stands in it",
+        # Which of the two answers is meant, nobody but the author knows.
+        "mine/questions.csv, row 8, field 'question': is that of row 4; leave one of them out",
+        "mine: 5 questions (3 text, 2 number), 1 problem",
+    ]
+    assert (folder / "t.csv").read_bytes().decode() == "name,age\nJosé,3\nAnn,4\n"
+    # Numbers of rows are ids where a row has none: no line moves.
+    changed = questions.replace(";t.csv;Who is 4?;Ann\r\n" * 2, ";t.csv;Who is 4?;Ann\r\n\r\n")
+    changed = changed.replace('a;t.csv;"How', 'a-2;t.csv;"How').replace(
+        "a;t.csv;How", "a-3;t.csv;How"
+    )
+    assert (folder / "questions.csv").read_bytes().decode() == changed
+
+
+def test_fix_mends_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = '{"question": "Is it so?", "answer": "yes", "id": "x"}\n'
+    other = '{"question": "Is it not?", "answer": "no", "id": "x"}\n'
+    folder = write_folder(tmp_path / "mine", {"questions.jsonl": f"{row}{row}{other}no row\n"})
+    assert main(["check", str(tmp_path), "--fix"]) == 1
+    assert "row 4, field 'row': no JSON" in capsys.readouterr().out
+    text = (folder / "questions.jsonl").read_text("utf-8")
+    assert text == f"{row}\n{other.replace('x', 'x-2')}no row\n"

@@ -12,6 +12,7 @@ from pytest_tablebench.util.lazy import lazily
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.folder._check import Checked, check_dataset
     from pytest_tablebench.datasets.folder._example import write_example
+    from pytest_tablebench.datasets.folder._fix import fix_dataset
 
 __all__ = [
     "QUESTION_FILES",
@@ -19,10 +20,16 @@ __all__ = [
     "Checked",
     "FolderDataset",
     "check_dataset",
+    "fix_dataset",
     "folder_datasets",
     "write_example",
 ]
 
 __getattr__ = lazily(
-    __name__, {"_check": ("Checked", "check_dataset"), "_example": ("write_example",)}
+    __name__,
+    {
+        "_check": ("Checked", "check_dataset"),
+        "_example": ("write_example",),
+        "_fix": ("fix_dataset",),
+    },
 )

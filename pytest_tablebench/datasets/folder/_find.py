@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.config.parameters import RESERVED
 from pytest_tablebench.datasets._files import PULL_RECORD, inside
 from pytest_tablebench.datasets.folder._dataset import FolderDataset, FolderSettings
 from pytest_tablebench.errors import DataError
@@ -142,6 +143,9 @@ def _check_default(key: str, value: Any) -> None:
     fits = isinstance(value, kinds) and not isinstance(value, bool)
     if isinstance(value, list):
         fits = fits and bool(value) and all(isinstance(item, str) for item in value)
+    elif isinstance(value, dict):
+        for name in sorted(RESERVED & value.keys()):
+            raise DataError(f"{SETTINGS_FILE}: params cannot set {name}, which has an option")
     elif key == "threshold":
         fits = fits and 0 <= value <= 1
     elif fits and isinstance(value, int):

@@ -16,7 +16,7 @@ from pytest_tablebench.metrics._typed_answer import KINDS
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import known_names, printable
 
-__all__ = ["COLUMNS", "Question", "does_not_apply", "question_of", "raw_questions"]
+__all__ = ["COLUMNS", "Question", "does_not_apply", "question_of", "raw_questions", "table_files"]
 
 COLUMNS = (
     *("table", "question", "answer"),
@@ -130,7 +130,7 @@ def question_of(tables: FolderTables, number: int, row: Raw) -> Question:
     answers = tuple(_items(row.get("answer"), "answer"))
     if not answers:
         raise BadRowError("answer", "is empty")
-    files = tuple(_items(_parsed(row.get("table")), "table"))
+    files = table_files(row)
     try:
         found = tuple(tables.table(file) for file in files)
     except DataError as error:
@@ -167,6 +167,11 @@ def _threshold(text: str) -> float | None:
     if value is not None and not 0 <= value <= 1:
         raise BadRowError("threshold", "must be a number from 0 to 1")
     return value
+
+
+def table_files(row: Raw) -> tuple[str, ...]:
+    """Return the tables that a row names. Raises `BadRowError`."""
+    return tuple(_items(_parsed(row.get("table")), "table"))
 
 
 def does_not_apply(question: Question, serializer: str, perturbation: str) -> str | None:  # noqa: ARG001 - a format suits any question

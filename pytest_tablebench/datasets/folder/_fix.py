@@ -1,0 +1,141 @@
+"""Mending a dataset folder: only what has one meaning, and nothing in a workbook."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.datasets._rows import BadRowError
+from pytest_tablebench.datasets.folder._dataset import FolderDataset
+from pytest_tablebench.datasets.folder._questions import raw_questions, table_files
+from pytest_tablebench.datasets.folder._tables import FolderTables
+from pytest_tablebench.datasets.folder._text import delimiter_of, numbered_rows
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.files import write_whole
+from pytest_tablebench.util.names import printable
+
+__all__ = ["fix_dataset"]
+
+
+def fix_dataset(dataset: FolderDataset, folder: Path) -> list[str]:
+    """Mend a folder, and return what was done.
+
+    A row that stands there twice is left out once, an id that is taken gets a number behind it, and
+    a column of a CSV table in which nothing stands, no name either, is left out. What is written is
+    UTF-8. Raises `DataError` for a file that cannot be written.
+    """
+    tables = FolderTables(folder)
+    try:
+        rows = [(number, row) for number, row in raw_questions(tables, dataset.question_file)]
+    except DataError:  # checking says what is wrong with it
+        return []
+    usable = [(number, row) for number, row in rows if not isinstance(row, BadRowError)]
+    done = []
+    if not dataset.question_file.endswith(".xlsx"):
+        done += _fix_questions(tables, dataset.question_file, usable)
+    names: dict[str, None] = {}
+    for _, row in usable:
+        with suppress(BadRowError):
+            names |= dict.fromkeys(table_files(row))
+    for name in names:
+        if name.lower().endswith((".csv", ".tsv")):
+            done += _fix_table(tables, name)
+    return done
+
+
+def _fix_questions(
+    tables: FolderTables, file: str, rows: Sequence[tuple[int, Mapping[str, Any]]]
+) -> list[str]:
+    """Leave out questions that are others again, and give each its own id."""
+    first: dict[str, int] = {}
+    again, ids, taken = dict[int, int](), dict[int, str](), set[str]()
+    for number, row in rows:
+        key = json.dumps({**row, "id": None}, sort_keys=True, default=str)
+        if key in first:
+            again[number] = first[key]
+            continue
+        first[key] = number
+        name, count = str(row.get("id") or "").strip(), 2
+        if name in taken:
+            while f"{name}-{count}" in taken:
+                count += 1
+            name = ids[number] = f"{name}-{count}"
+        taken |= {name} if name else set()
+    if again or ids:
+        text = tables.text(file)
+        write = _json_lines if file.endswith(".jsonl") else _csv_lines
+        _write(tables, file, write(text, again, ids))
+    return [
+        *(f"{file}, row {n}: left out, it is row {m} again" for n, m in again.items()),
+        *(f"{file}, row {n}: its id is {printable(name, 80)} now" for n, name in ids.items()),
+    ]
+
+
+def _json_lines(text: str, without: Container[int], ids: Mapping[int, str]) -> str:
+    """Return the text with other ids, and empty lines where rows were: numbers of rows are ids."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        if number in ids:
+            row = {**json.loads(line), "id": ids[number]}
+            lines[number - 1] = json.dumps(row, ensure_ascii=False)
+        elif number in without:
+            lines[number - 1] = ""
+    return "\n".join(lines)
+
+
+def _csv_lines(text: str, without: Container[int], ids: Mapping[int, str]) -> str:
+    """Return the text as `_json_lines` does; a row may take several lines."""
+    lines, delimiter = list(io.StringIO(text, newline="")), delimiter_of(text)
+    rows = list(numbered_rows(text, delimiter))
+    header = [name.strip().lower() for name in rows[0][1]]
+    before = 0
+    for number, cells in rows:
+        written: list[str] = []
+        if number in ids:
+            cells[header.index("id")] = ids[number]
+            written = list(io.StringIO(_as_csv(text, delimiter, [cells]), newline=""))
+        if number in ids or number in without:
+            empty = [_line_end(text)] * (number - before - len(written))
+            lines[before:number] = [*empty, *written]
+        before = number
+    return "".join(lines)
+
+
+def _fix_table(tables: FolderTables, name: str) -> list[str]:
+    """Leave out columns in which nothing stands."""
+    try:
+        text = tables.text(name)
+        delimiter = "\t" if name.lower().endswith(".tsv") else delimiter_of(text)
+        rows = [cells for _, cells in numbered_rows(text, delimiter)]
+    except DataError:
+        return []
+    if not rows or any(len(cells) != len(rows[0]) for cells in rows):
+        return []
+    kept = [n for n in range(len(rows[0])) if any(cells[n].strip() for cells in rows)]
+    if len(kept) == len(rows[0]) or not kept:
+        return []
+    _write(tables, name, _as_csv(text, delimiter, ([cells[n] for n in kept] for cells in rows)))
+    gone = [n + 1 for n in range(len(rows[0])) if n not in kept]
+    return [f"{printable(name, 80)}: column {n} left out, nothing stands in it" for n in gone]
+
+
+def _as_csv(text: str, delimiter: str, rows: Iterable[Sequence[str]]) -> str:
+    found = io.StringIO()
+    csv.writer(found, delimiter=delimiter, lineterminator=_line_end(text)).writerows(rows)
+    return found.getvalue()
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _write(tables: FolderTables, name: str, text: str) -> None:
+    try:
+        write_whole(tables.path(name), text)
+    except OSError as error:
+        raise DataError(f"{name} cannot be written: {error.strerror or error}") from None
