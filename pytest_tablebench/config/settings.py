@@ -42,6 +42,8 @@ class Settings:
     strategies: tuple[str, ...] | None = None
     modalities: tuple[str, ...] | None = None
     judge: str | None = None
+    structure: Literal["self", "gold", "both"] = "both"
+    format_retries: int = 0
     limit: int | Literal["all"] | None = None
     sample: int | None = None
     shots: int | None = None

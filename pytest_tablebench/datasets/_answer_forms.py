@@ -18,7 +18,14 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._base import Dataset, Example, PromptParts, Render, metric_of
+from pytest_tablebench.datasets._base import (
+    Dataset,
+    Example,
+    PromptParts,
+    Render,
+    ReplyForm,
+    metric_of,
+)
 from pytest_tablebench.datasets._defaults import defaults_of
 
 __all__ = ["AnswerForm", "Asked", "Way", "asked"]
@@ -86,6 +93,25 @@ class Asked:
         if example is None or example.metric is None:
             return self
         return replace(self, form=replace(self.form, metric=example.metric))
+
+    @property
+    def several(self) -> bool:
+        """Whether a case is several questions, and its answer a list."""
+        return hasattr(self.dataset, "versions")
+
+    @property
+    def reply_form(self) -> ReplyForm | None:
+        """The form of plain replies; None where the answer stands in another place."""
+        return getattr(self.dataset, "reply_form", None) if self._plain else None
+
+    def reading(self, compat: Compat) -> tuple[str, ...]:
+        """Return the post-processors that find the answer in a reply, where it is a plain one."""
+        find: Callable[[Compat], tuple[str, ...]] | None = getattr(self.dataset, "reading", None)
+        return find(compat) if find is not None and self._plain else ()
+
+    @property
+    def _plain(self) -> bool:
+        return self.way == "reply" or self.form.judged == "reply"
 
     def chain(self, compat: Compat) -> tuple[str, ...]:
         """Return the post-processors applied, in order, to answers and references."""

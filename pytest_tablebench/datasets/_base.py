@@ -18,9 +18,11 @@ __all__ = [
     "Problem",
     "PromptParts",
     "Render",
+    "ReplyForm",
     "Source",
     "SourceFacts",
     "metric_of",
+    "open_dataset",
     "render_field",
     "text_key",
 ]
@@ -173,6 +175,21 @@ class Source(Protocol):
 Render = Callable[[Table], str]
 
 
+class ReplyForm(Protocol):
+    """The form that a dataset's prompts ask of plain replies.
+
+    Every score has the part `parse@1` then: whether the first reply had the form.
+    """
+
+    def is_met(self, reply: str) -> bool:
+        """Return whether an answer is read in a reply."""
+        ...
+
+    def note(self, example: Example) -> str:
+        """Return what is added to the question where it is asked again."""
+        ...
+
+
 class Dataset(Protocol):
     """A dataset's fixed properties, and the way to its files.
 
@@ -185,9 +202,13 @@ class Dataset(Protocol):
         get: `tablebench pull NAME`, or one shell command line with `{folder}` for the target,
             that fetches the files; empty for a dataset that comes with the package.
 
-    A dataset may have two further attributes: `strategy`, by which it is asked where no option
-    names one, and `answer_forms`, a mapping from ways of asking to `AnswerForm`, for the ways in
-    which its answers are not asked for or judged as in a plain reply (see `_answer_forms.py`).
+    A dataset may have further attributes: `strategy`, by which it is asked where no option names
+    one; `answer_forms`, a mapping from ways of asking to `AnswerForm`, for the ways in which its
+    answers are not asked for or judged as in a plain reply (see `_answer_forms.py`); `options`,
+    the names of settings that `open` is given by keyword; `reading(compat)`, the post-processors
+    that find the answer in a plain reply, ahead of `chain`; `reply_form`, a `ReplyForm`; and
+    `versions(example)`, the examples that are asked one after the other in one case: its metric
+    is given the list of all answers.
     """
 
     name: str
@@ -221,6 +242,18 @@ class Dataset(Protocol):
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return the prompt's pieces; `render` turns a table into text."""
         ...
+
+
+def open_dataset(
+    dataset: Dataset, folder: Path, *, compat: Compat, settings: Mapping[str, Any]
+) -> Source:
+    """Open the files under `folder`, with what the dataset asks for of the settings of a run.
+
+    Raises what `open` raises.
+    """
+    asked = getattr(dataset, "options", ())
+    options = {name: settings[name] for name in asked if name in settings}
+    return dataset.open(folder, compat=compat, **options)
 
 
 def metric_of(dataset: object) -> str | None:

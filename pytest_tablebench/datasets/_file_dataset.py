@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -47,6 +47,8 @@ class Opened:
     compat: Compat
     title: str
     problems: list[Problem] = field(default_factory=list)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The settings that the dataset asks for."""
 
     def bad(self, file: str, row: int | None, name: str, message: str) -> None:
         """Count a row as unusable, because of one of its fields."""
@@ -103,6 +105,7 @@ class FileDataset(Generic[R]):
         instruction, source, target_prefix: the pieces of the prompt, with the names of inputs
             in braces; `reference_instruction` takes the first one's place in that mode.
         fixed_chain: the post-processors; `reference_chain` where that mode has others.
+        options: names of settings that rows depend on.
     """
 
     name: str
@@ -125,6 +128,7 @@ class FileDataset(Generic[R]):
     reference_instruction: str | None = None
     fixed_chain: tuple[str, ...]
     reference_chain: tuple[str, ...] | None = None
+    options: tuple[str, ...] = ()
 
     def __init_subclass__(cls) -> None:
         if "folder" in vars(cls):
@@ -150,10 +154,10 @@ class FileDataset(Generic[R]):
         """Return why a row is not asked in a format and under a perturbation; None: it is."""
         return None
 
-    def open(self, folder: Path, *, compat: Compat = "fixed") -> RowSource[R]:
+    def open(self, folder: Path, *, compat: Compat = "fixed", **options: Any) -> RowSource[R]:
         """Open the upstream files at `folder`. Raises `DataMissing` or `DataError`."""
         pool = self._pool(folder)
-        opened = Opened(folder, compat, type(self).__name__)
+        opened = Opened(folder, compat, type(self).__name__, options=options)
 
         def demonstrations() -> Sequence[R]:
             if pool.files == self.test:

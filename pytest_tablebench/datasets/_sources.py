@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from pytest_tablebench.datasets._base import Example, Problem, SourceFacts
 from pytest_tablebench.datasets._strata import Stratum, stratum_of
 from pytest_tablebench.errors import DataError
+
+if TYPE_CHECKING:
+    from pytest_tablebench.serializers.content import Content
+    from pytest_tablebench.tables.table import Table
 
 __all__ = ["Identified", "RowPool", "RowSource"]
 
@@ -64,6 +68,9 @@ class RowSource(Generic[R]):
         place: where the questions stand, for messages.
         metrics: those that rows name, each with the place where.
     """
+
+    as_given: Callable[[Table, str], Content | None] | None = None
+    """Gives what the dataset's own files show of a table that nothing has changed."""
 
     def __init__(
         self,

@@ -22,6 +22,7 @@ from pytest_tablebench.metrics._postprocess import (
     run_chain,
 )
 from pytest_tablebench.metrics._realhit import realhit, realhit_analysis
+from pytest_tablebench.metrics._realhit_structure import realhit_structure
 from pytest_tablebench.metrics._rouge import rouge
 from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
 from pytest_tablebench.metrics._tablebench import tablebench
@@ -59,6 +60,7 @@ METRICS: dict[str, Metric] = {
         realhit,
         realhit_analysis,
         realhit_chart,
+        realhit_structure,
         rouge,
         tab_fact,
         tab_fact_batch,

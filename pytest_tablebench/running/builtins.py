@@ -58,11 +58,12 @@ class BuiltIns:
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_serializer(self, register: Register[Serializer]) -> None:
-        """Register ToRR's seven formats and, outside the grid, pictures, nothing, data frames."""
+        """Register ToRR's seven formats and, outside the grid, LaTeX and others."""
         from pytest_tablebench.datasets.case import NO_TABLE
-        from pytest_tablebench.serializers import SERIALIZERS, pictures, to_frame
+        from pytest_tablebench.serializers import SERIALIZERS, pictures, to_frame, to_latex
 
         _each(SERIALIZERS, register)
+        register("latex", to_latex, grid=False)
         register("image", pictures, grid=False)
         register("frame", to_frame, grid=False)
         register(NO_TABLE, _shows_nothing, grid=False)

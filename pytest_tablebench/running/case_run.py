@@ -22,7 +22,12 @@ from pytest_tablebench.results import Outcome, Record
 from pytest_tablebench.results._record import ASSERTION
 from pytest_tablebench.running.answer import Answer, StepFacts, step_records
 from pytest_tablebench.running.pending import PendingCase
-from pytest_tablebench.running.scoring import Judged, asked_by, judge_reply, processed_texts
+from pytest_tablebench.running.scoring import (
+    Judged,
+    asked_by,
+    judge_reply,
+    processed_texts,
+)
 from pytest_tablebench.serializers.content import Content, digest_of
 from pytest_tablebench.util.names import printable
 

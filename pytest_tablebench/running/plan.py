@@ -14,6 +14,7 @@ from pytest_tablebench.serializers.content import images_of
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
+    from pytest_tablebench.metrics.steps import Step
     from pytest_tablebench.models import Reply, Request, Resolution
     from pytest_tablebench.running.runner import Runner
 
@@ -183,31 +184,38 @@ def _look(runner: Runner, cases: Sequence[Case]) -> _Looked:
 
 
 def _follow(runner: Runner, case: Case, looked: _Looked) -> None:
-    window, store = runner.prefetch, runner.models.store()
-    strategy = window.strategy_of(case)
-    only = getattr(strategy, "rounds", None) == 1
-    conversation = strategy.converse(window.task(case))
+    window = runner.prefetch
+    strategy, task = window.strategy_of(case), window.task(case)
+    if getattr(strategy, "rounds", None) == 1:
+        for number, one in enumerate(task.versions or (task,)):
+            _look_up(runner, case, next(strategy.converse(one)), number, looked)
+        return
+    conversation = window.converse(case, task)
     step, number = next(conversation), 0
-    while True:
-        if isinstance(step, Execute) or step.model not in {None, case.model}:
-            looked.further.add(strategy.name)  # what is asked next is known when that was done
-            return
-        request = window.request(case, step, number)
-        key = request.key()
-        reply = looked.stored.get(key)
-        if reply is None and key not in looked.prompts:
-            reply = store.get(key) if store is not None else None
-        if reply is None:
-            looked.prompts[key] = _prompt(request)
-            looked.further |= set() if only else {strategy.name}
-            return
-        looked.stored[key] = reply
-        if only:
-            return
+    while (reply := _look_up(runner, case, step, number, looked)) is not None:
         try:
             step, number = conversation.send(reply), number + 1
         except StopIteration:
             return
+    looked.further.add(strategy.name)
+
+
+def _look_up(runner: Runner, case: Case, step: Step, number: int, looked: _Looked) -> Reply | None:
+    """Return the stored reply to a step; without one take note of what is asked."""
+    if isinstance(step, Execute) or step.model not in {None, case.model}:
+        # What is asked next is known when that was done.
+        looked.further.add(runner.prefetch.strategy_of(case).name)
+        return None
+    request, store = runner.prefetch.request(case, step, number), runner.models.store()
+    key = request.key()
+    reply = looked.stored.get(key)
+    if reply is None and key not in looked.prompts:
+        reply = store.get(key) if store is not None else None
+    if reply is None:
+        looked.prompts[key] = _prompt(request)
+        return None
+    looked.stored[key] = reply
+    return reply
 
 
 def _tokens(

@@ -9,7 +9,7 @@ calls, and what has arrived is taken in whenever a case starts or waits.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +30,10 @@ from pytest_tablebench.running.judging import Judging, not_judged, request_of
 from pytest_tablebench.running.pending import PendingCase, Route
 from pytest_tablebench.running.replies import Replies
 from pytest_tablebench.serializers.content import Image, images_of
-from pytest_tablebench.strategies import named_strategy
+from pytest_tablebench.strategies import Said, asked_about, named_strategy
 
 if TYPE_CHECKING:
+    from pytest_tablebench.datasets import ReplyForm
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.results import MediaFolder
     from pytest_tablebench.store import Store
@@ -57,6 +58,8 @@ class PrefetchWindow:
         executor: does what the process itself does not; made when it is needed first.
         models: those of the run, by name; it goes on until all of them are given up.
         retries: further attempts at calls made in this process.
+        reply_form: gives the form of plain replies to a case, None where it has none.
+        format_retries: how often a reply without its form is asked for again.
         patience: seconds for which a provider in this process may answer nothing.
         clock: seconds, from any starting point.
         max_reply: bytes of UTF-8 that an answer keeps.
@@ -75,6 +78,8 @@ class PrefetchWindow:
         executor: Callable[[], Executor],
         models: Sequence[str],
         retries: int,
+        reply_form: Callable[[Case], ReplyForm | None] = lambda _: None,
+        format_retries: int = 0,
         patience: float,
         clock: Callable[[], float] = time.perf_counter,
         max_reply: int = MAX_REPLY,
@@ -88,6 +93,8 @@ class PrefetchWindow:
         self.media: Callable[[str], MediaFolder] | None = None
         """Where the pictures that a model is shown are kept, by its name."""
         self.task = task
+        self._reply_form = reply_form
+        self._format_retries = format_retries
         self._strategies = strategies
         self._route = route
         self._make_executor = executor
@@ -177,9 +184,9 @@ class PrefetchWindow:
         try:
             task = replace(self.task(case), continues=self._route_of(case, None).continues)
             pending.example, pending.prompt = task.example, task.prompt
-            pending.conversation = self.strategy_of(case).converse(task)
+            pending.conversation = self.converse(case, task)
             step = next(pending.conversation)
-            if isinstance(step, Ask):
+            if isinstance(step, Ask) and not task.versions:
                 pending.prompt = shown_by(step)
             self._do(pending, step)
         except Exception as error:  # of a part of the user's own its item shows where
@@ -190,12 +197,18 @@ class PrefetchWindow:
         """Return how a case becomes an answer."""
         return named_strategy(case.strategy, self._strategies)[0]
 
+    def converse(self, case: Case, task: Task) -> Generator[Step, Reply | Execution, Said]:
+        """Begin all that is asked about a case."""
+        tasks = [replace(one, continues=task.continues) for one in task.versions] or [task]
+        form, retries = self._reply_form(case), self._format_retries
+        return asked_about(self.strategy_of(case), tasks, form, retries)
+
     def first_request(self, case: Case) -> Request | None:
         """Return what a case's conversation begins with, None where that is no question.
 
         Raises `ModelError`.
         """
-        step = next(self.strategy_of(case).converse(self.task(case)))
+        step = next(self.converse(case, self.task(case)))
         return self.request(case, step, 0) if isinstance(step, Ask) else None
 
     def _route_of(self, case: Case, step: Ask | None) -> Route:

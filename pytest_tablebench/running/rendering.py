@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from functools import lru_cache
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pytest_tablebench.datasets import asked
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, Case
 from pytest_tablebench.running.scoring import asked_by
-from pytest_tablebench.serializers.content import Content, Marks, images_of, text_of
+from pytest_tablebench.serializers.content import Content, Marks, images_of, joined, text_of
 from pytest_tablebench.strategies import (
     Demonstration,
     DemonstrationPool,
@@ -97,14 +98,14 @@ class Renderer:
         registry, compat = self._registry, self._settings.compat
         _, params = named_strategy(case.strategy, registry.strategies)
         dataset = asked_by(registry, case.dataset, case.strategy)
-        example, chosen = self._perturbed(case.dataset, case.example_id, case.perturbation)
+        whole, chosen = self._perturbed(case.dataset, case.example_id, case.perturbation)
         shape = case.serializer, case.modality
         made = self._shows(case.dataset, case.perturbation, *shape)
 
         def show(table: Table) -> Content:
             return self._contents.get(table, "/".join(shape), lambda: made(table))
 
-        def write(show: Callable[[Table], Content]) -> Content:
+        def write(example: Example, show: Callable[[Table], Content]) -> Content:
             marks, demonstrations = Marks(), []
             parts = dataset.prompt(example, lambda table: marks.mark(show(table)))
             for index in chosen:
@@ -115,16 +116,24 @@ class Renderer:
                 marks.include(theirs)
             return marks.resolve(assemble(parts, demonstrations, compat=compat))
 
-        return Task(
-            example,
-            write(show),
-            compat,
-            params,
-            dataset.form,
-            show,
-            write,
-            serializer=case.serializer,
-        )
+        def task(example: Example) -> Task:
+            return Task(
+                example,
+                write(example, show),
+                compat,
+                params,
+                dataset.form,
+                show,
+                partial(write, example),
+                serializer=case.serializer,
+            )
+
+        versions = getattr(dataset.dataset, "versions", None)
+        if versions is None:
+            return task(whole)
+        tasks = tuple(map(task, versions(whole)))
+        prompts = joined([one.prompt for one in tasks])
+        return replace(tasks[0], example=whole, prompt=prompts, versions=tasks)
 
     def _shows(
         self, dataset: str, perturbation: str, serializer: str, modality: str

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings, check_names
+from pytest_tablebench.datasets import open_dataset
 from pytest_tablebench.datasets.case import TEXT, Case, cross
 from pytest_tablebench.errors import (
     DataError,
@@ -57,6 +58,8 @@ class Runner:
             executor=self.models.executor,
             models=settings.models,
             retries=settings.retries,
+            reply_form=lambda case: asked_by(registry, case.dataset, case.strategy).reply_form,
+            format_retries=settings.format_retries,
             patience=settings.patience,
             max_reply=settings.max_reply,
             keep=settings.stored,
@@ -91,7 +94,9 @@ class Runner:
             found = self.registry.datasets[dataset]
             folder: Path = self.settings.data_folder() / found.folder
             try:
-                self._sources[dataset] = found.open(folder, compat=self.settings.compat)
+                self._sources[dataset] = open_dataset(
+                    found, folder, compat=self.settings.compat, settings=vars(self.settings)
+                )
             except DataMissing as error:
                 self.missing[dataset] = str(error)
                 raise

@@ -12,7 +12,7 @@ from pytest_tablebench.errors import NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Judgement, Score, begin, run_chain, score
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.strategies import way_of
+from pytest_tablebench.strategies import texts_of, way_of
 from pytest_tablebench.util.names import unknown_name
 
 __all__ = [
@@ -75,9 +75,14 @@ def processed_texts(
     compat: Compat,
 ) -> tuple[Any, list[Any]]:
     """Return a raw reply and its references as the dataset's metric is given them."""
-    chain = dataset.chain(compat)
-    prediction = run_chain(chain, reply, registry.postprocessors)
-    return prediction, [run_chain(chain, text, registry.postprocessors) for text in references]
+    own, chain, known = _as_asked(dataset), dataset.chain(compat), registry.postprocessors
+    read = (*own.reading(compat), *chain)
+    prediction: Any = [
+        run_chain(read, one, known) for one in (texts_of(reply) if own.several else [reply])
+    ]
+    if not own.several:
+        [prediction] = prediction
+    return prediction, [run_chain(chain, text, known) for text in references]
 
 
 def judgement(

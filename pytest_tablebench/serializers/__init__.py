@@ -27,7 +27,16 @@ from pytest_tablebench.serializers.picture import pictures, to_png
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import unknown_name
 
-__all__ = ["SERIALIZERS", "Content", "Image", "Serializer", "pictures", "serialize", "to_frame"]
+__all__ = [
+    "SERIALIZERS",
+    "Content",
+    "Image",
+    "Serializer",
+    "pictures",
+    "serialize",
+    "to_frame",
+    "to_latex",
+]
 
 Serializer = Callable[[Table], Content]
 """`serializer(table)` returns a text, or a tuple of texts and pictures."""

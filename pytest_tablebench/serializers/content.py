@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ __all__ = [
     "digest_of",
     "has_content",
     "images_of",
+    "joined",
     "read_fields",
     "text_of",
     "to_fields",
@@ -102,6 +103,19 @@ def images_of(content: Content) -> tuple[Image, ...]:
     if isinstance(content, str):
         return ()
     return tuple(part for part in content if isinstance(part, Image))
+
+
+def joined(contents: Sequence[Content]) -> Content:
+    """Return contents as one, an empty line between them."""
+    if all(isinstance(content, str) for content in contents):
+        return "\n\n".join(map(str, contents))
+    parts: list[str | Image] = []
+    for content in contents:
+        parts += [
+            *(["\n\n"] if parts else []),
+            *([content] if isinstance(content, str) else content),
+        ]
+    return tuple(parts)
 
 
 def to_fields(content: Content) -> Any:

@@ -1,5 +1,6 @@
 """Strategies: how one case becomes model requests."""
 
+from pytest_tablebench.strategies._asking import PARSED, asked_about, texts_of
 from pytest_tablebench.strategies._base import (
     Conversation,
     Direct,
@@ -16,6 +17,7 @@ from pytest_tablebench.strategies._prompt import Demonstration, assemble
 from pytest_tablebench.strategies._tcot import TCoT
 
 __all__ = [
+    "PARSED",
     "STRATEGIES",
     "Conversation",
     "Demonstration",
@@ -24,10 +26,12 @@ __all__ = [
     "Said",
     "Strategy",
     "Task",
+    "asked_about",
     "assemble",
     "choose",
     "input_fields",
     "named_strategy",
+    "texts_of",
     "way_of",
 ]
 

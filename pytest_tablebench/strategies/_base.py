@@ -82,6 +82,7 @@ class Task:
         form: how the dataset has its answer asked for in the strategy's way.
         show: shows a table in the format of the case.
         write: makes the prompt once more, with the question's own tables shown otherwise.
+        versions: where a case is several questions the task of each; this one is for all of them.
         serializer: the format's name.
         continues: whether the model goes on with a turn of its own that is not finished; None:
             nobody knows.
@@ -94,6 +95,7 @@ class Task:
     form: AnswerForm = field(default_factory=AnswerForm)
     show: Show | None = None
     write: Callable[[Show], Content] | None = None
+    versions: tuple[Task, ...] = ()
     serializer: str = ""
     continues: bool | None = None
 

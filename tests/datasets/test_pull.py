@@ -231,7 +231,7 @@ def test_an_unknown_name_is_said_before_anything_is_fetched(place: Place) -> Non
 
 def test_the_table() -> None:
     expected = {"finqa", "wikitq", "tabfact", "turl_cta", "numericnlg", "scigen", "qtsumm"}
-    assert set(UPSTREAM) == expected | {"tablebench"}
+    assert set(UPSTREAM) == expected | {"realhitbench", "tablebench", "treb"}
     assert UPSTREAM["finqa"].revision.startswith("0f16e286")
     assert UPSTREAM["tablebench"].revision.startswith("90593ad8")
     assert [name for name in UPSTREAM if UPSTREAM[name].pinned] == ["finqa", "tablebench"]

@@ -45,6 +45,22 @@ TABLES = {
 CARRIED = [(name, layout) for name, (_, layouts) in TABLES.items() for layout in layouts]
 
 
+def test_a_latex_table_is_read_with_its_merged_cells():
+    text = (
+        "% \\usepackage{multirow}\n\\begin{table}[]\n\\begin{tabular}{|l|cc|}\n\\hline\n"
+        "\\multirow{2}{*}{\\textbf{City}} & "
+        "\\multicolumn{2}{c}{\\cellcolor[HTML]{FFFF00}Pay \\%} \\\\\n"
+        " & \\begin{tabular}[c]{@{}l@{}}in\\\\ 2001\\end{tabular} & 2002 \\\\\n"
+        "Oslo & 1 \\& 2 & 3\n\\end{tabular}\n\\end{table}"
+    )
+
+    found = find_table(f"Table:\n{text}\n\nQuestion: who won?\n")
+
+    assert found.layout == "latex"
+    assert found.header == ("City", "Pay %", "")
+    assert found.rows == (("", "in 2001", "2002"), ("Oslo", "1 & 2", "3"))
+
+
 def texts(table):
     header = tuple(str(cell).strip() for cell in table.header)
     return header, tuple(tuple(str(cell).strip() for cell in row) for row in table.rows)

@@ -123,6 +123,26 @@ ASKED = (
         differs=refuse("another model judged the answers", unset="none"),
     ),
     Option(
+        "--bench-structure",
+        "MODE",
+        "what the answer about a rearranged table has to equal: self (the model's answer about the "
+        "plain one), gold, or both (both answers the gold one). Default: both",
+        setting="structure",
+        read=choice("self", "gold", "both"),
+        recorded="structure",
+        differs=refuse("answers about rearranged tables were judged by something else"),
+    ),
+    Option(
+        "--bench-format-retries",
+        "N",
+        "how often a reply without the form of answers is asked for again, where a dataset has "
+        "one. Default: 0",
+        setting="format_retries",
+        read=number(int, 0, "a whole number from 0"),
+        recorded="format_retries",
+        differs=refuse("replies without the form were asked for again in one of them"),
+    ),
+    Option(
         "--bench-limit",
         "N",
         "examples per dataset, the first ones, or all. Default: the dataset's, ToRR's 100",

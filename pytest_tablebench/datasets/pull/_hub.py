@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from pytest_tablebench.config.addresses import header_fault
@@ -75,7 +75,7 @@ def hub_files(
         found = [path for path in paths if matches(path, file.path)]
         if not found:
             raise DataError(f"{url} has no {file.path} at {revision}")
-        files += [File(path) for path in found] if is_pattern(file.path) else [file]
+        files += [replace(file, path=path) for path in found]
     return tuple(files)
 
 

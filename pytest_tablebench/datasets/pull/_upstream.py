@@ -12,6 +12,7 @@ from typing import Literal
 
 __all__ = [
     "APACHE",
+    "CC_BY_NC",
     "CC_BY_NC_SA",
     "CC_BY_SA",
     "MIT",
@@ -37,6 +38,9 @@ class Licence:
 MIT = Licence("MIT", "https://opensource.org/license/mit")
 APACHE = Licence("Apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0")
 CC_BY_SA = Licence("CC BY-SA 4.0", "https://creativecommons.org/licenses/by-sa/4.0/")
+CC_BY_NC = Licence(
+    "CC BY-NC 4.0 (no commercial use)", "https://creativecommons.org/licenses/by-nc/4.0/"
+)
 CC_BY_NC_SA = Licence(
     "CC BY-NC-SA 4.0 (no commercial use)", "https://creativecommons.org/licenses/by-nc-sa/4.0/"
 )
@@ -48,7 +52,8 @@ class File:
 
     Arguments:
         path: where it lies upstream; `*` stands for any part of one path component.
-        local: where it goes inside the dataset's folder; empty for the same path.
+        local: where it goes inside the dataset's folder; empty for the same path, and one that
+            ends in a stroke is the folder in which it has the same path.
         sha256: hexadecimal digest where it is known from a source other than the download.
         optional: whether the dataset can do without the file, should upstream not have it.
     """
@@ -61,7 +66,7 @@ class File:
     @property
     def target(self) -> str:
         """The path inside the dataset's folder."""
-        return self.local or self.path
+        return self.local + self.path if self.local.endswith("/") else self.local or self.path
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,6 @@ def matches(path: str, pattern: str) -> bool:
     return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 
-def files_at(*paths: str) -> tuple[File, ...]:
-    """Return the files at these paths, which stay as they are."""
-    return tuple(File(path) for path in paths)
+def files_at(*paths: str, below: str = "") -> tuple[File, ...]:
+    """Return the files at these paths, which stay as they are, in the folder `below/`."""
+    return tuple(File(path, below) for path in paths)

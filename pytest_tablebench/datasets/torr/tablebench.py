@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._base import Example
@@ -110,7 +111,7 @@ class TableBench(ToRR[Row]):
         self.name = name
         self.qtype = qtype
 
-    def open(self, folder: Path, *, compat: Compat = "fixed") -> RowSource[Row]:
+    def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[Row]:
         """Open the files in `folder`, whichever of upstream's versions they are."""
         version = find_version(folder, self.qtype, get=self.get)
         splits = split_lottery(len(version.rows))

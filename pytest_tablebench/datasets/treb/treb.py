@@ -91,7 +91,7 @@ class TReB(FileDataset[Asked]):
             ("line", "object", "printed", "box"), bare
         )
 
-    def open(self, folder: Path, *, compat: Compat = "fixed") -> RowSource[Asked]:
+    def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[Asked]:
         """Open the files that hold samples of the subtask. Raises `DataMissing` or `DataError`."""
         files = self._files(folder)
         opened = Opened(folder, compat, "TReB")

@@ -37,7 +37,7 @@ _LABELS = (
 )
 _NEXT_LABEL = re.compile(rf"\n[ \t]*+({_LABELS})[ ]?:", re.IGNORECASE)
 _TABLE_NAMES = ("Table:", "table:", "TABLE:")
-_MARKS = ("<table", "pd.DataFrame(", "col : ", '{"0": {', "\n|")
+_MARKS = ("<table", "pd.DataFrame(", "\\begin{tabular}", "col : ", '{"0": {', "\n|")
 
 
 def next_label(text: str, start: int) -> int:
@@ -84,7 +84,7 @@ def _read(text: str, start: int, *, only: str | None = None) -> FoundTable | Non
         if only not in (None, layout):
             continue
         # These layouts say themselves where they end, so a label inside a cell is no end.
-        closed = layout in ("html", "json", "df")
+        closed = layout in ("html", "json", "df", "latex")
         if layout == "html" and not text.startswith("<", start):
             continue
         parsed = reader(text[start:] if closed else text[start:stop])

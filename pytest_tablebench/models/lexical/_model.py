@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pytest_tablebench.models._base import Reply, Request
 from pytest_tablebench.models.lexical._answer import answer_question
-from pytest_tablebench.models.lexical._find_table import find_table
+from pytest_tablebench.models.lexical._find_table import FoundTable, find_table
 from pytest_tablebench.models.lexical._loose import answer_loosely, bears_out_loosely
 from pytest_tablebench.models.lexical._question import find_question
 from pytest_tablebench.models.lexical._statement import bears_out
 
 __all__ = ["LexicalModel"]
+
+MARKER = "[Final Answer]:"
 
 MAX_ANSWER = 1000
 """Characters of a reply at most: a hostile cell can be as long as the prompt."""
@@ -39,8 +41,17 @@ class LexicalModel:
 
 
 def answer(prompt: str) -> str:
-    """Return the one-line answer to a prompt's last question about its last table."""
+    """Return the one-line answer to a prompt's last question about its last table.
+
+    It stands behind the marker that the prompt asks for.
+    """
     table = find_table(prompt)
+    found = _answer(prompt, table)
+    asks = MARKER in prompt[: table.start] or MARKER in prompt[table.end :]
+    return f"{MARKER} {found}" if asks else found
+
+
+def _answer(prompt: str, table: FoundTable) -> str:
     question = find_question(prompt, table)
     loose = table.layout == "concat"
     tokens = table.rows[0] if loose and table.rows else ()

@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from pytest_tablebench.models.lexical._latex import read_tabular
+
 __all__ = ["READERS", "Parsed", "read_concat", "read_csv", "read_html", "read_json"]
 
 MAX_COLUMNS = 500
@@ -194,6 +196,12 @@ def read_csv(text: str) -> Parsed | None:
     return Parsed(lines[0], lines[1:], len(text))
 
 
+def read_latex(text: str) -> Parsed | None:
+    """Read a `tabular`; see `read_tabular`."""
+    found = read_tabular(text)
+    return None if found is None else Parsed(found[0][0], found[0][1:], found[1])
+
+
 def read_concat(text: str) -> Parsed:
     """Read text without structure: no header, and one row that holds every word."""
     return Parsed([], [text.split()], len(text))
@@ -205,6 +213,7 @@ READERS: dict[str, Callable[[str], Parsed | None]] = {
     "df": read_dataframe,
     "markdown": read_markdown,
     "indexed_row_major": read_row_major,
+    "latex": read_latex,
     "csv": read_csv,
     "concat": read_concat,
 }

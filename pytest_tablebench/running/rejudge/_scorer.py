@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
-from pytest_tablebench.datasets import asked
+from pytest_tablebench.datasets import asked, open_dataset
 from pytest_tablebench.errors import DataError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results._record import ASSERTION, Outcome, Record
 from pytest_tablebench.running.rejudge._judge import StoredJudge
 from pytest_tablebench.running.scoring import judge_reply
-from pytest_tablebench.strategies import way_of
+from pytest_tablebench.strategies import PARSED, way_of
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -80,10 +80,10 @@ class Opener:
             )
         dataset = self.registry.datasets[name]
         folder = self._data / dataset.folder
-        source = dataset.open(folder, compat=self.old)
+        source = open_dataset(dataset, folder, compat=self.old, settings=self._run)
         self._check_digests(name, folder, source.facts.files)
         if self.old != self.compat:
-            source = dataset.open(folder, compat=self.compat)
+            source = open_dataset(dataset, folder, compat=self.compat, settings=self._run)
         return dataset, source
 
     def _check_digests(self, name: str, folder: Path, files: Mapping[str, str]) -> None:
@@ -145,7 +145,15 @@ class Scorer:
                 self._known[key] = self._score(record, example)
             except NotJudgedError:
                 self._known[key] = dict(_NOT_JUDGED)
-        return under(replace(record, **self._known[key]), record.threshold)
+        found = self._known[key]
+        parts = {**found["parts"], **self._of_the_answer(record)}
+        return under(replace(record, **(found | {"parts": parts})), record.threshold)
+
+    def _of_the_answer(self, record: Record) -> dict[str, float]:
+        """Return the parts that the way to the answer gave, and no metric."""
+        strategy = self._opener.registry.strategies.get(record.strategy.partition("[")[0])
+        names = (PARSED, *getattr(strategy, "measures", ()))
+        return {name: record.parts[name] for name in names if name in record.parts}
 
     def _load(self, dataset: str, example_id: str) -> Example:
         if dataset not in self._opened:

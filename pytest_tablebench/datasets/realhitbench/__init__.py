@@ -1,0 +1,7 @@
+"""RealHiTBench (arXiv 2506.13405): questions about hierarchical tables, a module for each task."""
+
+from pytest_tablebench.datasets._benchmark import Benchmark
+
+__all__ = ["BENCHMARK"]
+
+BENCHMARK = Benchmark("realhitbench")

@@ -1,0 +1,159 @@
+"""One kind of RealHiTBench's questions: read, asked, and found in replies (spec, 1 and 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets._base import Example, PromptParts, Render, render_field
+from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
+from pytest_tablebench.datasets._files import fetch_command
+from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets._strata import Stratum
+from pytest_tablebench.datasets.pull._upstream import CC_BY_NC, Upstream, files_at
+from pytest_tablebench.datasets.realhitbench._prompts import MARKER, form_of, instruction, reminder
+from pytest_tablebench.datasets.realhitbench._rows import LONG, QUESTIONS, Question, read_questions
+from pytest_tablebench.datasets.realhitbench._tables import FORMATS, Tables
+from pytest_tablebench.errors import DataMissing
+from pytest_tablebench.metrics._realhit_reply import read_reply
+
+__all__ = ["FinalAnswer", "RealHit"]
+
+UPSTREAM = Upstream(
+    "realhitbench",
+    "hub",
+    "spzy/RealHiTBench",
+    "main",
+    pinned=False,
+    licence=CC_BY_NC,
+    files=files_at(
+        "QA_final.json",
+        "QA_long.json",
+        "QA_structure.json",
+        *(f"{folder}/*.{ending}" for name, (folder, ending) in FORMATS.items() if name != "json"),
+        "tables/*.xlsx",
+        "image/*.png",
+        below="data/",
+    ),
+)
+
+
+class FinalAnswer:
+    """The form of answers: the last line begins with a marker."""
+
+    def is_met(self, reply: str) -> bool:
+        """Return whether one of the markers stands in a reply."""
+        return read_reply(reply).answer is not None
+
+    def note(self, example: Example) -> str:
+        """Return the reminder of the form that the question's kind has."""
+        return (
+            f"\n\nYour last reply had no line that begins with `{MARKER}`. Answer again. "
+            f"{example.inputs['reminder']}"
+        )
+
+
+class RealHit(FileDataset[Question]):
+    """One kind of questions, about one hierarchical table each.
+
+    In `reference` an unperturbed table is sent as upstream's own file of a format, in `fixed` as
+    the serializer writes what the HTML file shows. Pictures are upstream's in both.
+
+    Arguments:
+        name: the dataset's name.
+        kind: upstream's `QuestionType`.
+        long: whether its tables are the oversized ones, which are no part of the main figures.
+    """
+
+    folder = "realhitbench"
+    upstream = UPSTREAM
+    metric: str | None = "realhit"
+    serializers = tuple(name for name in FORMATS if name != "json")
+    perturbations = ("none",)
+    params = MappingProxyType({"temperature": 0, "max_tokens": 4096})
+    fixed_chain = ()
+    source = "Table:\n{table}\n\nQuestion: {question}\n\nOutput: {reminder}"
+    reply_form = FinalAnswer()
+
+    def __init__(self, name: str, kind: str, *, long: bool = False) -> None:
+        self.name = f"{name}_long" if long else name
+        self.benchmark = "realhitbench_long" if long else "realhitbench"
+        self.kind = kind
+        self.test = (LONG if long else QUESTIONS,)
+
+    def reading(self, compat: Compat) -> tuple[str, ...]:
+        """Return what finds the answer; a reply without a marker is one whole in `reference`."""
+        return (f"realhit_answer_or_{'reply' if compat == 'reference' else 'nothing'}",)
+
+    def open(
+        self, folder: Path, *, compat: Compat = "fixed", **options: Any
+    ) -> RowSource[Question]:
+        """Open the upstream files at `folder`. Raises `DataMissing` or `DataError`."""
+        file = self.test[0]
+        if file == LONG and (folder / QUESTIONS).is_file() and not (folder / file).is_file():
+            # A part of its own that one may do without.
+            command = fetch_command(self.get, folder)
+            raise DataMissing(f"{folder} lacks {file}; get it with: {command}")
+        return super().open(folder, compat=compat, **options)
+
+    def opened_source(
+        self,
+        opened: Opened,
+        test: Iterable[Question],
+        pool: Callable[[], Sequence[Question]],
+        *,
+        files: Sequence[str],
+        notes: tuple[str, ...],
+        place: str,
+    ) -> RowSource[Question]:
+        """Return rows as a source that says, and in `reference` has, what tables are sent as."""
+        tables, reference = Tables(opened.folder), opened.compat == "reference"
+        sent = "upstream's own files" if reference else "this package writes them"
+        found = super().opened_source(
+            opened,
+            test,
+            pool,
+            files=files,
+            notes=(*notes, f"unperturbed tables are sent as {sent}", *tables.notes),
+            place=place,
+        )
+        found.as_given = partial(tables.as_given, texts=reference)
+        return found
+
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[Question]:
+        """Read the usable rows of the dataset's kind."""
+        return read_questions(opened, files[0], self.kind, Tables(opened.folder))
+
+    def example(self, row: Question) -> Example:
+        """Make the example of a row."""
+        form = form_of(row.kind, row.subtype)
+        return Example(
+            id=row.id,
+            inputs={
+                "table": row.tables.read(row.file),
+                "question": row.text,
+                "instruction": instruction(form),
+                "reminder": reminder(form, row.compat),
+            },
+            question=row.text,
+            references=(row.answer,),
+            target=row.answer,
+            tags=row.tags,
+        )
+
+    def key(self, row: Question) -> Hashable:
+        """Return the question."""
+        return (row.text,)
+
+    def stratum(self, row: Question) -> Stratum | None:
+        """Return the sub-type and the table's structure, and the table."""
+        return Stratum((row.subtype, row.tags.get("structure")), row.file)
+
+    def prompt(self, example: Example, render: Render) -> PromptParts:
+        """Return the prompt's pieces: what a kind of question is told, the table, the question."""
+        shown = {name: render_field(value, render) for name, value in example.inputs.items()}
+        return PromptParts(shown["instruction"], self.source.format_map(shown))

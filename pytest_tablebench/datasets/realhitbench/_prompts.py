@@ -1,0 +1,132 @@
+"""What RealHiTBench's models are told: by kind of question, in our words (spec section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets.realhitbench._rows import CHARTS
+
+__all__ = ["MARKER", "Form", "form_of", "instruction", "reminder"]
+
+MARKER = "[Final Answer]:"
+_LIST = f"{MARKER} AnswerName1, AnswerName2, ..."
+_SHORT = (
+    "The answer is one line of names or numbers, separated by a comma and a blank, in the "
+    "shortest form possible"
+)
+_DECIMALS = "Give numbers that you worked out with two decimals"
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the answer to a kind of question has to look.
+
+    Arguments:
+        task: what is asked for, in one phrase.
+        rules: what the answer has to obey.
+        line: the end of a reply.
+    """
+
+    task: str
+    rules: tuple[str, ...]
+    line: str = _LIST
+
+
+_FORMS: Mapping[str, Form] = MappingProxyType(
+    {
+        "Fact Checking": Form(
+            "find facts in it, or judge whether a statement about it holds",
+            (f"{_SHORT}.", "Where you are to judge, the answer is Yes or No."),
+        ),
+        "Structure Comprehending": Form(
+            "find facts in it wherever they stand, since its parts may be in any order",
+            (f"{_SHORT}.", "Where you are to judge, the answer is Yes or No."),
+        ),
+        "Numerical Reasoning": Form("calculate, compare, count or rank", (f"{_SHORT}.", _DECIMALS)),
+        "Rudimentary Analysis": Form(
+            "carry out a simple analysis", (f"{_SHORT}, without explanation.", _DECIMALS)
+        ),
+        "Predictive Analysis": Form(
+            "predict what comes next",
+            (
+                f"{_SHORT}: a number, a name, or a trend.",
+                "A trend is No clear trend, Increasing trend or Decreasing trend.",
+                _DECIMALS,
+            ),
+        ),
+        "Exploratory Analysis": Form(
+            "find how values hang together",
+            (
+                "For a correlation give its kind and its coefficient r with two decimals.",
+                "The kind is No correlation for |r| up to 0.3, Weak positive correlation or Weak "
+                "negative correlation from there to 0.7, and Strong positive correlation or "
+                "Strong negative correlation beyond.",
+                "For an influence name what has it, or give No impact, Negative impact or "
+                "Positive impact.",
+                "For a cause give a short explanation.",
+            ),
+            f"{MARKER} CorrelationRelation, CorrelationCoefficient",
+        ),
+        "Summary Analysis": Form(
+            "sum up what it says",
+            ("The answer is concise: what the table holds, its main columns, what they show.",),
+            f"{MARKER} the summary",
+        ),
+        "Anomaly Analysis": Form(
+            "find values that stand out",
+            ("The answer is your conclusion: which values are out of line, and why, or none.",),
+            f"{MARKER} the conclusion",
+        ),
+        CHARTS: Form(
+            "draw a chart with Python",
+            (
+                "The table lies in the file table.xlsx beside the program.",
+                "The program begins with `import pandas as pd` and "
+                "`import matplotlib.pyplot as plt`, and runs as it is.",
+                "Values on the x axis go up from left to right.",
+                "Its last line is exactly `plt.show()`, and nothing stands behind it.",
+            ),
+            f"{MARKER} import pandas as pd\nimport matplotlib.pyplot as plt\n...\nplt.show()",
+        ),
+    }
+)
+
+
+def form_of(kind: str, subtype: str) -> Form:
+    """Return the form by a question's kind, for data analysis by its sub-type.
+
+    A sub-type that nobody knows has the form of facts.
+    """
+    return _FORMS.get(kind) or _FORMS.get(subtype) or _FORMS["Fact Checking"]
+
+
+def instruction(form: Form) -> str:
+    """Return the part of a prompt that stands before the table."""
+    rules = "\n".join(f"- {rule}" for rule in form.rules)
+    return (
+        "You are an expert in the analysis of tables. You are shown a table and have to "
+        f"{form.task}.\n\n"
+        "Work in four steps:\n"
+        "1. Understand the question: what it asks for, and of what.\n"
+        "2. Understand the table: its title, the levels of its column headers and row headers, "
+        "merged cells and sections. Beware of cells that sum up others, such as totals and means: "
+        "they are no values beside those.\n"
+        "3. Pick the headers that the question is about, and the cells under them.\n"
+        "4. Work out the answer from these cells, and give it in the form below.\n\n"
+        f"Form of the answer:\n{rules}\n"
+        f"- The end of your reply is: {form.line}\n\n"
+        "The table and the question follow. Reason first, then give the answer in that form."
+    )
+
+
+def reminder(form: Form, compat: Compat) -> str:
+    """Return the part behind the question.
+
+    `reference` asks for a list where the form has no line of its own in the published code: for
+    summaries and anomalies that is not what was asked for before.
+    """
+    own = compat == "fixed" or form.line.startswith((f"{MARKER} Corr", f"{MARKER} import"))
+    return f"End your reply with: {form.line if own else _LIST}"

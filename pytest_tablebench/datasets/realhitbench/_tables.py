@@ -1,0 +1,134 @@
+"""The table files of RealHiTBench: read, measured, and sent as they are (spec section 1)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+
+from pytest_tablebench.datasets._files import inside
+from pytest_tablebench.datasets._rows import BadRowError
+from pytest_tablebench.datasets.realhitbench._tokens import count_tokens, tokenizer_name
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.serializers.content import Content, Image
+from pytest_tablebench.tables.table import Table
+
+__all__ = ["FORMATS", "SWAP", "Tables"]
+
+FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "latex": ("latex", "txt"),
+        "html": ("html", "html"),
+        "csv": ("csv", "csv"),
+        "markdown": ("markdown", "md"),
+        "json": ("json", "json"),
+    }
+)
+"""Folder and ending of upstream's own files of a format; the paper has the first four."""
+
+SWAP = "_swap"
+"""How the name of a table ends that says the same in another order."""
+
+_WORKBOOK = ("tables", "xlsx")
+_MEASURED = ("latex", "csv", "html")
+_TOKENS = (10_000, 20_000)
+
+
+class Tables:
+    """The tables of one data folder.
+
+    Arguments:
+        folder: the dataset's folder, which holds `data`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._data = folder / "data"
+        self._folder = folder
+        self._sizes: list[int] = []
+        # Questions about one table follow each other.
+        self.read = lru_cache(maxsize=128)(self._read)
+        self.tags = lru_cache(maxsize=None)(self._tags)
+
+    def path(self, stem: str, folder: str, ending: str) -> Path | None:
+        """Return a table's file, None where there is none. Raises `DataError`."""
+        found = inside(self._folder, f"data/{folder}/{stem}.{ending}")
+        return found if found.is_file() else None
+
+    def require(self, stem: str) -> None:
+        """Raise `BadRowError` where no file has a table that can be read."""
+        try:
+            if any(self.path(stem, *place) for place in (FORMATS["html"], _WORKBOOK)):
+                return
+        except DataError as error:
+            raise BadRowError("FileName", str(error)) from None
+        raise BadRowError("FileName", f"neither html nor tables has {stem!r:.80}")
+
+    def _read(self, stem: str, *, typed: bool = False) -> Table:
+        """Return a table with its structure. Raises `DataError` or `TableError`.
+
+        HTML has what people see (`$19.99`, `50%`), the workbook has numbers. `typed` takes the
+        workbook, where it is there.
+        """
+        html, book = (self.path(stem, *place) for place in (FORMATS["html"], _WORKBOOK))
+        if book is not None and (typed or html is None):
+            return Table.from_xlsx(book, structure=True)
+        if html is None:
+            raise DataError(f"{self._data}: neither html nor tables has {stem!r:.80}")
+        return Table.from_html(html, structure=True)
+
+    def workbook(self, stem: str) -> bytes | None:
+        """Return upstream's workbook of a table, None where there is none."""
+        found = self.path(stem, *_WORKBOOK)
+        return found.read_bytes() if found is not None else None
+
+    def as_given(self, table: Table, serializer: str, *, texts: bool) -> Content | None:
+        """Return upstream's own file of a table in a format, None where it has none.
+
+        Texts, where they are wanted, are read as upstream does: bytes that are no UTF-8 dropped.
+        """
+        places = {"image": ("image", "png"), **(FORMATS if texts else {})}
+        if serializer not in places or table.name is None:
+            return None
+        found = self.path(Path(table.name).stem, *places[serializer])
+        if found is None:
+            return None
+        data = found.read_bytes()
+        return (
+            (Image("image/png", data),) if serializer == "image" else data.decode("utf-8", "ignore")
+        )
+
+    def measure(self, stems: Iterable[str]) -> None:
+        """Take the sizes of these tables for all: what a table's percentile is among."""
+        self._sizes = sorted(size for stem in stems if (size := self._size(stem)) is not None)
+
+    def _measured(self, stem: str) -> Path | None:
+        try:
+            places = (self.path(stem, *FORMATS[name]) for name in _MEASURED)
+            return next((path for path in places if path is not None), None)
+        except DataError:
+            return None
+
+    def _size(self, stem: str) -> int | None:
+        found = self._measured(stem)
+        return None if found is None else found.stat().st_size
+
+    def _tags(self, stem: str) -> dict[str, str]:
+        """Return a table's quarter by size, and its bucket by tokens: of its LaTeX file."""
+        found, size = self._measured(stem), self._size(stem)
+        if found is None or size is None or not self._sizes:
+            return {}
+        quarter = min(3, 4 * bisect_left(self._sizes, size) // len(self._sizes))
+        # No token is shorter than a byte.
+        tokens = size if size < _TOKENS[0] else count_tokens(found.read_bytes())
+        bucket = "<10K" if tokens < _TOKENS[0] else "10-20K" if tokens <= _TOKENS[1] else ">20K"
+        return {"size": f"{25 * quarter}-{25 * quarter + 25}%", "tokens": bucket}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a run records of its tags."""
+        return (
+            f"the size and the tokens of a table are those of its LaTeX file, tokens counted by "
+            f"{tokenizer_name()}",
+        )

@@ -1,0 +1,59 @@
+"""How many tokens a text takes: counted without a network.
+
+tiktoken downloads its vocabularies; litellm, which is installed anyway, brings one in a file.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+__all__ = ["count_tokens", "tokenizer_name"]
+
+_NAME = "cl100k_base"
+_FOLDER = "litellm_core_utils/tokenizers"
+_FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
+"""The SHA-1 of the vocabulary's address, under which tiktoken looks for it in its cache."""
+_CACHE = "TIKTOKEN_CACHE_DIR"
+_BYTES_PER_TOKEN = 4
+
+
+def tokenizer_name() -> str:
+    """Return what counts, as a run records it."""
+    return f"{_NAME} (tiktoken)" if _folder() else f"length ({_BYTES_PER_TOKEN} bytes each)"
+
+
+def count_tokens(data: bytes) -> int:
+    """Return the number of tokens of a text in UTF-8; where nothing counts, by its length."""
+    if _folder() is None:
+        return len(data) // _BYTES_PER_TOKEN
+    return len(_encoding().encode(data.decode("utf-8", "ignore"), disallowed_special=()))
+
+
+@cache
+def _folder() -> Path | None:
+    """Return where the vocabulary lies; None where it, or tiktoken, is not there."""
+    found = find_spec("litellm") if find_spec("tiktoken") else None
+    folder = Path(found.origin).parent / _FOLDER if found and found.origin else None
+    return folder if folder is not None and (folder / _FILE).is_file() else None
+
+
+@cache
+def _encoding() -> Encoding:
+    import tiktoken
+
+    before = os.environ.get(_CACHE)
+    os.environ[_CACHE] = str(_folder())
+    try:
+        return tiktoken.get_encoding(_NAME)
+    finally:
+        if before is None:
+            del os.environ[_CACHE]
+        else:
+            os.environ[_CACHE] = before

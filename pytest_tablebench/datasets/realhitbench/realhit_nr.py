@@ -1,0 +1,10 @@
+"""RealHiTBench, Numerical Reasoning: calculating, comparing and counting, by exact match."""
+
+from pytest_tablebench.datasets.realhitbench._dataset import RealHit
+
+__all__ = ["DATASETS"]
+
+DATASETS = (
+    RealHit("realhit_nr", "Numerical Reasoning"),
+    RealHit("realhit_nr", "Numerical Reasoning", long=True),
+)

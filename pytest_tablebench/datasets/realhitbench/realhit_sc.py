@@ -1,0 +1,88 @@
+"""RealHiTBench, Structure Comprehending: one question about a table and its rearranged twin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._file_dataset import Opened
+from pytest_tablebench.datasets._rows import BadRowError
+from pytest_tablebench.datasets.realhitbench._dataset import RealHit
+from pytest_tablebench.datasets.realhitbench._rows import (
+    ORIGINALS,
+    STRUCTURE,
+    Question,
+    queries,
+    read_questions,
+)
+from pytest_tablebench.datasets.realhitbench._tables import SWAP, Tables
+
+__all__ = ["DATASETS"]
+
+
+class Structure(RealHit):
+    """The same question about a table and about `<table>_swap`, in which parts are exchanged.
+
+    The setting `structure` says what the answers have to equal. The gold answer is that of the
+    question of another kind with the same table and text.
+    """
+
+    metric = "realhit_structure"
+    options = ("structure",)
+
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[Question]:
+        """Read the rows whose rearranged table is there, with their gold answers.
+
+        Only where the model's own answer is the reference a row can do without a gold one.
+        """
+        tables, gold = Tables(opened.folder), _by_text(queries(opened, files[0]), "ProcessedAnswer")
+        subtypes = {}
+        if (opened.folder / ORIGINALS).is_file():
+            subtypes = _by_text(queries(opened, ORIGINALS), "SubQType", of_structure=True)
+
+        def check(row: Question) -> None:
+            tables.require(row.file + SWAP)
+            if not gold.get(_key(row)) and opened.options.get("structure") != "self":
+                raise BadRowError("Question", "no question of another kind has its gold answer")
+
+        found = read_questions(opened, files[0], STRUCTURE, tables, check=check, subtypes=subtypes)
+        structure = opened.options.get("structure", "both")
+        for row in found:
+            yield replace(row, answer=gold.get(_key(row), ""), mode=structure)
+
+    def example(self, row: Question) -> Example:
+        """Make the example of a row: with both tables."""
+        found = super().example(row)
+        table, *others = found.inputs.items()
+        swapped = row.tables.read(row.file + SWAP)
+        return replace(
+            found,
+            inputs=dict([table, ("swapped", swapped), *others]),
+            references=(row.answer,) if row.answer else (),
+            context={"structure": row.mode},
+        )
+
+    def versions(self, example: Example) -> tuple[Example, Example]:
+        """Return the question about the plain table, and about the rearranged one."""
+        plain = dict(example.inputs)
+        swapped = plain.pop("swapped")
+        return replace(example, inputs=plain), replace(example, inputs=plain | {"table": swapped})
+
+
+def _key(row: Question) -> tuple[str, str]:
+    return row.file, row.text.strip()
+
+
+def _by_text(
+    rows: Iterable[object], field: str, *, of_structure: bool = False
+) -> dict[tuple[str, str], str]:
+    """Return a field of the rows of one side, by table and question."""
+    found = {}
+    for row in rows:
+        if isinstance(row, dict) and (row.get("QuestionType") == STRUCTURE) is of_structure:
+            found[str(row.get("FileName")), str(row.get("Question")).strip()] = str(row.get(field))
+    return found
+
+
+DATASETS = (Structure("realhit_sc", STRUCTURE), Structure("realhit_sc", STRUCTURE, long=True))

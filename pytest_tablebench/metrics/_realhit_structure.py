@@ -1,0 +1,39 @@
+"""RealHiTBench's structure comprehending: two answers to one question (realhitbench.md, 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._realhit import realhit
+
+__all__ = ["realhit_structure"]
+
+
+def realhit_structure(
+    prediction: Processed,
+    references: Sequence[Processed],
+    *,
+    compat: Compat = "fixed",
+    structure: str = "both",
+    **_: Any,
+) -> Score:
+    """Compare the answers about a plain table and about its rearranged twin, in this order.
+
+    `structure` says what counts: `self`, the second equals the first, whatever that is (the
+    published code); `gold`, the second equals the gold answer; `both`, each equals it. All three
+    are parts, where there is a gold answer; the other parts are those of `realhit` for the one
+    that counts, of two answers the lower.
+    """
+    answers = prediction if isinstance(prediction, list) else [prediction]
+    first, second = answers[0], answers[-1]
+    scored = {"self": [realhit(second, [first], compat=compat)]}
+    if references:
+        gold = [realhit(answer, references, compat=compat) for answer in (first, second)]
+        scored |= {"gold": gold[1:], "both": gold}
+    counted = scored[structure]
+    parts = {name: min(one.parts[name] for one in counted) for name in counted[0].parts}
+    parts |= {f"em_{name}": min(one.parts["em"] for one in found) for name, found in scored.items()}
+    return Score(parts["em"], parts, "em")

@@ -1,0 +1,93 @@
+"""All that is asked about one case: each version of its question, and again without the form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+
+from pytest_tablebench.datasets import ReplyForm
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.metrics.steps import Ask, Execution, Step
+from pytest_tablebench.models import Reply
+from pytest_tablebench.strategies._base import Conversation, Said, Strategy, Task
+
+__all__ = ["PARSED", "asked_about", "texts_of"]
+
+PARSED = "parse@1"
+"""The part that says whether the first reply had the form that a dataset asks for."""
+
+
+def texts_of(said: str) -> list[str]:
+    """Return the answers in the text of a case of several questions; any other text is one."""
+    try:
+        found = json.loads(said) if said.startswith("[") else None
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, list) and found and all(isinstance(one, str) for one in found):
+        return found
+    return [said]
+
+
+def asked_about(
+    strategy: Strategy, tasks: Sequence[Task], form: ReplyForm | None = None, retries: int = 0
+) -> Generator[Step, Reply | Execution, Said]:
+    """Have each of a case's tasks done by a strategy, one after the other.
+
+    A reply that has not the form is asked for again, at most `retries` times: the last question
+    of the conversation, with a note at its end each time. The last reply counts. Of several tasks
+    the texts are one JSON list, and of each part the lowest number is kept.
+    """
+    found = []
+    for task in tasks:
+        said = yield from _asked_about_one(strategy, task, form, retries)
+        found.append(said)
+    if len(found) == 1:
+        return found[0]
+    flags = dict.fromkeys(flag for one in found for flag in one.flags)
+    names = dict.fromkeys(name for one in found for name in one.parts)
+    parts = {name: min(one.parts[name] for one in found if name in one.parts) for name in names}
+    texts = json.dumps([one.text for one in found], ensure_ascii=False)
+    return Said(texts, tuple(flags), parts)
+
+
+def _asked_about_one(
+    strategy: Strategy, task: Task, form: ReplyForm | None, retries: int
+) -> Generator[Step, Reply | Execution, Said]:
+    said, last = yield from _followed(strategy.converse(task))
+    if form is None:
+        return said
+    parsed, text, again = form.is_met(said.text), said.text, 0
+    while again < retries and last is not None and not form.is_met(text):
+        last = _noted(last, form.note(task.example))
+        reply = yield last
+        text, again = reply.text if isinstance(reply, Reply) else text, again + 1
+    flags = (*said.flags, *(["asked_again"] * bool(again)))
+    return Said(text, flags, {**said.parts, PARSED: float(parsed)})
+
+
+def _followed(
+    conversation: Conversation,
+) -> Generator[Step, Reply | Execution, tuple[Said, Ask | None]]:
+    """Return what a conversation came to, and what it asked last."""
+    last: Ask | None = None
+    try:
+        step = next(conversation)
+        while True:
+            last = step if isinstance(step, Ask) else last
+            try:
+                found = yield step
+            except ModelError as error:  # of a question that was refused
+                step = conversation.throw(error)
+            else:
+                step = conversation.send(found)
+    except StopIteration as end:
+        value = end.value
+        return value if isinstance(value, Said) else Said(str(value)), last
+
+
+def _noted(step: Ask, note: str) -> Ask:
+    *before, message = step.messages
+    content = message.content
+    longer = content + note if isinstance(content, str) else (*content, note)
+    return replace(step, messages=(*before, replace(message, content=longer)))

@@ -1,0 +1,163 @@
+"""RealHiTBench's questions: read, asked in two modes, tagged; rows that cannot be used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.datasets.realhitbench._prompts import form_of, instruction, reminder
+from pytest_tablebench.datasets.realhitbench._tokens import count_tokens, tokenizer_name
+from pytest_tablebench.errors import DataMissing
+from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.runner import Runner
+from tests.support.realhit_files import question, write_folder
+from tests.support.slices import needs_slices, runner
+
+Opened = Callable[..., Runner]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Opened:
+    write_folder(tmp_path)
+
+    def runner(compat: Compat = "fixed", structure: str = "both") -> Runner:
+        settings = Settings(data=tmp_path, compat=compat, structure=structure)
+        return Runner(settings, builtin_registry())
+
+    return runner
+
+
+def prompt_of(runner: Runner, dataset: str, example_id: str, perturbation: str = "none") -> str:
+    return runner.renderer.render(Case(dataset, example_id, "latex", perturbation, "m", "id"))[1]
+
+
+def test_a_question_has_its_table_its_answer_and_its_tags(opened: Opened) -> None:
+    found = opened().source("realhit_fc")
+    example = found.example("1")
+    assert example.references == ("3",)
+    assert example.inputs["table"].path(0, 1).column == ("Visitors", "2001")
+    assert example.tags == {
+        "domain": "travel",
+        "source": "data.gov",
+        "structure": "ColumnHeaderMerge",
+        "subtype": "Value-Matching",
+        "size": "0-25%",
+        "tokens": "<10K",
+    }
+    odd = found.example("7").tags
+    assert (odd["structure"], odd["subtype"]) == ("BackgroundColor", "Non-adverse, Adverse")
+
+
+def test_rows_that_cannot_be_used_are_named(opened: Opened) -> None:
+    found = opened().source("realhit_fc")
+    assert found.example_ids(None) == ["1", "7"]
+    lost, outside = map(str, found.problems)
+    assert lost.startswith("data/QA_final.json, row 5, field 'FileName': neither html nor tables")
+    assert "leads out of" in outside
+
+
+def test_fixed_sends_tables_as_written_here_and_reference_upstreams_files(opened: Opened) -> None:
+    written, sent = (prompt_of(opened(mode), "realhit_fc", "1") for mode in ("fixed", "reference"))
+    assert "\\multicolumn{2}{l}{Visitors}" in written
+    assert "Table:\nupstream's travel-table01\n\nQuestion: How many came to Oslo" in sent
+    # A table that was perturbed is in none of upstream's files.
+    assert "Visitors" in prompt_of(opened("reference"), "realhit_fc", "1", "shuffle_rows")
+
+
+@pytest.mark.parametrize(
+    ("compat", "note"),
+    [
+        ("fixed", "unperturbed tables are sent as this package writes them"),
+        ("reference", "unperturbed tables are sent as upstream's own files"),
+    ],
+)
+def test_a_run_records_what_tables_are_sent_as_and_what_counts_tokens(
+    opened: Opened, compat: Compat, note: str
+) -> None:
+    sent, counted = opened(compat).source("realhit_fc").facts.notes
+    assert sent == note
+    assert counted.endswith(f"tokens counted by {tokenizer_name()}")
+
+
+def test_structure_is_two_questions_in_one_case(opened: Opened) -> None:
+    run = opened()
+    task = run.renderer.task(Case("realhit_sc", "3", "csv", "none", "m", "id"))
+    first, second = task.versions
+    assert ('"Oslo","3","4"' in first.prompt, '"Oslo","30","4"' in second.prompt) == (True, True)
+    assert task.prompt == f"{first.prompt}\n\n{second.prompt}"
+    assert (task.example.references, task.example.context) == (("3",), {"structure": "both"})
+    assert run.source("realhit_sc").example_ids(None) == ["3"]
+    [problem] = run.source("realhit_sc").problems
+    assert "row 4, field 'Question': no question of another kind" in str(problem)
+
+
+def test_only_consistency_needs_no_gold_answer(opened: Opened) -> None:
+    found = opened(structure="self").source("realhit_sc")
+    assert found.example_ids(None) == ["3", "4"]
+    assert found.example("4").references == ()
+
+
+def test_the_original_sub_type_of_structure_rows_is_told(tmp_path: Path, opened: Opened) -> None:
+    row = question(1, "How many came to Oslo in 2001? ", "", SubQType="Value-Matching")
+    file = tmp_path / "realhitbench/data/QA_structure.json"
+    file.write_text(
+        json.dumps({"queries": [row | {"QuestionType": "Structure Comprehending"}]}), "utf-8"
+    )
+    assert opened().source("realhit_sc").example("3").tags["subtype"] == "Value-Matching"
+
+
+def test_long_tables_are_datasets_of_their_own_that_one_may_do_without(opened: Opened) -> None:
+    with pytest.raises(DataMissing, match=r"lacks data/QA_long\.json; get it with: tableb"):
+        opened().source("realhit_fc_long")
+    assert builtin_registry().datasets["realhit_fc_long"].benchmark == "realhitbench_long"
+
+
+@pytest.mark.parametrize(
+    ("kind", "subtype", "line"),
+    [
+        ("Fact Checking", "Counting", "[Final Answer]: AnswerName1, AnswerName2, ..."),
+        ("Data Analysis", "Summary Analysis", "[Final Answer]: the summary"),
+        ("Data Analysis", "", "[Final Answer]: AnswerName1, AnswerName2, ..."),
+        (
+            "Data Analysis",
+            "Exploratory Analysis",
+            "[Final Answer]: CorrelationRelation, CorrelationCoefficient",
+        ),
+    ],
+)
+def test_the_form_is_that_of_the_kind_or_of_the_sub_type(
+    kind: str, subtype: str, line: str
+) -> None:
+    form = form_of(kind, subtype)
+    assert f"- The end of your reply is: {line}" in instruction(form)
+    assert reminder(form, "fixed") == f"End your reply with: {line}"
+
+
+def test_the_published_reminder_contradicts_what_summaries_are_asked_for() -> None:
+    form = form_of("Data Analysis", "Summary Analysis")
+    assert reminder(form, "reference").endswith("[Final Answer]: AnswerName1, AnswerName2, ...")
+
+
+def test_datasets_ask_for_more_tokens_than_others(opened: Opened) -> None:
+    params = opened().axes.params("realhit_nr")
+    assert (params["temperature"], params["max_tokens"]) == (0, 4096)
+
+
+def test_tokens_are_counted_without_a_network() -> None:
+    assert tokenizer_name() == "cl100k_base (tiktoken)"
+    assert count_tokens(b"hello world") == 2
+
+
+@needs_slices("realhitbench")
+def test_the_slice_is_asked_whole() -> None:
+    names = ("realhit_fc", "realhit_nr", "realhit_da", "realhit_sc")
+    found = {name: runner().source(name) for name in names}
+    counts = {name: len(one.example_ids(None)) for name, one in found.items()}
+    assert counts == {"realhit_fc": 81, "realhit_nr": 44, "realhit_da": 36, "realhit_sc": 13}
+    assert not any(one.problems for one in found.values())
