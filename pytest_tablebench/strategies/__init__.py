@@ -15,6 +15,7 @@ from pytest_tablebench.strategies._icot import ICoT
 from pytest_tablebench.strategies._pot import PoT
 from pytest_tablebench.strategies._prompt import Demonstration, assemble
 from pytest_tablebench.strategies._tcot import TCoT
+from pytest_tablebench.strategies._treethinker import TreeThinker
 
 __all__ = [
     "PARSED",
@@ -35,5 +36,5 @@ __all__ = [
     "way_of",
 ]
 
-STRATEGIES: tuple[Strategy, ...] = (Direct(), TCoT(), PoT(), ICoT())
+STRATEGIES: tuple[Strategy, ...] = (Direct(), TCoT(), PoT(), ICoT(), TreeThinker())
 """Those that come with the package."""

@@ -1,0 +1,115 @@
+"""The part of a table whose headers a question names (spec: realhitbench.md section 6, θ).
+
+The paper leaves the choice to the model; here it is made by rule, the same every time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pytest_tablebench.tables.table import Table
+
+__all__ = ["Part", "aligned"]
+
+_MOST_WORDS = 8
+_ALONE = r"\u3040-\u30ff\u3400-\u9fff"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows and columns of a table.
+
+    Arguments:
+        table: these alone.
+        rows, columns: their places in the whole, from 0.
+    """
+
+    table: Table
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+    def recall(self, whole: Table, answers: Iterable[str]) -> float | None:
+        """Return which share of the cells that say an answer is in here; None: none says it."""
+        wanted = {_plain(piece) for answer in answers for piece in (answer, *answer.split(", "))}
+        places = [
+            (row, column)
+            for row, cells in enumerate(whole.rows)
+            for column, cell in enumerate(cells)
+            if _plain(str(cell)) in wanted
+        ]
+        rows, columns = set(self.rows), set(self.columns)
+        inside = sum(row in rows and column in columns for row, column in places)
+        return inside / len(places) if places else None
+
+
+def aligned(table: Table, question: str, threshold: float, *, labels: int = 1) -> Part:
+    """Return the rows and columns of a flat table that a question speaks of.
+
+    A name is spoken of where as many words of the question in a row are alike to it, by the share
+    of three-letter pieces that both have, as `threshold` (0 to 1) says. Names of groups are joined
+    by ` > `, and one of them is enough. Where no row is spoken of all are kept, and so with
+    columns. `labels` leading columns name the rows and are kept.
+    """
+    asked = _Question(question)
+
+    def spoken_of(name: object) -> bool:
+        return any(asked.likeness(part) >= threshold for part in str(name).split(" > "))
+
+    names = range(labels, len(table.header))
+    columns = [at for at in names if spoken_of(table.header[at])] or [*names]
+    columns = [*range(min(labels, len(table.header))), *columns]
+    rows = [
+        at
+        for at, cells in enumerate(table.rows)
+        if any(spoken_of(cell) for cell in cells[:labels] if cell not in {"", None})
+    ] or [*range(len(table.rows))]
+    part = table.replace(
+        header=[table.header[at] for at in columns],
+        rows=[[table.rows[row][at] for at in columns] for row in rows],
+    )
+    return Part(part, tuple(rows), tuple(columns))
+
+
+class _Question:
+    """A question's words in a row, as many as a name has."""
+
+    def __init__(self, text: str) -> None:
+        self._words = _words(text)[:400]
+        self._windows: dict[int, list[frozenset[str]]] = {}
+
+    def likeness(self, name: str) -> float:
+        """Return how alike a name is to the words of the question that are nearest to it."""
+        words = _words(name)[:_MOST_WORDS]
+        if not words:
+            return 0.0
+        mine = _pieces(words)
+        return max((_dice(mine, theirs) for theirs in self._of(len(words))), default=0.0)
+
+    def _of(self, count: int) -> list[frozenset[str]]:
+        if count not in self._windows:
+            last = max(1, len(self._words) - count + 1)
+            self._windows[count] = [
+                _pieces(self._words[at : at + count]) for at in range(last if self._words else 0)
+            ]
+        return self._windows[count]
+
+
+def _words(text: str) -> list[str]:
+    """Return the words; each character of scripts without blanks is one."""
+    return re.findall(
+        r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+", text.casefold()
+    )
+
+
+def _pieces(words: Sequence[str]) -> frozenset[str]:
+    return frozenset(f" {word} "[at : at + 3] for word in words for at in range(max(1, len(word))))
+
+
+def _dice(mine: frozenset[str], theirs: frozenset[str]) -> float:
+    return 2 * len(mine & theirs) / (len(mine) + len(theirs))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()

@@ -1,0 +1,198 @@
+"""The header tree of a table: what names stand under which (spec: realhitbench.md section 6).
+
+A tree is tuples T(kind and level, start, end, text): row headers (R) and column headers (C), with
+the rows or columns, counted from 1, that each reaches over. Who is whose parent follows from the
+ranges, so that a tree which a model wrote can be held against the true one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from pytest_tablebench.tables.hierarchy.grid import owners
+from pytest_tablebench.tables.hierarchy.paths import Paths, one_line
+from pytest_tablebench.tables.table import Span, Table
+
+__all__ = ["ROOT", "Header", "HeaderTree", "read_tree", "true_tree"]
+
+ROOT = "ROOT"
+
+MOST = 5000
+"""Tuples that are read of a reply; more are no header of any table."""
+
+_BEGIN = re.compile(
+    r"\(\s*([RC])\s?(\d{1,2})\s*,\s*(\d{1,6})\s*,\s*(\d{1,6})\s*,\s{0,9}", re.IGNORECASE
+)
+_END = re.compile(r"\)(?=\s*(?:[,;.\]}\n:|]|$|T?\(|[-=]>))")
+_CLOSING = {quote: re.compile(rf"{quote}\s{{0,9}}\)") for quote in "\"'`"}
+"""What ends a text that begins with a quote."""
+_LONGEST = 400  # characters of a header
+
+
+class Header(NamedTuple):
+    """One header: its kind (`R` or `C`), level from 0, first and last position, text."""
+
+    kind: str
+    level: int
+    start: int
+    end: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"({self.kind}{self.level}, {self.start}, {self.end}, {self.text})"
+
+
+@dataclass(frozen=True)
+class HeaderTree:
+    """Headers, each under the nearest higher one of its kind whose range holds its own."""
+
+    headers: tuple[Header, ...]
+
+    @cached_property
+    def parents(self) -> tuple[int | None, ...]:
+        """The place of each header's parent; None for those under the root."""
+        by_level: dict[tuple[str, int], list[int]] = {}
+        for place, one in enumerate(self.headers):
+            by_level.setdefault((one.kind, one.level), []).append(place)
+        levels = sorted({level for _, level in by_level}, reverse=True)
+        return tuple(
+            next(
+                (
+                    place
+                    for level in levels
+                    if level < one.level
+                    for place in by_level.get((one.kind, level), ())
+                    if self.headers[place].start <= one.start and one.end <= self.headers[place].end
+                ),
+                None,
+            )
+            for one in self.headers
+        )
+
+    def edges(self) -> Counter[tuple[str, str, str]]:
+        """Return kind, parent's text and child's text of each edge, and how often there is it."""
+        return Counter(
+            (one.kind, _plain(ROOT if up is None else self.headers[up].text), _plain(one.text))
+            for one, up in zip(self.headers, self.parents, strict=True)
+        )
+
+    def f1(self, true: HeaderTree) -> float:
+        """Return the F1 of this tree's edges against those of the true one, from 0 to 1."""
+        mine, theirs = self.edges(), true.edges()
+        total = mine.total() + theirs.total()
+        return 2 * (mine & theirs).total() / total if total else 1.0
+
+    def lines(self) -> Iterator[str]:
+        """Yield the tree as lines of text, each header with the ranges it has."""
+        children: dict[int | None, list[int]] = {}
+        for place, up in enumerate(self.parents):
+            children.setdefault(up, []).append(place)
+        for kind, name in (("C", "columns"), ("R", "rows")):
+            tops = [place for place in children.get(None, ()) if self.headers[place].kind == kind]
+            if not tops:
+                continue
+            yield f"{ROOT} ({name})"
+            waiting = [(place, 1) for place in reversed(tops)]
+            while waiting:
+                place, depth = waiting.pop()
+                one = self.headers[place]
+                reach = str(one.start) if one.start == one.end else f"{one.start}-{one.end}"
+                yield f"{'  ' * depth}{one.text}  [{one.kind}{one.level} {reach}]"
+                waiting += [(below, depth + 1) for below in reversed(children.get(place, ()))]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def read_tree(text: str) -> HeaderTree:
+    """Return the tree that a model wrote: every tuple in its reply, each once."""
+    found: dict[Header, None] = {}
+    place = 0
+    while len(found) < MOST and (begin := _BEGIN.search(text, place)):
+        closing = _CLOSING.get(text[begin.end() : begin.end() + 1], _END)
+        end = closing.search(text, begin.end() + 1, begin.end() + _LONGEST)
+        place = begin.end()
+        if end is None:
+            continue
+        place = end.end()
+        said = " ".join(text[begin.end() : end.start()].split()).strip("\"'“”‘’`")
+        level, start, last = (int(number) for number in begin.groups()[1:])
+        found.setdefault(Header(begin[1].upper(), level, start, last, said))
+    return HeaderTree(tuple(found))
+
+
+def true_tree(table: Table) -> HeaderTree:
+    """Return the tree of a table's own headers; a flat table has column headers alone.
+
+    Columns are counted from 1 at the left edge, rows from 1 below the header.
+    """
+    paths, merged = Paths(table), owners(table.spans)
+    top, first = len(table.captions), len(table.captions) + len(table.header_rows) + 1
+    lines = table.lines
+
+    def begins_column(column: int) -> bool:
+        named = [line for line in range(top, first) if _text_at(merged, lines, line, column)]
+        return not named or _anchor(merged, named[-1], column)[1] == column
+
+    def begins_row(row: int) -> bool:
+        line = first + row
+        named = [at for at in range(table.row_headers) if _text_at(merged, lines, line, at)]
+        return not named or _anchor(merged, line, named[-1])[0] == line
+
+    headers = _headers(
+        "C",
+        [paths.column(column) for column in range(len(table.header))],
+        [begins_column(column) for column in range(len(table.header))],
+    )
+    if table.row_headers and table.header:
+        count = range(len(table.rows))
+        headers += _headers(
+            "R", [paths.of(row, 0).row for row in count], [begins_row(row) for row in count]
+        )
+    return HeaderTree(tuple(headers))
+
+
+def _anchor(merged: Mapping[tuple[int, int], Span], line: int, column: int) -> tuple[int, int]:
+    span = merged.get((line, column))
+    return (span.row, span.column) if span else (line, column)
+
+
+def _text_at(
+    merged: Mapping[tuple[int, int], Span],
+    lines: Sequence[Sequence[object]],
+    line: int,
+    column: int,
+) -> str:
+    at = _anchor(merged, line, column)
+    return one_line(lines[at[0]][at[1]])
+
+
+def _headers(kind: str, paths: Sequence[tuple[str, ...]], begins: Sequence[bool]) -> list[Header]:
+    """Return the headers of positions by their paths: what neighbours share is one header.
+
+    The last name of a path is a header of its own, unless a merged cell holds it.
+    """
+    found: list[Header] = []
+    opened: list[int] = []  # places of the headers that hold at the last position, outermost first
+    before: tuple[str, ...] = ()
+    for position, (path, own) in enumerate(zip(paths, begins, strict=True), start=1):
+        if not path:
+            continue
+        most = len(path) - 1 if own else len(path)
+        shared = 0
+        while shared < min(most, len(before)) and path[shared] == before[shared]:
+            shared += 1
+        del opened[shared:]
+        for place in opened:
+            found[place] = found[place]._replace(end=position)
+        for level in range(shared, len(path)):
+            opened.append(len(found))
+            found.append(Header(kind, level, position, position, path[level]))
+        before = path
+    return found
