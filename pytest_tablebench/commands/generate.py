@@ -1,4 +1,4 @@
-"""`tablebench generate rules TABLES... -o DIR`: questions from tables."""
+"""`tablebench generate rules|probes TABLES... -o DIR`: questions from tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser"]
 
-_KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet")
+_KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
 
 
 def add_parser(commands: Any) -> None:
@@ -27,14 +27,11 @@ def add_parser(commands: Any) -> None:
     ways = parser.add_subparsers(required=True, metavar="WAY")
     rules = ways.add_parser("rules", help="every table skill, by rule; no model is asked")
     _add_common(rules, per_table=20)
-    rules.add_argument(
-        "--language",
-        choices=("auto", "en", "zh", "both"),
-        default="auto",
-        help="of the questions. Default: that of each table's headings",
-    )
     rules.add_argument("--subtask", metavar="A,B", help="ask these subtasks only")
     rules.set_defaults(lines=_rules)
+    probes = ways.add_parser("probes", help="sizes, cells, rows, columns: elementary reading")
+    _add_common(probes, per_table=20)
+    probes.set_defaults(lines=_probes)
 
 
 def _add_common(parser: argparse.ArgumentParser, *, per_table: int) -> None:
@@ -43,7 +40,7 @@ def _add_common(parser: argparse.ArgumentParser, *, per_table: int) -> None:
         nargs="+",
         type=Path,
         metavar="TABLES",
-        help="CSV, TSV, XLSX or Parquet files, or folders of them",
+        help="CSV, TSV, XLSX, Parquet or HTML files, or folders of them",
     )
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="other questions. 0")
@@ -55,6 +52,12 @@ def _add_common(parser: argparse.ArgumentParser, *, per_table: int) -> None:
         help=f"most questions of one table. {per_table}",
     )
     parser.add_argument("--limit", type=_count, metavar="N", help="most questions in all")
+    parser.add_argument(
+        "--language",
+        choices=("auto", "en", "zh", "both"),
+        default="auto",
+        help="of the questions. Default: that of each table's headings",
+    )
 
 
 def _count(text: str) -> int:
@@ -80,6 +83,15 @@ def _rules(given: argparse.Namespace) -> tuple[list[str], int]:
     shown = [*lines[:1], _shares("by subtask", by_subtask)]
     shown += [_shares("rejected", tally.rejected)] if tally.rejected else []
     return [*shown, *lines[1:]], 0
+
+
+def _probes(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.generate.probes import ProbeGenerator
+
+    chosen = {"language": given.language, "per_table": given.per_table}
+    maker = ProbeGenerator(seed=given.seed, **chosen)
+    lines = _write(given, maker, {"way": "probes", **chosen})
+    return [lines[0], _shares("by kind", maker.tally.recipes), *lines[1:]], 0
 
 
 def _shares(what: str, counts: Mapping[str, int]) -> str:

@@ -41,7 +41,13 @@ class Source:
 
 
 class Maker(Protocol):
-    """Makes questions of tables, and counts."""
+    """Makes questions of tables, and counts.
+
+    Attributes:
+        reads_structure: whether it takes tables with merged cells or several header lines.
+    """
+
+    reads_structure: bool
 
     def make(self, table: Table, most: int | None) -> tuple[str, Iterable[Pair]] | None:
         """Return a digest of the table and its questions; None (and counts why) for no table."""
@@ -130,12 +136,17 @@ def _make(
         if number < part.done:
             continue
         try:
-            table = text_table(source.read())
+            table = source.read()
         except (DataError, TableError) as error:
             maker.skip("unreadable")
             say(f"{printable(source.name, 80)} is left out: {error}")
             part.close_table("", maker)
             continue
+        if table.is_structured and not maker.reads_structure:
+            maker.skip("merged cells or several lines of headings")
+            part.close_table("", maker)
+            continue
+        table = table if table.is_structured else text_table(table)
         made = maker.make(table, None if limit is None else limit - maker.accepted)
         if made is None or made[0] in part.digests:
             if made is not None:
@@ -143,15 +154,23 @@ def _make(
             part.close_table("", maker)
             continue
         digest, pairs = made
-        name = f"{slug(Path(source.name).stem, 40, digest=False)}-{digest[:8]}.csv"
+        kind = "xlsx" if table.is_structured else "csv"
+        name = f"{slug(Path(source.name).stem, 40, digest=False)}-{digest[:8]}.{kind}"
         any_pair = False
         for pair in pairs:
             if not any_pair:
-                (folder / "tables").mkdir(exist_ok=True)
-                write_whole(folder / "tables" / name, _csv(table))
+                _write_table(table, folder / "tables" / name)
                 any_pair = True
             part.append(_row(pair, f"tables/{name}"))
         part.close_table(digest, maker)
+
+
+def _write_table(table: Table, path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    if table.is_structured:
+        table.to_xlsx(path)
+    else:
+        write_whole(path, _csv(table))
 
 
 def _csv(table: Table) -> str:

@@ -148,7 +148,8 @@ def _of_question(question: Question) -> Iterator[tuple[str, str]]:
     # Where the order of rows matters, a question asks for a place and not for a name.
     by_place = "shuffle_rows" not in (question.perturbations or ("shuffle_rows",))
     is_lookup = len(question.answers) == 1 and kind != "yes_no" and not by_place
-    if len(question.tables) == 1 and is_lookup:
+    # One of several header lines may name what a row alone does not.
+    if len(question.tables) == 1 and is_lookup and not question.tables[0].is_structured:
         yield from _ambiguous(question)
 
 

@@ -29,7 +29,16 @@ from pytest_tablebench.generate.rules._wording import LANGUAGES, word
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["RECIPES", "SKILLS", "Recipe", "RuleGenerator", "Tally", "written_answer"]
+__all__ = [
+    "RECIPES",
+    "SKILLS",
+    "Recipe",
+    "RuleGenerator",
+    "Tally",
+    "plain_question",
+    "says",
+    "written_answer",
+]
 
 _DRAWS = 6
 """Draws of one recipe that may be rejected before a table is left alone with it."""
@@ -86,6 +95,15 @@ class Tally:
         """Number of questions."""
         return sum(self.recipes.values())
 
+    def state(self) -> dict[str, dict[str, int]]:
+        """Return all of it as JSON takes it."""
+        return {name: dict(counts) for name, counts in vars(self).items()}
+
+    @classmethod
+    def of(cls, state: Mapping[str, Mapping[str, int]]) -> Tally:
+        """Return what `state` gave."""
+        return cls(**{name: Counter(counts) for name, counts in state.items()})
+
     def cells(self) -> Counter[tuple[str, str]]:
         """Return accepted questions by subtask and difficulty."""
         found: Counter[tuple[str, str]] = Counter()
@@ -103,6 +121,8 @@ class RuleGenerator:
         language: `en`, `zh`, `both` in turns, or `auto`: that of the table's headings.
         subtasks: those that are asked; all of `SKILLS` by default.
     """
+
+    reads_structure = False
 
     def __init__(
         self,
@@ -133,11 +153,11 @@ class RuleGenerator:
 
     def state(self) -> dict[str, dict[str, int]]:
         """Return what was counted; there is nothing else to remember."""
-        return {name: dict(count) for name, count in vars(self.tally).items()}
+        return self.tally.state()
 
     def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
         """Go on from a state."""
-        self.tally = Tally(**{name: Counter(counts) for name, counts in state.items()})
+        self.tally = Tally.of(state)
         self._cells = self.tally.cells()
 
     def sheet(self, table: Table) -> Sheet | None:
@@ -197,10 +217,10 @@ class RuleGenerator:
         language = self._spoken(sheet)
         answers, metric, tolerance, unit = written_answer(found, language)
         question = word(steps, sheet, found, language, rng)
-        key = _plain(question)
+        key = plain_question(question)
         if key in seen:
             raise RejectedError("duplicate")
-        if not isinstance(found, bool) and any(_says(key, answer) for answer in answers):
+        if not isinstance(found, bool) and any(says(key, answer) for answer in answers):
             raise RejectedError("answer in question")
         if not agrees(found, frame_answer(steps, frame)):
             raise RejectedError("two ways disagree")
@@ -264,14 +284,14 @@ def _written(amount: Amount) -> str:
     return f"{sign}{whole[: -amount.decimals]}.{whole[-amount.decimals :]}"
 
 
-def _plain(text: str) -> str:
+def plain_question(text: str) -> str:
     """Return a question as it is compared with others."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _says(question: str, answer: str) -> bool:
+def says(question: str, answer: str) -> bool:
     """Whether a question holds its answer, not only as a part of other words."""
-    plain = _plain(answer)
+    plain = plain_question(answer)
     if len(plain) < 2 or plain not in question:
         return False
     return re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", question) is not None

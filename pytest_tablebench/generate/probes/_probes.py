@@ -1,0 +1,373 @@
+"""Drawing probes: what is asked of a table, and what stands there."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from random import Random
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.generate._values import answer_text, cell_key, is_empty, parse_number
+from pytest_tablebench.generate.rules import LANGUAGES, Pair, Plan, Tally
+from pytest_tablebench.generate.rules._generate import plain_question, says
+from pytest_tablebench.tables.table import Cell, Path, Table
+from pytest_tablebench.util.seeds import seeded_random
+
+__all__ = ["PROBES", "ProbeGenerator"]
+
+_DRAWS = 6
+_MOST_ITEMS = 15
+_LONGEST = 100_000
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+_PLACE = ("none", "mask_cols_names", "shuffle_cols_names")
+_BY_NAME = ("none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows")
+_ARRANGED = ("none", "shuffle_rows", "shuffle_cols")
+
+
+class NothingError(Exception):
+    """A table has nothing to ask in this way, or what was drawn has no single answer."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What is asked: the fields of the wording, the answer, and what leaves it true."""
+
+    fields: Mapping[str, object]
+    answers: tuple[str, ...]
+    perturbations: tuple[str, ...]
+
+
+class Board:
+    """A table as probes see it: only cells that can stand in an answer are asked for."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.header, self.rows = table.header, table.rows
+        everything = [cell for line in table.lines for cell in line if not is_empty(cell)]
+        self.counts = Counter(map(cell_key, everything))
+        self.is_chinese = any(_CHINESE.search(str(name)) for name in table.header)
+
+    def text(self, cell: Cell) -> str:
+        """Return a cell as an answer. Raises `NothingError` for one that cannot be one."""
+        text = None if is_empty(cell) else answer_text(cell)
+        if text is None:
+            raise NothingError
+        return text
+
+    def texts(self, cells: Sequence[Cell]) -> tuple[str, ...]:
+        """Return several cells as the items of an answer."""
+        if not 1 < len(cells) <= _MOST_ITEMS:
+            raise NothingError
+        return tuple(map(self.text, cells))
+
+    def once(self, cell: Cell) -> str:
+        """Return a cell that the table has nowhere else."""
+        if self.counts[cell_key(cell)] != 1:
+            raise NothingError
+        return self.text(cell)
+
+    def place(self, rng: Random) -> tuple[int, int]:
+        """Return a row and a column, from 0."""
+        return rng.randrange(len(self.rows)), rng.randrange(len(self.header))
+
+    @cached_property
+    def label(self) -> int | None:
+        """The first column whose cells name the rows: each there, and unlike the others."""
+        for place in range(len(self.header)):
+            cells = [row[place] for row in self.rows]
+            writable = all(not is_empty(cell) and answer_text(cell) is not None for cell in cells)
+            if writable and len(set(map(cell_key, cells))) == len(cells):
+                return place
+        return None
+
+    @cached_property
+    def paths(self) -> Counter[Path]:
+        """How many cells have the same headings above and beside them."""
+        table = self.table
+        return Counter(
+            table.path(row, place)
+            for row in range(len(table.rows))
+            for place in range(len(table.header))
+        )
+
+    def named(self, rng: Random) -> tuple[int, int, int]:
+        """Return the column of names, a row, and another column whose heading is its own."""
+        if self.label is None:
+            raise NothingError
+        row, place = self.place(rng)
+        self.once(self.header[place])
+        if place == self.label:
+            raise NothingError
+        return self.label, row, place
+
+
+def _rows(board: Board, _: Random) -> Probe:
+    return Probe({}, (str(len(board.rows)),), ("none", "shuffle_rows", "shuffle_cols", *_PLACE[1:]))
+
+
+def _columns(board: Board, _: Random) -> Probe:
+    kept = ("none", "shuffle_rows", "shuffle_cols", "insert_empty_rows", *_PLACE[1:])
+    return Probe({}, (str(len(board.header)),), kept)
+
+
+def _cell_at(board: Board, rng: Random) -> Probe:
+    row, place = board.place(rng)
+    fields = {"row": row + 1, "column": place + 1}
+    return Probe(fields, (board.text(board.rows[row][place]),), _PLACE)
+
+
+def _cell(board: Board, rng: Random) -> Probe:
+    label, row, place = board.named(rng)
+    fields = {
+        "name": board.text(board.rows[row][label]),
+        "heading": board.text(board.header[place]),
+    }
+    return Probe(fields, (board.text(board.rows[row][place]),), _BY_NAME)
+
+
+def _row_of(board: Board, rng: Random) -> Probe:
+    row, place = board.place(rng)
+    kept = ("none", "shuffle_cols", *_PLACE[1:])
+    return Probe({"value": board.once(board.rows[row][place])}, (str(row + 1),), kept)
+
+
+def _column_of(board: Board, rng: Random) -> Probe:
+    row, place = board.place(rng)
+    kept = ("none", "shuffle_rows", "insert_empty_rows", *_PLACE[1:])
+    return Probe({"value": board.once(board.rows[row][place])}, (str(place + 1),), kept)
+
+
+def _heading_of(board: Board, rng: Random) -> Probe:
+    row, place = board.place(rng)
+    fields = {"value": board.once(board.rows[row][place])}
+    return Probe(fields, (board.once(board.header[place]),), _BY_NAME)
+
+
+def _name_of(board: Board, rng: Random) -> Probe:
+    label, row, place = board.named(rng)
+    key = cell_key(board.rows[row][place])
+    if sum(cell_key(other[place]) == key for other in board.rows) != 1:
+        raise NothingError
+    fields = {
+        "label": board.text(board.header[label]),
+        "heading": board.text(board.header[place]),
+        "value": board.text(board.rows[row][place]),
+    }
+    return Probe(fields, (board.text(board.rows[row][label]),), _BY_NAME)
+
+
+def _row(board: Board, rng: Random) -> Probe:
+    if board.label is None:
+        raise NothingError
+    row = board.place(rng)[0]
+    name = board.once(board.rows[row][board.label])
+    others = [cell for place, cell in enumerate(board.rows[row]) if place != board.label]
+    kept = ("none", "shuffle_rows", "insert_empty_rows", *_PLACE[1:])
+    return Probe({"name": name}, board.texts(others), kept)
+
+
+def _row_at(board: Board, rng: Random) -> Probe:
+    row = board.place(rng)[0]
+    return Probe({"row": row + 1}, board.texts(board.rows[row]), _PLACE)
+
+
+def _column(board: Board, rng: Random) -> Probe:
+    place = board.place(rng)[1]
+    cells = board.texts([row[place] for row in board.rows])
+    fields = {"heading": board.once(board.header[place])}
+    return Probe(fields, cells, ("none", "shuffle_cols", "insert_empty_rows"))
+
+
+def _headings(board: Board, _: Random) -> Probe:
+    kept = ("none", "shuffle_rows", "insert_empty_rows")
+    return Probe({}, board.texts(board.header), kept)
+
+
+def _merged(board: Board, rng: Random, along: str) -> Probe:
+    spans = [span for span in board.table.spans if getattr(span, along) > 1]
+    if not spans:
+        raise NothingError
+    span = rng.choice(spans)
+    value = board.once(board.table.lines[span.row][span.column])
+    return Probe({"value": value}, (str(getattr(span, along)),), ("none",))
+
+
+def _under_merged(board: Board, rng: Random) -> Probe:
+    """Ask for what stands under a merged heading of the line above the last one."""
+    table = board.table
+    line = len(table.captions) + len(table.header_rows) - 1
+    spans = [
+        span
+        for span in table.spans
+        if table.header_rows and span.row == line and span.rows == 1 and span.columns > 1
+    ]
+    if not spans:
+        raise NothingError
+    span = rng.choice(spans)
+    value = board.once(table.lines[line][span.column])
+    names = board.texts(table.header[span.column : span.column + span.columns])
+    return Probe({"value": value}, names, ("none", "shuffle_rows"))
+
+
+def _path(board: Board, rng: Random) -> Probe:
+    """Ask for a cell by all the headings above it and beside it."""
+    table = board.table
+    if not (table.header_rows or table.row_levels or table.sections or table.row_headers > 1):
+        raise NothingError
+    row, place = board.place(rng)
+    if place < table.row_headers or row in table.sections:
+        raise NothingError
+    own = table.path(row, place)
+    if not own.row or not own.column or board.paths[own] != 1:
+        raise NothingError
+    names = [text for part in own for text in part]
+    if any(answer_text(name) is None or '"' in name for name in names):
+        raise NothingError
+    row_text, column_text = (" > ".join(f'"{name}"' for name in part) for part in own)
+    fields = {"row": row_text, "column": column_text}
+    return Probe(fields, (board.text(board.rows[row][place]),), _ARRANGED)
+
+
+PROBES: Mapping[str, Callable[[Board, Random], Probe]] = {
+    "rows": _rows,
+    "columns": _columns,
+    "cell_at": _cell_at,
+    "cell": _cell,
+    "row_of": _row_of,
+    "column_of": _column_of,
+    "heading_of": _heading_of,
+    "name_of": _name_of,
+    "row": _row,
+    "row_at": _row_at,
+    "column": _column,
+    "headings": _headings,
+    "merged_columns": lambda board, rng: _merged(board, rng, "columns"),
+    "merged_rows": lambda board, rng: _merged(board, rng, "rows"),
+    "under_merged": _under_merged,
+    "path": _path,
+}
+
+STRUCTURED = ("columns", "merged_columns", "merged_rows", "under_merged", "path")
+"""What is asked of tables with structure: which of their lines is row 1 is open to dispute."""
+
+
+@cache
+def _wordings(language: str) -> dict[str, list[str]]:
+    text = (files(__package__) / f"{language}.toml").read_text(encoding="utf-8")
+    return dict(tomllib.loads(text))
+
+
+class ProbeGenerator:
+    """Makes probes of one table after the other.
+
+    Arguments:
+        seed: another one gives other probes.
+        per_table: most probes of one table; the kinds take turns.
+        language: `en`, `zh`, `both` in turns, or `auto`: that of the table's headings.
+    """
+
+    reads_structure = True
+
+    def __init__(self, *, seed: int = 0, per_table: int = 20, language: str = "auto") -> None:
+        self.tally = Tally()
+        self._seed, self._per_table, self._language = seed, per_table, language
+
+    def skip(self, reason: str) -> None:
+        """Count a table that is left out."""
+        self.tally.tables[reason] += 1
+
+    @property
+    def accepted(self) -> int:
+        """Questions so far."""
+        return self.tally.accepted
+
+    def state(self) -> dict[str, dict[str, int]]:
+        """Return what was counted."""
+        return self.tally.state()
+
+    def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
+        """Go on from a state."""
+        self.tally = Tally.of(state)
+
+    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
+        """Return a digest of the table and its probes, None for a table that is left out."""
+        try:
+            table.require_rectangular("a probe")
+        except TableError:
+            self.skip("rows of unequal length")
+            return None
+        content = repr((table.lines, table.spans))
+        if not table.rows or not table.header:
+            self.skip("too small")
+            return None
+        names = [cell_key(name) for name in table.header if not is_empty(name)]
+        if not table.is_structured and len(set(names)) < len(table.header):
+            self.skip("headings without names of their own")
+            return None
+        if len(content) > _LONGEST:
+            self.skip("too long")
+            return None
+        digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        left = self._per_table if most is None else min(most, self._per_table)
+        return digest, self._pairs(Board(table), digest, left)
+
+    def _pairs(self, board: Board, digest: str, left: int) -> Iterator[Pair]:
+        rng = seeded_random(f"probes/{digest}", seed=self._seed)
+        kinds = STRUCTURED if board.table.is_structured else PROBES
+        seen, draws = set[str](), dict.fromkeys(kinds, _DRAWS)
+        while left and draws:
+            for kind in list(draws):
+                if not left:
+                    break
+                pair = self._pair(kind, board, digest, rng, seen)
+                if pair is not None:
+                    left -= 1
+                    self.tally.recipes[kind] += 1
+                    yield pair
+                else:
+                    draws[kind] -= 1
+                    if not draws[kind]:
+                        del draws[kind]
+        self.tally.tables["used"] += 1
+
+    def _pair(
+        self, kind: str, board: Board, digest: str, rng: Random, seen: set[str]
+    ) -> Pair | None:
+        language = self._language
+        if language == "both":
+            language = LANGUAGES[self.tally.accepted % 2]
+        elif language == "auto":
+            language = "zh" if board.is_chinese else "en"
+        try:
+            probe = PROBES[kind](board, rng)
+        except NothingError:
+            return None
+        question = rng.choice(_wordings(language)[kind]).format_map(probe.fields)
+        key = plain_question(question)
+        if kind in {"rows", "columns", "headings"} and kind in seen:
+            return None
+        if key in seen or any(says(key, answer) for answer in probe.answers):
+            self.tally.rejected["duplicate" if key in seen else "answer in question"] += 1
+            return None
+        seen |= {key, kind}
+        single = len(probe.answers) == 1
+        number = single and parse_number(probe.answers[0]) is not None
+        return Pair(
+            id=f"{digest[:10]}-{kind}-{self.tally.accepted}",
+            plan=Plan(kind, ()),
+            question=question,
+            language=language,
+            answers=probe.answers,
+            metric="number" if number else "" if single else "ordered_list",
+            tolerance="",
+            unit="",
+            tags={"skill": "probe", "probe": kind, "language": language},
+            perturbations=probe.perturbations,
+        )
