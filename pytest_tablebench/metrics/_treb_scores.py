@@ -14,6 +14,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics._base import Judgement, Processed, Score
 from pytest_tablebench.metrics._judge_reply import HIGHEST, read_judgement, reference_score
+from pytest_tablebench.metrics._thinking import oddities
 from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers.content import Message
@@ -108,13 +109,9 @@ _PLAIN: Mapping[str, Callable[..., Score]] = MappingProxyType(
 )
 
 
-def _flags(prediction: str) -> list[str]:
+def _flags(prediction: str) -> tuple[str, ...]:
     """Return what an answer is, where the published code counts a silent 0 or reads thoughts."""
-    if not prediction.strip():
-        return ["empty_prediction"]
-    unclosed = prediction.rpartition("</think>")[2].count("<think>")
-    boxes = prediction.count("\\boxed{")
-    return ["unclosed_thinking"] * bool(unclosed) + ["several_boxes"] * (boxes > 1)
+    return oddities(prediction) if prediction.strip() else ("empty_prediction",)
 
 
 def _meets(prediction: str, number: float | None) -> bool:
@@ -140,9 +137,8 @@ def _take_marks(
     parts[f"{JUDGED}_or_0"] = (marks or 0.0) / HIGHEST
     if marks is not None:
         parts[JUDGED] = marks / HIGHEST
-    several = reply.rpartition("</think>")[2].count("\\boxed{") > 1
-    flags = ("judge_several_boxes",) if several else ()
-    return flags if found.status == "ok" else (*flags, f"judge_{found.status}")
+    status = () if found.status == "ok" else (found.status,)
+    return tuple(f"judge_{flag}" for flag in (*oddities(reply), *status))
 
 
 def judge_messages(question: str, answer: str, prediction: str) -> tuple[Message, ...]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from pytest_tablebench.datasets import Way
 from pytest_tablebench.errors import REFUSED, ModelError
+from pytest_tablebench.metrics._thinking import oddities
 from pytest_tablebench.metrics.steps import Ask, Execution, Step
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers.content import Content
@@ -67,6 +68,7 @@ class ICoT:
             failed = failed or ran.outcome != "ok"
             state = state.ran(observation(ran))
         flags = ("program_failed",) * failed + ("turn_restated",) * asking.restated
+        flags += oddities(state.text)
         return Said(state.text if task.form.judged == "reply" else state.answer, flags)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from pytest_tablebench.datasets import Way
+from pytest_tablebench.metrics._thinking import oddities
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Message
 from pytest_tablebench.serializers import Content
@@ -76,5 +77,5 @@ class TCoT:
         system = system_message(task.form, SYSTEM.format(ask=task.form.ask))
         reply = the_reply((yield Ask((*system, user))))
         whole = task.form.judged == "reply"
-        flags = ("table_cut",) if cut else ()
+        flags = ("table_cut",) * cut + oddities(reply.text)
         return Said(reply.text if whole else json_answer(reply.text), flags)

@@ -27,6 +27,7 @@ class Subtask:
         scores: what an answer is scored by.
         main, judged: the score that counts without a judge, and with one.
         thresholds: from which a case is right, by the score that counts.
+        system, remark: what a model is told in place of a mode's own words, and behind them.
         titles: whether the tables' titles stand behind the question.
         order: whether answers speak of rows or columns by their places.
         known: whether it has an entry of its own, and not the defaults.
@@ -41,6 +42,8 @@ class Subtask:
     main: str
     judged: str
     thresholds: Mapping[str, float]
+    system: str
+    remark: str
     titles: bool
     order: bool
     known: bool

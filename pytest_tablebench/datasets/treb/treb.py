@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
@@ -78,6 +79,7 @@ class TReB(FileDataset[Asked]):
 
     serializers = ("markdown", "html")
     perturbations = ("none",)
+    params: Mapping[str, Any] = MappingProxyType({"temperature": 0.2, "max_tokens": 4096})
 
     def __init__(self, subtask: Subtask) -> None:
         self.subtask = subtask
@@ -86,10 +88,16 @@ class TReB(FileDataset[Asked]):
         self.threshold = subtask.thresholds[subtask.main]
         self.judged_threshold = subtask.thresholds[subtask.judged]
         self.tables = subtask.has_tables
-        bare = AnswerForm(subtask.asked[0] or AnswerForm().ask, prompt=self.bare_prompt)
-        self.answer_forms: Mapping[Way, AnswerForm] = dict.fromkeys(
-            ("line", "object", "printed", "box"), bare
+        self.strategy = "tcot" if self.tables else "direct"
+        form = AnswerForm(
+            subtask.asked[0] or AnswerForm().ask,
+            judged="reply" if subtask.system else "place",
+            prompt=self.bare_prompt,
+            system=subtask.system or None,
+            remark=subtask.remark,
         )
+        ways: tuple[Way, ...] = ("line", "object", "printed", "box")
+        self.answer_forms = dict.fromkeys(ways, form)
 
     def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[Asked]:
         """Open the files that hold samples of the subtask. Raises `DataMissing` or `DataError`."""
