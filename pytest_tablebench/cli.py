@@ -47,7 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="folder of the report. Default: RUN/report, tablebench-report for several runs",
     )
     report.add_argument("--no-plots", action="store_true", help="tables only, no figures")
-    report.set_defaults(lines=lambda given: _report(given.runs, given.out, not given.no_plots))
+    report.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="all measures by the values of a tag of the questions. Repeatable",
+    )
+    report.set_defaults(lines=_report)
 
     pulling = commands.add_parser("pull", help="download datasets, or what is missing of them")
     pulling.add_argument("names", nargs="+", metavar="NAME", help="dataset, as `list` shows it")
@@ -126,13 +133,15 @@ def _list(data: Path | None) -> None:
     print("built-in models\n  tablebench/lexical tablebench/scripted:FILE")
 
 
-def _report(paths: Sequence[Path], out: Path | None, plots: bool) -> tuple[list[str], int]:
+def _report(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.reports.beside_text import tag_lines
     from pytest_tablebench.reports.paper import load_runs, report_lines, strays, write_report
     from pytest_tablebench.reports.terminal import summary_lines
     from pytest_tablebench.results import summarize
     from pytest_tablebench.results._folder import recorded_text, selection_text
 
-    lines = []
+    lines: list[str] = []
+    paths = given.runs
     others = strays(paths)
     if others and len(others) < len(paths):  # as `runs/*` names whatever lies there
         paths = [path for path in paths if path not in others]
@@ -143,8 +152,11 @@ def _report(paths: Sequence[Path], out: Path | None, plots: bool) -> tuple[list[
         if run.planned is None or len(run.rows) < run.planned:
             lines.append(f"cut off: {recorded_text(len(run.rows), run.planned)}")
         lines += [line for line in (selection_text(run.run),) if line]
-        lines += summary_lines(summarize(run.rows))
-    report = write_report(runs, out, plots=plots)
+        summary = summarize(run.rows)
+        lines += summary_lines(summary, run.run)
+        for tag in given.by:
+            lines += ["", *tag_lines(summary, tag, run.run)]
+    report = write_report(runs, given.out, plots=not given.no_plots)
     lines += report_lines(report)
     return [*lines, *_page([run.path for run in runs], report.folder)], 0
 

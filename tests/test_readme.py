@@ -21,6 +21,7 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.terminal import summary_lines
 from pytest_tablebench.results import Cell, read_records, summarize
+from pytest_tablebench.results._record import cell_values
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS
@@ -392,8 +393,8 @@ def test_the_table_shown_is_what_the_run_gives() -> None:
     cells = []
     for case in cases:
         run_ = runner.start(case)
-        value = run_.judge(run_.ask())
-        place = case.example_id, case.serializer, case.perturbation
-        cells.append(Cell("starter", "starter", *place, value, value >= run_.threshold, None))
+        run_.ask()
+        record = run_.record({}, None)
+        cells.append(Cell(*cell_values(record)))
     for line in summary_lines(summarize(cells)):
         assert line.strip() in README

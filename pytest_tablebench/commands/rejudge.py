@@ -80,7 +80,7 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
         if given.bench_baseline is not None:
             facts["baseline"] = str(given.bench_baseline.resolve())
         write_rejudged(judged, given.out, **facts)
-    lines = [*_change_lines(judged), *summary_lines(judged.summary)]
+    lines = [*_change_lines(judged), *summary_lines(judged.summary, judged.run)]
     if results:
         lines += ["", *gate_lines(results)]
     if given.out is not None:

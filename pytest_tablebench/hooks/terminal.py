@@ -94,7 +94,7 @@ class TerminalHooks:
             terminal.write_sep("=", f"tablebench: {printable(model)}")
             if selection:
                 terminal.write_line(selection)
-            for line in summary_lines(summary):
+            for line in summary_lines(summary, writer.facts):
                 terminal.write_line(line)
             for line in self._run.ending.lines(model) if self._run.ending is not None else []:
                 terminal.write_line(line)

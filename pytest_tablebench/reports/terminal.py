@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.settings import Settings, without_credentials
+from pytest_tablebench.reports.beside_text import (
+    COLUMNS,
+    beside_lines,
+    declared_parts,
+    scope_row,
+)
 from pytest_tablebench.reports.formats import (
     aligned,
     duration,
-    interval,
     number,
     origins_text,
     percent,
@@ -202,23 +207,12 @@ class Progress:
         return True
 
 
-COLUMNS = (
-    "",
-    "performance",
-    "95 % interval",
-    "robustness",
-    "pass rate",
-    "no answer",
-    "examples",
-    "cases",
-)
-
-
-def summary_lines(summary: Mapping[str, Any]) -> list[str]:
+def summary_lines(summary: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> list[str]:
     """Return the final table and, for each dataset, what stands out in it.
 
     That is its best and worst format and perturbation, what sampling costs, what repeats say,
-    and why cases have no answer.
+    and why cases have no answer. `run` is the content of `run.json`, which says what stands beside
+    a score.
     """
     rows: list[tuple[str, ...]] = []
     details: list[str] = []
@@ -226,13 +220,16 @@ def summary_lines(summary: Mapping[str, Any]) -> list[str]:
         datasets = benchmark["datasets"]
         shown = {dataset: printable(dataset, 60) for dataset in datasets}
         for dataset, scope in datasets.items():
-            rows.append(_row(shown[dataset], scope))
+            rows.append(scope_row(shown[dataset], scope))
             details += _best_and_worst(shown[dataset], scope)
+            declared = declared_parts(run or {}, dataset)
+            details += beside_lines(shown[dataset], scope, declared)
         if list(datasets) != [name]:
             whole = f"{printable(name, 60)} (all)"
-            rows.append(_row(whole, benchmark))
+            rows.append(scope_row(whole, benchmark))
             if len(datasets) > 1:
                 details += _repeat_lines(whole, benchmark)
+                details += beside_lines(whole, benchmark)
             unknown = [shown[key] for key in datasets if datasets[key]["performance"] is None]
             if unknown:
                 details.append(
@@ -241,21 +238,6 @@ def summary_lines(summary: Mapping[str, Any]) -> list[str]:
                 )
     lines = aligned([COLUMNS, *rows])
     return [*lines, "", *details] if details else lines
-
-
-def _row(name: str, scope: Mapping[str, Any]) -> tuple[str, ...]:
-    single = "one configuration" in scope["flags"]
-    flag = "*" if "incomplete" in scope["flags"] else ""
-    return (
-        name,
-        number(scope["performance"]),
-        interval(scope["ci95"]["performance"]),
-        "-" if single else number(scope["robustness"]) + flag,
-        percent(scope["pass_rate"]),
-        percent(scope["no_answer"]),
-        str(scope["n_examples"]),
-        str(scope["n_cases"]),
-    )
 
 
 def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:

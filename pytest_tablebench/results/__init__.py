@@ -1,6 +1,7 @@
 """Results: records, the run folder, the score table and its figures."""
 
 from pytest_tablebench.results._aggregate import spread, summarize, telling_checks
+from pytest_tablebench.results._beside import telling_parts
 from pytest_tablebench.results._folder import (
     RunFolder,
     check_writable,
@@ -35,4 +36,5 @@ __all__ = [
     "spread",
     "summarize",
     "telling_checks",
+    "telling_parts",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results._examples import Examples
@@ -12,7 +12,10 @@ from pytest_tablebench.results.figures import mean
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Floats
 
-__all__ = ["consistency_figures", "known", "part_figures"]
+__all__ = ["consistency_figures", "known", "part_figures", "telling_parts"]
+
+SHOWN = 6
+"""Parts that stand beside a score where its dataset does not say which."""
 
 THRESHOLDS = tuple(step / 10 for step in range(10, -1, -1))
 """Shares of agreement below which a model that may abstain does so."""
@@ -43,6 +46,21 @@ def part_figures(datasets: Sequence[Examples]) -> dict[str, Any]:
             "is_score": all(bool(part.is_score.all()) for part in parts),
         }
     return {"parts": found} if found else {}
+
+
+def telling_parts(
+    scope: Mapping[str, Any], declared: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return the parts of a scope of `summary.json` that stand beside its score.
+
+    These are the ones that its dataset declares; where it does not, those that are not the score
+    itself, at most `SHOWN`.
+    """
+    parts: dict[str, Any] = scope.get("parts") or {}
+    if declared is not None:
+        return {name: parts[name] for name in declared if name in parts}
+    others = [name for name, part in parts.items() if not part["is_score"]]
+    return {name: parts[name] for name in others[:SHOWN]}
 
 
 def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> dict[str, Any]:

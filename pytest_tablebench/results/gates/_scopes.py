@@ -16,6 +16,10 @@ Clusters = Mapping[str, Mapping[str, Hashable]]
 """Of each dataset with shared tables: which table each example has."""
 
 
+NAMED = 20
+"""Values of a tag that are named where a gate's is nowhere."""
+
+
 @dataclass(frozen=True)
 class Pair:
     """One dataset in both runs, over the same examples and configurations."""
@@ -96,7 +100,7 @@ class Scopes:
         for tag, value in gate.tags:
             known = {own for sheet in sheets if sheet for own in sheet.tags.get(tag, ())} - {""}
             if value not in known:
-                shown = [printable(one, 60) for one in sorted(known)]
+                shown = [printable(one, 60) for one in sorted(known)[:NAMED]]
                 has = known_names(value, shown) if shown else "none has that tag"
                 text = printable(f"{tag}={value}", 80)
                 return f"no example of this scope has {text}; {has}"

@@ -1,0 +1,144 @@
+"""What stands beside the main figures, as text: parts, consistency, changed meaning, tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.reports.formats import aligned, interval, number, percent, signed
+from pytest_tablebench.results import telling_parts
+from pytest_tablebench.util.names import out_of, printable, unknown_name
+
+__all__ = ["COLUMNS", "beside_lines", "declared_parts", "scope_row", "tag_lines"]
+
+COLUMNS = (
+    "",
+    "performance",
+    "95 % interval",
+    "robustness",
+    "pass rate",
+    "no answer",
+    "examples",
+    "cases",
+)
+
+
+def scope_row(name: str, scope: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the measures of a scope of `summary.json`, a cell for each of `COLUMNS`."""
+    single = "one configuration" in scope["flags"]
+    flag = "*" if "incomplete" in scope["flags"] else ""
+    return (
+        name,
+        number(scope["performance"]),
+        interval(scope["ci95"]["performance"]),
+        "-" if single else number(scope["robustness"]) + flag,
+        percent(scope["pass_rate"]),
+        percent(scope["no_answer"]),
+        str(scope["n_examples"]),
+        str(scope["n_cases"]),
+    )
+
+
+def declared_parts(run: Mapping[str, Any], dataset: str) -> list[str] | None:
+    """Return the parts that a dataset of a run wants shown; None where it does not say."""
+    by_dataset = run.get("by_dataset")
+    own = by_dataset.get(dataset) if isinstance(by_dataset, Mapping) else None
+    names = own.get("parts") if isinstance(own, Mapping) else None
+    return [str(name) for name in names] if isinstance(names, list) else None
+
+
+def beside_lines(
+    name: str, scope: Mapping[str, Any], declared: Sequence[str] | None = None
+) -> list[str]:
+    """Return a line for each kind of figure that a scope has beside its measures."""
+    return [f"{name}: {text}" for text in _texts(scope, declared)]
+
+
+def _texts(scope: Mapping[str, Any], declared: Sequence[str] | None) -> Iterator[str]:
+    parts = telling_parts(scope, declared)
+    if parts:
+        yield "beside the score: " + ", ".join(_part(*item) for item in parts.items())
+    consistency = scope.get("consistency")
+    if consistency:
+        yield from _consistency(consistency)
+    changed = scope.get("changed_meaning")
+    if changed:
+        names = ", ".join(printable(one, 40) for one in changed["perturbations"])
+        yield (
+            f"score where the meaning is changed ({names}): {number(changed['value'])}"
+            f"{_bounds(changed['ci95'])}, in no other figure"
+        )
+
+
+def _part(name: str, part: Mapping[str, Any]) -> str:
+    absent, cases = part["absent"], part["n_cases"]
+    lacking = f", absent in {out_of(absent, absent + cases, 'case')}" if absent else ""
+    return f"{printable(name, 40)} {number(part['mean'])}{_bounds(part['ci95'])}{lacking}"
+
+
+def _bounds(bounds: Sequence[float] | None) -> str:
+    return f" ({interval(bounds)})" if bounds else ""
+
+
+def _consistency(found: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"{percent(found['value'])} of an example's configurations give the same answer; the "
+        f"majority's scores {number(found['majority'])}, {signed(found['gain'])} against the mean"
+    )
+    points: Sequence[Any] = found.get("risk") or ()
+    *stricter, everything = points or [None]
+    if stricter:
+        # What a reader can use: the strictest threshold that leaves half of the examples.
+        half = [point for point in stricter if point["coverage"] >= 0.5] or stricter[-1:]
+        yield (
+            f"abstaining where less than {percent(half[0]['agreement'])} agree answers "
+            f"{percent(half[0]['coverage'])} of the examples at risk {number(half[0]['risk'])}, "
+            f"instead of all at {number(everything['risk'])}"
+        )
+
+
+def tag_lines(
+    summary: Mapping[str, Any], tag: str, run: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Return a table of all measures by the values of a tag, for each dataset that has it.
+
+    Raises `SettingsError` for a tag that no example of the run has.
+    """
+    known: set[str] = set()
+    lines: list[str] = []
+    for name, benchmark in summary["benchmarks"].items():
+        datasets = benchmark["datasets"]
+        scopes = [(key, scope, declared_parts(run or {}, key)) for key, scope in datasets.items()]
+        if len(datasets) > 1:
+            scopes.append((f"{name} (all)", benchmark, None))
+        for key, scope, declared in scopes:
+            tags = scope.get("tags") or {}
+            known |= tags.keys()
+            if tag in tags:
+                lines += [f"{printable(key, 60)} by {printable(tag, 60)}"]
+                lines += _tag_table(tags[tag], telling_parts(scope, declared))
+    if tag not in known:
+        raise SettingsError(
+            f"--by: {unknown_name('tag', tag, sorted(known))}"
+            if known
+            else "--by: no example of this run has a tag"
+        )
+    return lines
+
+
+def _tag_table(found: Mapping[str, Any], parts: Mapping[str, Any]) -> list[str]:
+    scopes = [(printable(value, 60), scope) for value, scope in found["values"].items()]
+    if "others" in found:
+        scopes.append((f"({found['n_others']} others)", found["others"]))
+    if "without" in found:
+        scopes.append(("(without)", found["without"]))
+    compared = any("consistency" in scope for _, scope in scopes)
+    header = [*COLUMNS, *(["consistency"] if compared else []), *(printable(p, 30) for p in parts)]
+    rows = []
+    for name, scope in scopes:
+        own = scope.get("parts") or {}
+        row = [*scope_row(name, scope)]
+        row += [percent((scope.get("consistency") or {}).get("value"))] if compared else []
+        rows.append([*row, *(number((own.get(part) or {}).get("mean")) for part in parts)])
+    return [*aligned([header, *rows]), ""]

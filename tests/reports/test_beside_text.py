@@ -1,0 +1,59 @@
+"""The lines on what stands beside the main figures, and the table by tag."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.reports.beside_text import beside_lines, tag_lines
+from pytest_tablebench.results import summarize
+from tests.results.test_slices import cell, example
+
+RECORDS = [
+    *example("e1", "aaab", "a", tags={"kind": "sum"}, parts={"em": 0.5, "judge": 1.0}),
+    *example("e2", "xxyz", "x", tags={"kind": "\x1b[31mred"}, parts={"em": 0.5}),
+    *example("e3", "abcd", "d", parts={"em": 0.5}),
+    cell("e1", "html/no_table", 1.0, preserves_meaning=False),
+]
+
+
+def test_parts_consistency_and_changed_meaning_have_a_line_each():
+    scope = summarize(RECORDS)["benchmarks"]["b"]["datasets"]["d"]
+    parts, consistency, risk, changed = beside_lines("d", scope)
+    assert parts.startswith("d: beside the score: em 0.500 (")
+    assert parts.endswith("judge 1.000, absent in 8 of 12 cases")
+    # 3/4, 2/4 and 1/4 agree; the majorities score 1, 1 and, of four answers alike, 1/4.
+    assert consistency == (
+        "d: 50.0 % of an example's configurations give the same answer; the majority's scores "
+        "0.750, +0.250 against the mean"
+    )
+    assert risk == (
+        "d: abstaining where less than 50.0 % agree answers 66.7 % of the examples at risk 0.000, "
+        "instead of all at 0.250"
+    )
+    assert changed == (
+        "d: score where the meaning is changed (no_table): 1.000, in no other figure"
+    )
+
+
+def test_a_dataset_says_which_parts_are_shown():
+    scope = summarize(RECORDS)["benchmarks"]["b"]["datasets"]["d"]
+    assert beside_lines("d", scope, ["judge", "gone"])[0].startswith("d: beside the score: judge 1")
+    assert "beside the score" not in beside_lines("d", scope, [])[0]
+
+
+def test_a_table_by_tag_has_a_row_for_each_value():
+    lines = tag_lines(summarize(RECORDS), "kind")
+    assert lines[0] == "d by kind"
+    names = [line.split("  ")[0] for line in lines[2:-1]]
+    assert names == [r"\x1b[31mred", "sum", "(without)"]
+    assert lines[1].split()[-3:] == ["consistency", "em", "judge"]
+    assert lines[3].split()[-3:] == ["%", "0.500", "1.000"]
+    assert lines[4].split()[-3:] == ["%", "0.500", "-"]
+
+
+def test_a_tag_that_nothing_has_is_named_beside_those_there_are():
+    with pytest.raises(SettingsError, match="unknown tag 'kin'; did you mean 'kind'"):
+        tag_lines(summarize(RECORDS), "kin")
+    with pytest.raises(SettingsError, match="no example of this run has a tag"):
+        tag_lines(summarize([cell("e", "html", 1.0)]), "kind")
