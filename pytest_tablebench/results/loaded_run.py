@@ -55,8 +55,17 @@ class LoadedRun:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The content of `summary.json`."""
-        return summarize(self.scores)
+        """The content of `summary.json`: figures, and how many cases do not apply, by reason."""
+        found = summarize(self.scores)
+        by_dataset = self.run.get("by_dataset")
+        kept: Mapping[str, Any] = by_dataset if isinstance(by_dataset, Mapping) else {}
+        for benchmark in found["benchmarks"].values():
+            for name, scope in benchmark["datasets"].items():
+                own = kept.get(name)
+                counts = own.get("does_not_apply") if isinstance(own, Mapping) else None
+                if counts:
+                    scope["does_not_apply"] = counts
+        return found
 
 
 def load_run(run: Path | LoadedRun) -> LoadedRun:

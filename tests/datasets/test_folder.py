@@ -308,6 +308,19 @@ def test_a_long_sheet_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "l.xlsx: has a sheet of more than 3 rows" in problem
 
 
+def test_what_would_fill_the_memory_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_workbook, "_MOST_CELLS", 5)
+    workbook(tmp_path / "w.xlsx", S=[["a", "b", "c"], [1, 2, 3]])
+    wide = {"w.xlsx": (tmp_path / "w.xlsx").read_bytes(), "w.csv": "a,b\n" + "1," * 600_000}
+    (problem,) = asked("w.xlsx", wide, tmp_path)
+    assert "w.xlsx: has a sheet of more than 5 cells" in problem
+    (tmp_path / "mine/questions.csv").write_text("table,question,answer\nw.csv,How many?,3\n")
+    (problem,) = problems(tmp_path)
+    assert "w.csv: line 2: longer than 1,000,000 characters" in problem
+
+
 def test_several_tables_stand_in_the_prompt_in_order(tmp_path: Path) -> None:
     files = {
         "a.csv": "x\n1\n",

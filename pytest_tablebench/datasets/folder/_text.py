@@ -15,6 +15,9 @@ __all__ = ["MOST_BYTES", "delimiter_of", "numbered_rows", "read_text"]
 MOST_BYTES = 100 * 1024 * 1024
 """Bytes of the largest file that is read; no model reads a table of that size."""
 
+_MOST_CHARACTERS = 1_000_000
+"""Characters of the longest line that is read."""
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # begins like the mark of UTF-16
@@ -72,12 +75,19 @@ def delimiter_of(text: str) -> str:
     return max(",;\t", key=line.count)
 
 
+def _lines(text: str) -> Iterator[str]:
+    for number, line in enumerate(io.StringIO(text, newline=""), start=1):
+        if len(line) > _MOST_CHARACTERS:  # millions of cells would be made of it first
+            raise DataError(f"line {number}: longer than {_MOST_CHARACTERS:,} characters")
+        yield line
+
+
 def numbered_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield (line of the file it ends in, cells) of each row; blank lines are none.
 
-    Raises `DataError` for quotes that do not close.
+    Raises `DataError` for quotes that do not close, and for a line that no table has.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(_lines(text), delimiter=delimiter, strict=True)
     try:
         for row in reader:
             if row:

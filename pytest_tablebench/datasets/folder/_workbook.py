@@ -15,6 +15,7 @@ __all__ = ["MOST_ROWS", "read_sheet", "sheet_names"]
 MOST_ROWS = 100_000
 """Rows of the largest table that is read."""
 
+_MOST_CELLS = 1_000_000
 _MOST_UNPACKED = 200 * 1024 * 1024
 _MOST_PARTS = 5_000
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
@@ -78,8 +79,10 @@ def _look_over(path: Path) -> bool:
                     f"unpacks to {size >> 20:,} MB in {len(parts):,} parts, and is not unpacked; "
                     f"the most is {_MOST_UNPACKED >> 20} MB"
                 )
-            sheets = [part for part in parts if part.filename.startswith("xl/worksheets/")]
-            found = [_has_formulas(archive, part) for part in sheets]  # all of them: rows count
+            counted = ("xl/worksheets/", "xl/sharedStrings")
+            found = [
+                _has_formulas(archive, part) for part in parts if part.filename.startswith(counted)
+            ]  # all of them: each is read whole
             return any(found)
     except zipfile.BadZipFile:
         raise DataError("is no workbook, whatever its name says") from None
@@ -88,13 +91,19 @@ def _look_over(path: Path) -> bool:
 
 
 def _has_formulas(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
-    """Count a sheet's rows without reading its cells. Raises `DataError` for too many."""
-    rows, formulas, rest = 0, False, b""
+    """Count rows, cells and texts without reading them. Raises `DataError` for too many."""
+    rows, cells, formulas, rest = 0, 0, False, b""
     with archive.open(part) as stream:
         while block := stream.read(1 << 20):
             text = rest + block
             rows += text.count(b"<row ") + text.count(b"<row>")
             formulas = formulas or b"<f>" in text or b"<f " in text
+            cells += text.count(b"<c ") + text.count(b"<si>")
+            if cells > _MOST_CELLS:
+                raise DataError(
+                    f"has a sheet of more than {_MOST_CELLS:,} cells; no model reads that many: "
+                    f"keep what the questions are about"
+                )
             rest = text[-4:]  # what begins here and ends in the next block is counted there
             if rows > MOST_ROWS + 1:
                 raise DataError(
