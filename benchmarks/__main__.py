@@ -3,8 +3,8 @@
     python -m benchmarks [PART ...] [--quick]
 
 Parts: rouge, fin_qa, serialize, analyses, gates, stopping, generate (computing), store, page,
-allure, snapshots (files), engine (model calls; about half an hour, with `--quick` a few minutes).
-Without a name, all of them.
+allure, snapshots (files), sandbox (charts), engine (model calls; about half an hour, with `--quick`
+a few minutes). Without a name, all of them.
 """
 
 import argparse
@@ -23,6 +23,7 @@ PARTS = (
     "page",
     "allure",
     "snapshots",
+    "sandbox",
     "engine",
 )
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from pytest_tablebench.commands import compare, generate, own_tables, rejudge
+from pytest_tablebench.commands import compare, generate, own_tables, rejudge, sandbox
 from pytest_tablebench.errors import DataError, DataMissing, TableBenchError
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code: 0, or 2 for what cannot be done, said in one line.
 
     `rejudge` returns what its gates say: 0 all hold, 10 one fails, 11 one is undecided. `check`
-    returns 1 where it finds something.
+    returns 1 where it finds something, `sandbox` where nothing holds.
     """
     parser = argparse.ArgumentParser(
         prog="tablebench", description="Language models on table benchmarks. Runs start in pytest."
@@ -66,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rejudge.add_parser,
         own_tables.add_parsers,
         generate.add_parser,
+        sandbox.add_parser,
     ):
         add_parser(commands)
 

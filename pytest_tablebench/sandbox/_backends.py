@@ -101,7 +101,8 @@ def _bubblewrap() -> Backend:
         bound = [word for path in shown for word in ("--ro-bind-try", path, path)]
         return [
             "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-            "--tmpfs", _INSIDE, "--dev", "/dev", *bound, "--chdir", _INSIDE, "--", *_here(),
+            "--tmpfs", _INSIDE, "--dev", "/dev", "--proc", "/proc", *bound,
+            "--chdir", _INSIDE, "--", *_here(),
         ]  # fmt: skip
 
     held = "bubblewrap: name spaces of its own, with seccomp where the kernel has it"

@@ -210,3 +210,18 @@ def test_requests_to_the_judge_have_keys_of_their_own():
     assert (question.strategy, question.step) == ("direct", 0)
     assert (judged.model, judged.strategy, judged.step) == ("judge", "metric:own", 0)
     assert judged.case_id == "d/0"
+
+
+def test_a_program_that_nobody_can_shut_in_leaves_no_answer():
+    class Nowhere(Executor):
+        def submit(self, work: Work, lane: str) -> None:
+            if not isinstance(work.task, Execute):
+                return super().submit(work, lane)
+            self._due.append((work.key, ModelError("nothing holds", reason="no_sandbox")))
+            return None
+
+    pending = window(runs, Nowhere(ANSWERS)).complete(CASES[0], 0)
+    assert pending.answer is None
+    assert pending.score is None
+    assert isinstance(pending.error, ModelError)
+    assert pending.error.reason == "no_sandbox"

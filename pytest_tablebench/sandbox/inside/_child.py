@@ -86,7 +86,7 @@ def _plain(value: Any) -> Any:
     """Return a number or array of numpy's as Python's own."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"its value holds a {type(value).__name__}, which JSON does not have")
+    raise TypeError(f"its value holds {type(value).__name__}, which JSON does not have")
 
 
 def _tell(outcome: str, error: str, value: str) -> None:

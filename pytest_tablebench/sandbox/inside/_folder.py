@@ -19,9 +19,9 @@ def fill(folder: str, files: Mapping[str, bytes]) -> None:
             file.write(data)
 
 
-def grown(folder: str, most_files: int, most_bytes: int) -> bool:
-    """Return whether a folder holds more than it may; nothing else changes it but the program."""
-    count = size = 0
+def grown(folder: str, child: int, most_files: int, most_bytes: int) -> bool:
+    """Return whether a program's folder holds more than it may, files without a name counted in."""
+    count, size = 0, _unnamed(child)
     todo = [folder]
     while todo:
         try:
@@ -38,6 +38,18 @@ def grown(folder: str, most_files: int, most_bytes: int) -> bool:
             if count > most_files or size > most_bytes:
                 return True
     return False
+
+
+def _unnamed(child: int) -> int:
+    """Return the bytes of files that a process has open and that no folder shows (Linux)."""
+    size = 0
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(f"/proc/{child}/fd"):
+            with contextlib.suppress(OSError):
+                about = entry.stat()
+                if stat.S_ISREG(about.st_mode) and about.st_nlink == 0:
+                    size += about.st_blocks * 512
+    return size
 
 
 def left(folder: str, names: Iterable[str], most: int) -> dict[str, bytes]:

@@ -166,7 +166,7 @@ class _Watch:
                 return "timeout"
             if now > look:
                 look = now + SLICE_S
-                if grown(folder, limits["files"], limits["disk_mib"] << 20):
+                if grown(folder, self._child, limits["files"], limits["disk_mib"] << 20):
                     return "files"
             if self._status is not None:
                 return None  # what others may still hold the pipes for is not its word

@@ -1,0 +1,341 @@
+"""Programs that mean harm, and the world they try to harm.
+
+Each is run in a world of its own making: a secret, an answer store, a server, the process that
+started the sandbox. It prints `ESCAPED` where it has reached something. `python -m
+tests.sandbox.hostile BACKEND` runs those that end and prints as JSON what came of each, for a test
+that is another user then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pytest_tablebench.metrics.steps import Execute, Execution, Limits
+from pytest_tablebench.sandbox._backends import backends
+from pytest_tablebench.sandbox._worker import Worker
+
+__all__ = ["HOSTILE", "LIMITS", "Found", "World", "attack", "world"]
+
+LIMITS = Limits(cpu_s=1, wall_s=1.5, memory_mib=128, output_bytes=100_000, disk_mib=8, files=20)
+
+SECRET = "a-key-that-nobody-may-see"
+
+START = """
+import json, os, sys
+world = json.load(open("world.json"))
+def escaped(what=""):
+    print("ESCAPED", what)
+def tries(how, *given, **named):
+    try:
+        found = how(*given, **named)
+    except (OSError, ValueError, ImportError, AttributeError) as error:
+        print("denied:", type(error).__name__)
+        return None
+    escaped(found)
+    return found
+def call(number, *given):
+    import ctypes
+    libc = ctypes.CDLL(None, use_errno=True)
+    found = libc.syscall(number, *given)
+    if found >= 0:
+        escaped(number)
+    return found
+"""
+
+STOPPED = frozenset({"timeout"})
+DENIED = frozenset({"ok", "error"})
+MEMORY = frozenset({"memory", "error", "killed"})
+
+# Name: what may come of it, and the program.
+HOSTILE: dict[str, tuple[frozenset[str], str]] = {
+    # Other people's files.
+    "reads a secret": (DENIED, "tries(lambda: open(world['secret']).read())"),
+    "reads the passwords": (DENIED, "tries(lambda: open('/etc/passwd').read())"),
+    "reads a key of the user's": (
+        DENIED,
+        "tries(lambda: open(os.path.join(world['home'], '.ssh/id')).read())",
+    ),
+    "lists a folder": (DENIED, "tries(os.listdir, world['folder'])\ntries(os.listdir, '/')"),
+    "reads by a symbolic link": (
+        DENIED,
+        "tries(os.symlink, world['secret'], 'link')\ntries(lambda: open('link').read())",
+    ),
+    "reads by a hard link": (DENIED, "tries(os.link, world['secret'], 'link')"),
+    "keeps a link for whoever reads the result": (
+        DENIED,
+        "tries(os.symlink, world['secret'], 'kept')",
+    ),
+    "keeps a pipe for whoever reads the result": (DENIED, "tries(os.mkfifo, 'kept')"),
+    "walks out of its folder": (DENIED, "tries(lambda: open('../' * 30 + world['secret']).read())"),
+    "changes its folder": (
+        DENIED,
+        "os.chdir(world['folder'])\ntries(lambda: open('secret').read())",
+    ),
+    "writes a file elsewhere": (DENIED, "tries(open, world['folder'] + '/new', 'w')"),
+    "writes into the store": (DENIED, "tries(open, world['store'], 'a')"),
+    "shortens the store": (DENIED, "tries(os.truncate, world['store'], 0)"),
+    "removes the store": (
+        DENIED,
+        "tries(os.unlink, world['store'])\ntries(os.rename, world['store'], world['store'] + 'x')",
+    ),
+    "replaces the store": (
+        DENIED,
+        "open('mine', 'w').close()\ntries(os.replace, 'mine', world['store'])",
+    ),
+    "takes the store's rights": (
+        DENIED,
+        "tries(os.chmod, world['store'], 0)\ntries(os.chown, world['store'], 1, 1)\n"
+        "tries(os.utime, world['store'])\ntries(os.setxattr, world['store'], 'user.a', b'b')",
+    ),
+    "writes into the library": (DENIED, "import json\ntries(open, json.__file__, 'a')"),
+    "makes a device": (DENIED, "tries(os.mknod, 'disk', 0o60666, os.makedev(254, 0))"),
+    # The environment and other processes.
+    "reads its environment": (
+        DENIED,
+        "if world['word'] in repr(dict(os.environ)): escaped()\n"
+        "tries(lambda: open('/proc/self/environ').read())",
+    ),
+    "reads its parent's environment": (
+        DENIED,
+        "tries(lambda: open(f'/proc/{os.getppid()}/environ').read())\n"
+        "tries(lambda: open(f\"/proc/{world['pid']}/environ\").read())",
+    ),
+    "reads its parent's memory": (
+        DENIED,
+        "tries(lambda: open(f'/proc/{os.getppid()}/mem', 'r+b'))\n"
+        "call({'x86_64': 101}.get(os.uname().machine, 117), 16, os.getppid(), 0, 0)",
+    ),
+    "lists processes": (DENIED, "tries(os.listdir, '/proc')"),
+    "kills its parent": (DENIED, "tries(os.kill, os.getppid(), 9)"),
+    "kills the run": (DENIED, "tries(os.kill, world['pid'], 9)"),
+    "kills everybody": (DENIED, "tries(os.kill, -1, 9)"),
+    "stops the run by way of a file": (
+        DENIED,
+        "import fcntl\nread, write = os.pipe()\n"
+        "tries(fcntl.fcntl, read, fcntl.F_SETOWN, world['pid'])",
+    ),
+    "slows the run down": (DENIED, "tries(os.setpriority, os.PRIO_PROCESS, world['pid'], 19)"),
+    "leaves its session": (DENIED, "tries(os.setsid)\ntries(os.setpgid, 0, 0)"),
+    "forks": (DENIED, "tries(os.fork)"),
+    "is a fork bomb": (
+        frozenset({"ok", "error", "timeout", "memory"}),
+        "for _ in range(1000): tries(os.fork)",
+    ),
+    "leaves a process behind": (
+        DENIED,
+        "import subprocess\ntries(subprocess.Popen, ['/bin/sleep', '60'], start_new_session=True)",
+    ),
+    "becomes another program": (DENIED, "tries(os.execv, '/bin/sh', ['sh', '-c', 'echo ESCAPED'])"),
+    "starts a shell": (DENIED, "os.system('echo ESCAPED')"),
+    "uses multiprocessing": (
+        DENIED,
+        "import multiprocessing\n"
+        "tries(multiprocessing.get_context('fork').Process(target=escaped).start)",
+    ),
+    # System calls by number.
+    "forks by ctypes": (DENIED, "import ctypes\nif ctypes.CDLL(None).fork() >= 0: escaped()"),
+    "clones by number": (
+        DENIED,
+        "call({'x86_64': 56}.get(os.uname().machine, 220), 17, 0, 0, 0, 0)\ncall(435, 0, 0)",
+    ),
+    "sets itself free": (
+        DENIED,
+        "call({'x86_64': 272}.get(os.uname().machine, 97), 0x10000000)\n"
+        "call({'x86_64': 317}.get(os.uname().machine, 277), 1, 0, 0)",
+    ),
+    "raises its limits": (
+        DENIED,
+        "import resource\n"
+        "tries(resource.setrlimit, resource.RLIMIT_CPU, (60, 60))\n"
+        "tries(resource.setrlimit, resource.RLIMIT_NOFILE, (4096, 4096))",
+    ),
+    "becomes root": (DENIED, "tries(os.setuid, 0)\ntries(os.setresuid, 0, 0, 0)"),
+    "asks the kernel's newest doors": (DENIED, "for n in (425, 428, 434, 438, 600): call(n, 0, 0)"),
+    # The network.
+    "connects to a server": (
+        DENIED,
+        "import socket\ntries(socket.create_connection, ('127.0.0.1', world['port']), 1)",
+    ),
+    "sends a datagram": (
+        DENIED,
+        "import socket\ntries(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)"
+        ".sendto(b'x', ('127.0.0.1', world['port'])))",
+    ),
+    "listens": (
+        DENIED,
+        "import socket\ntries(socket.create_server, ('127.0.0.1', 0))\n"
+        "tries(socket.socket, socket.AF_UNIX)\ntries(socket.socketpair)",
+    ),
+    # More than its share.
+    "never ends": (STOPPED, "while True: pass"),
+    "sleeps for ever": (STOPPED, "import time\ntime.sleep(60)"),
+    "never ends in C": (STOPPED, "sum(range(10 ** 12))"),
+    "minds no signal": (
+        STOPPED,
+        "import signal\n"
+        "for n in range(1, 65):\n"
+        "    try: signal.signal(n, signal.SIG_IGN)\n"
+        "    except (OSError, ValueError): pass\n"
+        "while True: pass",
+    ),
+    "closes its pipes and goes on": (
+        STOPPED,
+        "os.closerange(0, 64)\nwhile True: pass",
+    ),
+    "takes all memory": (MEMORY, "a = bytearray(10 ** 11)"),
+    "takes memory by and by": (MEMORY, "a = []\nwhile True: a.append(bytearray(10 ** 6))"),
+    "recurses in C": (
+        frozenset({"ok", "error", "killed", "memory", "timeout"}),
+        "sys.setrecursionlimit(10 ** 9)\ndef f(): f()\nf()",
+    ),
+    "prints without end": (frozenset({"output"}), "while True: print('x' * 10 ** 5)"),
+    "prints a gigabyte at once": (
+        frozenset({"output", "memory"}),
+        "for _ in range(1000): os.write(1, b'x' * 10 ** 6)",
+    ),
+    "fills the disk": (
+        frozenset({"files", "error"}),
+        "while True:\n"
+        "    for n in range(10):\n"
+        "        with open(f'{n}', 'ab') as file: file.write(b'x' * 10 ** 6)",
+    ),
+    "fills the disk with a file that has no name": (
+        frozenset({"files", "error"}),
+        "files = [os.open('.', os.O_TMPFILE | os.O_RDWR) for _ in range(5)]\n"
+        "while True:\n"
+        "    for file in files: os.write(file, b'x' * 10 ** 5)",
+    ),
+    "makes files without end": (
+        frozenset({"files", "error"}),
+        "n = 0\nwhile True:\n    n += 1\n    os.mkdir('d')\n    os.chdir('d')",
+    ),
+    "opens files without end": (DENIED, "a = [open('world.json') for _ in range(10 ** 4)]"),
+    "keeps memory where no limit looks": (
+        DENIED,
+        "call({'x86_64': 319}.get(os.uname().machine, 279), b'a', 0)\n"
+        "call({'x86_64': 29}.get(os.uname().machine, 194), 0, 10 ** 9, 0o1000)",
+    ),
+    "ends at once": (frozenset({"killed"}), "os._exit(0)"),
+    "crashes": (frozenset({"killed"}), "import ctypes\nctypes.string_at(0)"),
+    "leaves a thread": (
+        DENIED,
+        "import threading, time\n"
+        "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
+    ),
+    # What it says of itself.
+    "says that there is no sandbox": (
+        frozenset({"killed"}),
+        "os.write(3, b'absent\\n\"\"\\nnull')\nos._exit(0)",
+    ),
+    "says what is no message": (frozenset({"killed"}), "os.write(3, b'\\xff' * 100)\nos._exit(0)"),
+    "says more than it may": (
+        frozenset({"output"}),
+        "while True: os.write(3, b'[' * 10 ** 4)",
+    ),
+    "says what lies too deep": (
+        frozenset({"error"}),
+        "os.write(3, b'ok\\n\"\"\\n' + b'[' * 50000 + b']' * 50000)\nos._exit(0)",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """What there is to be harmed."""
+
+    folder: Path
+    port: int
+
+    @property
+    def secret(self) -> Path:
+        return self.folder / "secret"
+
+    @property
+    def store(self) -> Path:
+        return self.folder / "answers.jsonl"
+
+    def described(self) -> bytes:
+        told = {
+            "folder": str(self.folder),
+            "secret": str(self.secret),
+            "store": str(self.store),
+            "home": str(self.folder),
+            "port": self.port,
+            "pid": os.getpid(),
+            "word": SECRET,
+        }
+        return json.dumps(told).encode()
+
+    def harm(self, found: Execution) -> list[str]:
+        """Return what a program has reached."""
+        said = [line for line in found.output.splitlines() if line.startswith("ESCAPED")]
+        said += ["it saw the secret"] if SECRET in found.output else []
+        if self.secret.read_text("ascii") != SECRET or self.store.read_text("ascii") != "answers":
+            said.append("it changed a file")
+        if sorted(path.name for path in self.folder.iterdir()) != [
+            ".ssh", "answers.jsonl", "secret",
+        ]:  # fmt: skip
+            said.append("it changed a folder")
+        return said
+
+
+@contextmanager
+def world() -> Iterator[World]:
+    """Make what there is to be harmed; all of it open to everybody, but for the sandbox."""
+    with tempfile.TemporaryDirectory() as name, socket.create_server(("127.0.0.1", 0)) as server:
+        made = World(Path(name), server.getsockname()[1])
+        (made.folder / ".ssh").mkdir()
+        made.secret.write_text(SECRET, "ascii")
+        (made.folder / ".ssh/id").write_text(SECRET, "ascii")
+        made.store.write_text("answers", "ascii")
+        for path in (made.folder, *made.folder.rglob("*")):
+            path.chmod(0o777)
+        yield made
+        server.settimeout(0)
+        try:
+            server.accept()[0].close()
+        except OSError:
+            return
+        raise AssertionError("a program has reached the server")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of a hostile program."""
+
+    outcome: str
+    error: str
+    harm: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def attack(worker: Worker, where: World, name: str) -> Found:
+    """Run one hostile program, and look at what it did."""
+    task = Execute(
+        START + HOSTILE[name][1], {"world.json": where.described()}, LIMITS, keeps=("kept",)
+    )
+    ran = worker.run(task)
+    return Found(ran.outcome, ran.error, tuple(where.harm(ran)), tuple(ran.files))
+
+
+def main() -> None:
+    [backend] = [one for one in backends() if one.name == sys.argv[1]]
+    worker = Worker(backend, warm=False)
+    os.environ["OPENAI_API_KEY"] = SECRET
+    with world() as where:
+        names = [name for name, (may_be, _) in HOSTILE.items() if may_be != STOPPED]
+        found = {name: asdict(attack(worker, where, name)) for name in names}
+    worker.close()
+    sys.stdout.write(json.dumps({"user": os.getuid(), "found": found}))
+
+
+if __name__ == "__main__":
+    main()

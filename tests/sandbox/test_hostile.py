@@ -1,0 +1,160 @@
+"""Hostile programs: nothing of the host's is harmed, and the sandbox goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.metrics.steps import Execute, Execution, Limits
+from pytest_tablebench.sandbox import Backend, backends, choose
+from pytest_tablebench.sandbox._worker import Worker
+from tests.sandbox.hostile import HOSTILE, SECRET, World, attack, world
+from tests.support.sandboxes import shared_sandbox
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = 65534
+
+
+@pytest.fixture(scope="module")
+def backend() -> Backend:
+    tried = choose(backends())
+    if tried[-1].why is not None:
+        pytest.skip("; ".join(f"{one.backend.name}: {one.why}" for one in tried))
+    return tried[-1].backend
+
+
+@pytest.fixture(scope="module")
+def worker(backend: Backend) -> Iterator[Worker]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", SECRET)
+        made = Worker(backend, warm=False)
+        made.start()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def where() -> Iterator[World]:
+    with world() as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_program_harms_nobody(name: str, worker: Worker, where: World) -> None:
+    found = attack(worker, where, name)
+    assert found.harm == ()
+    assert found.outcome in HOSTILE[name][0]
+    assert found.kept == ()
+    assert found.outcome == "ok" or found.error
+    after = worker.run(Execute("print('fine')"))
+    assert (after.outcome, after.output) == ("ok", "fine\n")
+
+
+def ordinary_python() -> str | None:
+    """Return a python of this version that every user may start."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for path in (sys.executable, shutil.which(version, path="/usr/bin:/usr/local/bin")):
+        if path is not None:
+            try:
+                subprocess.run([path, "-I", "-c", ""], check=True, user=NOBODY, group=NOBODY)
+            except OSError:
+                continue
+            return path
+    return None
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "getuid") or os.getuid() != 0, reason="the other tests are an ordinary user's"
+)
+def test_an_ordinary_user_is_as_safe_as_root(backend: Backend) -> None:
+    python = ordinary_python()
+    if python is None:
+        pytest.skip("no python of this version that an ordinary user may start")
+    libraries = [str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))]
+    done = subprocess.run(
+        [python, "-B", "-m", "tests.sandbox.hostile", backend.name],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd="/",
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=[],
+        env={"PYTHONPATH": os.pathsep.join(libraries), "PATH": os.environ["PATH"]},
+    )
+    told = json.loads(done.stdout)
+    assert told["user"] == NOBODY
+    assert len(told["found"]) >= 40
+    for name, found in told["found"].items():
+        assert (found["harm"], found["kept"]) == ([], []), name
+        assert found["outcome"] in HOSTILE[name][0], name
+
+
+CHART = Execute(
+    "plt.bar([1, 2], [3, 4])",
+    runner="import matplotlib.pyplot as plt\nexec(program)\n"
+    "value = [bar.get_height() for bar in plt.gca().patches]",
+)
+
+PATCHES = """
+import builtins, json, os, sys
+import matplotlib.pyplot as plt
+class Liar:
+    patches = ()
+    def __getattr__(self, name): return self
+    def __call__(self, *given, **named): return self
+for module in list(sys.modules.values()):
+    for name in ("_tell", "_run", "confine", "grown", "left", "remove", "_serve", "_send"):
+        if hasattr(module, name): setattr(module, name, lambda *given, **named: None)
+plt.gca = Liar()
+json.dumps = json.loads = lambda *given, **named: '"a lie"'
+builtins.exec = builtins.compile = builtins.open = Liar()
+os.write = os._exit = os.fork = os.read = Liar()
+"""
+
+
+def test_who_patches_what_reads_his_values_lies_about_these_alone(backend: Backend) -> None:
+    sandbox = shared_sandbox()
+    if sandbox.backend.name != backend.name:
+        raise AssertionError("two sandboxes were chosen differently")
+    ran = sandbox.run(Execute(PATCHES, runner=CHART.runner, limits=Limits(cpu_s=2, wall_s=4)))
+    assert ran.outcome in {"ok", "error", "killed", "timeout"}
+    assert ran.files == {}
+    told = sandbox.run(CHART)
+    assert (told.outcome, told.value, told.output) == ("ok", [3, 4], "")
+
+
+def test_a_program_sees_nothing_of_the_one_before(worker: Worker) -> None:
+    worker.run(Execute("open('left', 'w').close()\nimport sys\nsys.path.append('mine')"))
+    ran = worker.run(Execute("import os, sys\nprint(os.listdir(), 'mine' in sys.path)"))
+    assert ran.output == "[] False\n"
+
+
+def test_what_a_program_gives_back_comes_as_values(worker: Worker) -> None:
+    runner = "import math\nvalue = {'a': [1, 2.5, math.nan, None, 'é'], 'program': program}"
+    ran = worker.run(Execute("text", runner=runner))
+    assert ran.outcome == "ok"
+    assert repr(ran.value) == "{'a': [1, 2.5, nan, None, 'é'], 'program': 'text'}"
+    ran = worker.run(Execute("", runner="value = object()"))
+    assert (ran.outcome, ran.value) == ("error", None)
+    assert ran.error == "TypeError: its value holds object, which JSON does not have"
+
+
+def test_a_process_that_is_gone_is_started_anew(backend: Backend) -> None:
+    worker = Worker(backend, warm=False)
+    try:
+        worker.start()
+        worker.kill()
+        assert worker.run(Execute("print(1)")).outcome == "lost"
+        assert worker.run(Execute("print(1)")) == Execution(
+            "ok", "1\n", seconds=pytest.approx(0, abs=30)
+        )
+    finally:
+        worker.close()
