@@ -329,6 +329,17 @@ def test_settings_that_differ_are_named_with_their_models(facts, words):
     assert "; " in found[0], "says what the difference means"
 
 
+def test_runs_are_compared_by_how_their_datasets_were_run():
+    def kept(name, own_shots, **facts):
+        own = {"d": {"shots": 5}, "e": {"shots": own_shots}}
+        return run_data(name, cells(name), by_dataset=own, **facts)
+
+    # An option, and a dataset that declares the same.
+    assert differences([kept("a", 5), kept("b", 5, shots=5)]) == []
+    [found] = differences([kept("a", 5), kept("b", 1)])
+    assert found.startswith("demonstrations in a prompt differ: 5 (a), d 5, e 1 (b); ")
+
+
 def test_grids_that_differ():
     few, many = cells("a"), cells("b", serializers=("html", "csv"))
     (sentence,) = differences([run_data("a", few), run_data("b", many)])

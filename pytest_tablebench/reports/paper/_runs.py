@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.config.options import OPTIONS
+from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.results import read_records, read_run
 from pytest_tablebench.results._folder import RUN, recorded_text
 from pytest_tablebench.results._record import cell_values
@@ -141,7 +141,8 @@ def differences(runs: Sequence[RunData]) -> list[str]:
     found: list[str | None] = []
     for option in OPTIONS:
         if option.recorded is not None and option.differs.values:
-            what, read = option.differs, _setting(option.recorded, option.differs.unset)
+            what, read = option.differs, _kept_by_dataset(option, runs)
+            read = read or _setting(option.recorded, what.unset)
             found.append(_differ(f"{what.values} differ", runs, read, what.effect))
     found += [
         _differ(
@@ -211,10 +212,30 @@ def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _setting(key: str, default: str) -> Callable[[RunData], str]:
     def read(run: RunData) -> str:
-        value = run.run.get(key)
-        if value is None:
-            return default
-        return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+        return _text(run.run.get(key), default)
+
+    return read
+
+
+def _text(value: Any, default: str) -> str:
+    if value is None:
+        return default
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+
+
+def _kept_by_dataset(option: Option, runs: Sequence[RunData]) -> Callable[[RunData], str] | None:
+    """Return what reads how common datasets were run; None where not all runs say it."""
+    kept = [_mapping(run.run, "by_dataset") for run in runs]
+    common = sorted(set[str].intersection(*(set(map(str, one)) for one in kept)))
+    told = all(option.entry in _mapping(one, name) for one in kept for name in common)
+    if not (option.by_dataset and common and told):
+        return None
+
+    def read(run: RunData) -> str:
+        own = _mapping(run.run, "by_dataset")
+        values = {name: _text(own[name][option.entry], option.differs.unset) for name in common}
+        one, *others = dict.fromkeys(values.values())
+        return one if not others else ", ".join(f"{name} {value}" for name, value in values.items())
 
     return read
 

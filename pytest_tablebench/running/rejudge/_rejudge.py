@@ -153,6 +153,10 @@ def _run_data(
     }
     if asked:
         found["thresholds"] = {**mapping(run.get("thresholds")), **asked}
+        found["by_dataset"] = {
+            name: {**mapping(own), **({"threshold": asked[name]} if name in asked else {})}
+            for name, own in mapping(run.get("by_dataset")).items()
+        }
     if compat is not None:
         # Scores now come from this version's metrics.
         found["compat"] = compat
