@@ -32,3 +32,9 @@ def test_realhit_da(case, answer):
 def test_realhit_sc(case, answer):
     """Structure comprehending: the same question about a table and its rearranged twin."""
     assert_score(case, answer)
+
+
+@pytest.mark.tablebench("realhit_cg")
+def test_realhit_cg(case, answer):
+    """Chart generation: a program that runs and draws the expected values."""
+    assert_score(case, answer)

@@ -10,12 +10,14 @@ import pytest
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets import Way, asked
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.realhitbench._prompts import form_of, instruction, reminder
 from pytest_tablebench.datasets.realhitbench._tokens import count_tokens, tokenizer_name
 from pytest_tablebench.errors import DataMissing
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
+from pytest_tablebench.tables.table import Table
 from tests.support.realhit_files import question, write_folder
 from tests.support.slices import needs_slices, runner
 
@@ -112,6 +114,36 @@ def test_the_original_sub_type_of_structure_rows_is_told(tmp_path: Path, opened:
     assert opened().source("realhit_sc").example("3").tags["subtype"] == "Value-Matching"
 
 
+def test_a_chart_is_drawn_from_the_table_that_is_shown(tmp_path: Path, opened: Opened) -> None:
+    run = opened()
+    plain = run.renderer.task(Case("realhit_cg", "8", "csv", "none", "m", "id")).example
+    book = (tmp_path / "realhitbench/data/tables/travel-table02.xlsx").read_bytes()
+    assert plain.context["table"].read("table.xlsx") == book
+    assert (plain.context["chart_type"], plain.references) == (
+        "BarChart Generation",
+        ("[3.5, 4]\n",),
+    )
+    task = run.renderer.task(Case("realhit_cg", "8", "csv", "transpose", "m", "id"))
+    file = tmp_path / "changed.xlsx"
+    file.write_bytes(task.example.context["table"].read("table.xlsx"))
+    assert Table.from_xlsx(file, structure=True).lines == task.example.inputs["table"].lines
+    assert "table.xlsx" in task.prompt
+    assert run.source("realhit_cg").example_ids(None) == ["8"]
+    [problem] = run.source("realhit_cg").problems
+    assert "row 8, field 'FileName': tables has no workbook 'travel-table01'" in str(problem)
+
+
+@pytest.mark.parametrize("way", ["line", "object", "printed", "box"])
+def test_no_marker_is_asked_for_where_a_strategy_puts_the_answer(opened: Opened, way: Way) -> None:
+    run = opened()
+    example = run.source("realhit_fc").example("1")
+    parts = asked(run.registry.datasets["realhit_fc"], way).prompt(example, lambda _: "T")
+    assert "Final Answer" not in parts.instruction + parts.source
+    assert parts.source == "Table:\nT\n\nQuestion: How many came to Oslo in 2001?"
+    program = asked(run.registry.datasets["realhit_cg"], way)
+    assert program.form.judged == "reply"
+
+
 def test_long_tables_are_datasets_of_their_own_that_one_may_do_without(opened: Opened) -> None:
     with pytest.raises(DataMissing, match=r"lacks data/QA_long\.json; get it with: tableb"):
         opened().source("realhit_fc_long")
@@ -156,8 +188,8 @@ def test_tokens_are_counted_without_a_network() -> None:
 
 @needs_slices("realhitbench")
 def test_the_slice_is_asked_whole() -> None:
-    names = ("realhit_fc", "realhit_nr", "realhit_da", "realhit_sc")
+    names = ("realhit_fc", "realhit_nr", "realhit_da", "realhit_sc", "realhit_cg")
     found = {name: runner().source(name) for name in names}
     counts = {name: len(one.example_ids(None)) for name, one in found.items()}
-    assert counts == {"realhit_fc": 81, "realhit_nr": 44, "realhit_da": 36, "realhit_sc": 13}
+    assert list(counts.values()) == [81, 44, 36, 13, 9]
     assert not any(one.problems for one in found.values())

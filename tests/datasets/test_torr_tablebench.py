@@ -417,3 +417,23 @@ def test_braces_in_a_form_are_no_fields(tmp_path: Path) -> None:
     written(tmp_path / "tablebench", v2=rows)
     example_id = opened(tmp_path / "tablebench").example_ids(1)[0]
     assert form in rendered(tmp_path, example_id, shots=0)
+
+
+def test_charts_are_the_category_that_torr_leaves_out(tmp_path: Path) -> None:
+    row = {
+        "id": "c1", "qtype": "Visualization", "qsubtype": "ChartGeneration", "chart_type": "hbar",
+        "question": "Draw it.", "answer": "y_references = [[1, 2]]",
+        "table": {"columns": ["a", "b"], "data": [["x", "1"], ["y, z", "2"]]},
+    }  # fmt: skip
+    rows = [row, {**row, "id": "c2", "chart_type": None}]
+    folder = tmp_path / "tablebench"
+    folder.mkdir()
+    (folder / "TableBench.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    dataset = builtin_registry().datasets["tablebench_viz"]
+    found = dataset.open(folder)
+    assert found.example_ids(None) == ["c1"]
+    assert "field 'chart_type'" in str(found.problems[0])
+    example = found.example("c1")
+    assert example.context["chart_type"] == "hbar"
+    assert example.context["table"].read("table.csv") == b'a,b\nx,1\n"y, z",2\n'
+    assert dataset.benchmark not in builtin_registry().benchmarks

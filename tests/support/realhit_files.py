@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.tables.table import Table
+
 __all__ = ["HTML", "question", "write_folder"]
 
 HTML = (
@@ -35,6 +37,8 @@ def question(number: int, text: str, answer: str, **fields: Any) -> dict[str, An
 
 STRUCTURE = {"QuestionType": "Structure Comprehending", "SubQType": "Structure Comprehending"}
 
+CHART = {"QuestionType": "Visualization", "SubQType": "BarChart Generation"}
+
 ROWS = (
     question(1, "How many came to Oslo in 2001?", "3"),
     question(
@@ -44,6 +48,8 @@ ROWS = (
     question(4, "Who asks?", "", **STRUCTURE),
     question(5, "Lost?", "3", FileName="travel-table09"),
     question(6, "Outside?", "3", FileName="../../../travel-table01"),
+    question(8, "Draw rain.", "[3.5, 4]\n", FileName="travel-table02", **CHART),
+    question(9, "Draw visitors.", "[3]", **CHART),
     question(7, "Odd?", "3", CompStrucCata="Backgroundcolor", SubQType="Non-adverse, Adverse"),
 )
 
@@ -56,5 +62,9 @@ def write_folder(data: Path, rows: tuple[dict[str, Any], ...] = ROWS) -> Path:
     for stem, one in (("travel-table01", "3"), ("travel-table01_swap", "30")):
         (folder / f"data/html/{stem}.html").write_text(HTML.format(one=one), "utf-8")
         (folder / f"data/latex/{stem}.txt").write_text(f"upstream's {stem}", "utf-8")
+    (folder / "data/tables").mkdir()
+    Table(["Year", "Rain"], [[2001, 3.5], [2002, 4]]).to_xlsx(
+        folder / "data/tables/travel-table02.xlsx"
+    )
     (folder / "data/QA_final.json").write_text(json.dumps({"queries": rows}), "utf-8")
     return folder

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
 from pytest_tablebench.datasets._base import Example, PromptParts, Render, render_field
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
 from pytest_tablebench.datasets._files import fetch_command
@@ -21,7 +22,7 @@ from pytest_tablebench.datasets.realhitbench._tables import FORMATS, Tables
 from pytest_tablebench.errors import DataMissing
 from pytest_tablebench.metrics._realhit_reply import read_reply
 
-__all__ = ["FinalAnswer", "RealHit"]
+__all__ = ["PLACES", "FinalAnswer", "RealHit"]
 
 UPSTREAM = Upstream(
     "realhitbench",
@@ -40,6 +41,10 @@ UPSTREAM = Upstream(
         below="data/",
     ),
 )
+
+
+PLACES: tuple[Way, ...] = ("line", "object", "printed", "box")
+"""Where strategies have answers put, in place of a marked line."""
 
 
 class FinalAnswer:
@@ -78,6 +83,7 @@ class RealHit(FileDataset[Question]):
     fixed_chain = ()
     source = "Table:\n{table}\n\nQuestion: {question}\n\nOutput: {reminder}"
     reply_form = FinalAnswer()
+    typed = False
 
     def __init__(self, name: str, kind: str, *, long: bool = False) -> None:
         self.name = f"{name}_long" if long else name
@@ -134,7 +140,7 @@ class RealHit(FileDataset[Question]):
         return Example(
             id=row.id,
             inputs={
-                "table": row.tables.read(row.file),
+                "table": row.tables.read(row.file, typed=self.typed),
                 "question": row.text,
                 "instruction": instruction(form),
                 "reminder": reminder(form, row.compat),
@@ -152,6 +158,17 @@ class RealHit(FileDataset[Question]):
     def stratum(self, row: Question) -> Stratum | None:
         """Return the sub-type and the table's structure, and the table."""
         return Stratum((row.subtype, row.tags.get("structure")), row.file)
+
+    @property
+    def answer_forms(self) -> dict[Way, AnswerForm]:
+        """Prompts without a marker, where a strategy says where the answer stands."""
+        return dict.fromkeys(PLACES, AnswerForm(prompt=self._unmarked))
+
+    def _unmarked(self, example: Example, render: Render) -> PromptParts:
+        parts = self.prompt(example, render)
+        form = form_of(self.kind, example.tags.get("subtype", ""))
+        source = parts.source.removesuffix(f"\n\nOutput: {example.inputs['reminder']}")
+        return PromptParts(instruction(form, marked=False), source)
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return the prompt's pieces: what a kind of question is told, the table, the question."""

@@ -103,9 +103,14 @@ def form_of(kind: str, subtype: str) -> Form:
     return _FORMS.get(kind) or _FORMS.get(subtype) or _FORMS["Fact Checking"]
 
 
-def instruction(form: Form) -> str:
-    """Return the part of a prompt that stands before the table."""
+def instruction(form: Form, *, marked: bool = True) -> str:
+    """Return the part of a prompt that stands before the table.
+
+    Unless it is `marked` nothing is said of where in the reply the answer stands.
+    """
     rules = "\n".join(f"- {rule}" for rule in form.rules)
+    if marked:
+        rules += f"\n- The end of your reply is: {form.line}"
     return (
         "You are an expert in the analysis of tables. You are shown a table and have to "
         f"{form.task}.\n\n"
@@ -116,8 +121,7 @@ def instruction(form: Form) -> str:
         "they are no values beside those.\n"
         "3. Pick the headers that the question is about, and the cells under them.\n"
         "4. Work out the answer from these cells, and give it in the form below.\n\n"
-        f"Form of the answer:\n{rules}\n"
-        f"- The end of your reply is: {form.line}\n\n"
+        f"Form of the answer:\n{rules}\n\n"
         "The table and the question follow. Reason first, then give the answer in that form."
     )
 

@@ -17,9 +17,10 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable
 
-__all__ = ["QTYPES", "Row", "Version", "find_version"]
+__all__ = ["CHARTS", "QTYPES", "Row", "Version", "find_version"]
 
-QTYPES = ("DataAnalysis", "FactChecking", "NumericalReasoning", "Visualization")
+CHARTS = "Visualization"
+QTYPES = ("DataAnalysis", "FactChecking", "NumericalReasoning", CHARTS)
 
 Schema = Literal["formatter", "instruction", "plain"]
 """What says how an answer has to look: a field of its own, a part of `instruction`, nothing."""
@@ -38,7 +39,7 @@ _OTHER_INSTRUCTIONS = ("TCoT", "SCoT", "PoT")
 
 @dataclass(frozen=True)
 class Row:
-    """One question. `split` is `train`, `validation` or `test` once the lottery was held."""
+    """One question; `chart_type` is a chart's kind, and empty for others."""
 
     number: int
     id: str
@@ -47,6 +48,7 @@ class Row:
     answer: str
     table: Table
     formatter: str | None
+    chart_type: str = ""
 
 
 @dataclass
@@ -204,6 +206,7 @@ def _row(number: int, record: dict[str, Any], version: Version, seen: Counter[st
             _text(record, "answer"),
             _table(record.get("table"), row_id),
             _formatter(record, version.schema),
+            _text(record, "chart_type") if record["qtype"] == CHARTS else "",
         )
     except BadRowError as error:
         version.problems.append(Problem(version.file, number, error.field, str(error)))

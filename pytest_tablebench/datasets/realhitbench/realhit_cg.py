@@ -1,0 +1,56 @@
+"""RealHiTBench, Visualization: programs that draw a chart, run and judged by what they draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
+from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._file_dataset import Opened
+from pytest_tablebench.datasets._rows import BadRowError
+from pytest_tablebench.datasets.realhitbench._dataset import PLACES, RealHit
+from pytest_tablebench.datasets.realhitbench._rows import CHARTS, Question, read_questions
+from pytest_tablebench.datasets.realhitbench._tables import Tables
+from pytest_tablebench.tables.table_file import TableFile
+
+__all__ = ["DATASETS"]
+
+
+class Charts(RealHit):
+    """Charts of four kinds. Program and model are given the workbook's table, numbers as numbers.
+
+    As long as nothing is changed the file beside the program is upstream's own.
+    """
+
+    metric = "realhit_chart"
+    typed = True
+
+    @property
+    def answer_forms(self) -> dict[Way, AnswerForm]:
+        """The same everywhere: the program is the answer, and is not run on the way to it."""
+        return dict.fromkeys(PLACES, AnswerForm(judged="reply"))
+
+    def reading(self, compat: Compat) -> tuple[str, ...]:
+        """Return what finds the answer; in `fixed` the program may stand anywhere in a reply."""
+        return super().reading(compat) if compat == "reference" else ()
+
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[Question]:
+        """Read the rows whose workbook is there."""
+        tables = Tables(opened.folder)
+
+        def check(row: Question) -> None:
+            if tables.workbook(row.file) is None:
+                raise BadRowError("FileName", f"tables has no workbook {row.file!r:.80}")
+
+        return read_questions(opened, files[0], self.kind, tables, check=check)
+
+    def example(self, row: Question) -> Example:
+        """Make the example of a row; the references are the expected values as text."""
+        found = super().example(row)
+        table = TableFile(found.inputs["table"], row.tables.workbook(row.file))
+        return replace(found, context={"chart_type": row.subtype, "table": table})
+
+
+DATASETS = (Charts("realhit_cg", CHARTS), Charts("realhit_cg", CHARTS, long=True))
