@@ -46,7 +46,7 @@ class Record:
     came. `tags` say what kind of question it is. `preserves_meaning` is False where the
     perturbation leaves another question than the plain table's. `steps` are those of an answer
     that took more than one: kind, digest of text or program, outcome, model, tokens, cost and
-    seconds of each.
+    seconds of each; `transcript` is the digest of what was said in them, as texts.jsonl.gz has it.
     Cost and token counts are None when unknown, never 0. `repeat` is 1 the first time a case is
     asked, 2 the second, and so on; a record without it comes from a run that asked once.
     """
@@ -78,6 +78,7 @@ class Record:
     preserves_meaning: bool = field(default=True, kw_only=True)
     prompt_digest: str | None = None
     steps: tuple[Mapping[str, Any], ...] = field(default=(), kw_only=True)
+    transcript: str | None = field(default=None, kw_only=True)
     latency_s: float | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None

@@ -16,7 +16,16 @@ from typing import Any
 
 from pytest_tablebench.results._record import SCHEMA, check_schema
 
-__all__ = ["TEXTS", "ExampleText", "PromptText", "TextWriter", "example_key", "read_texts"]
+__all__ = [
+    "TEXTS",
+    "ExampleText",
+    "PromptText",
+    "Text",
+    "TextWriter",
+    "TranscriptText",
+    "example_key",
+    "read_texts",
+]
 
 TEXTS = "texts.jsonl.gz"
 
@@ -37,6 +46,17 @@ class PromptText:
 
 
 @dataclass(frozen=True, slots=True)
+class TranscriptText:
+    """What was said behind a prompt: who (`user`, `reply`, `program`, ...) and what, in order.
+
+    Records name it by its digest.
+    """
+
+    digest: str
+    turns: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ExampleText:
     """An example as it was asked: perturbed.
 
@@ -47,6 +67,9 @@ class ExampleText:
     id: str
     question: str
     tables: tuple[Mapping[str, Any], ...]
+
+
+Text = PromptText | TranscriptText | ExampleText
 
 
 def example_key(dataset: str, example_id: str, perturbation: str) -> str:
@@ -74,6 +97,12 @@ class TextWriter:
         """Keep a prompt under the digest that records have for it."""
         if self._is_new(f"p{digest}"):
             self._write({"schema": SCHEMA, "kind": "prompt", "id": digest, "text": text})
+
+    def transcript(self, digest: str, turns: Iterable[Iterable[str]]) -> None:
+        """Keep what was said behind a prompt, under the digest that records have for it."""
+        if self._is_new(f"t{digest}"):
+            line = {"schema": SCHEMA, "kind": "transcript", "id": digest}
+            self._write({**line, "turns": [list(turn) for turn in turns]})
 
     def example(self, id: str, question: str, tables: Iterable[Mapping[str, Any]]) -> None:  # noqa: A002 - the name in the file
         """Keep a question and its tables; `id` as `example_key` returns it."""
@@ -142,7 +171,7 @@ class TextWriter:
         return known
 
 
-def read_texts(path: Path) -> Iterator[PromptText | ExampleText]:
+def read_texts(path: Path) -> Iterator[Text]:
     """Yield the texts of a file one by one, in the order they came.
 
     A missing file has none; a last member torn by a crash and everything behind a damaged
@@ -158,9 +187,16 @@ def read_texts(path: Path) -> Iterator[PromptText | ExampleText]:
             check_schema(found, str(path))
             if found["kind"] == "prompt":
                 yield PromptText(found["id"], str(found.get("text", "")))
+            elif found["kind"] == "transcript":
+                turns = [turn for turn in found.get("turns", ()) if _is_turn(turn)]
+                yield TranscriptText(found["id"], tuple((turn[0], turn[1]) for turn in turns))
             else:
                 tables = tuple(table for table in found.get("tables", ()) if _is_table(table))
                 yield ExampleText(found["id"], str(found.get("question", "")), tables)
+
+
+def _is_turn(found: object) -> bool:
+    return isinstance(found, list) and len(found) == 2 and all(isinstance(t, str) for t in found)
 
 
 def _is_table(found: object) -> bool:
@@ -179,7 +215,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    known = isinstance(found, dict) and found.get("kind") in {"prompt", "example"}
+    known = isinstance(found, dict) and found.get("kind") in {"prompt", "transcript", "example"}
     return found if known and isinstance(found.get("id"), str) else None
 
 

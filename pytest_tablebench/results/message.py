@@ -52,6 +52,7 @@ class CaseMessage:
         from_store: whether the answer was stored.
         spent: what was paid; None without an answer.
         prompt: digest and text of the prompt.
+        transcript: digest of what was said behind the prompt, and its turns.
         example: key, question and tables of the example; told now and then.
         facts: what the process knows of data and plan; told where it is new.
         problems: all that the process has read past; told where there is more.
@@ -67,6 +68,7 @@ class CaseMessage:
     from_store: bool = False
     spent: Spent | None = None
     prompt: tuple[str, str] | None = None
+    transcript: tuple[str, Sequence[Sequence[str]]] | None = None
     example: tuple[str, str, Sequence[Mapping[str, Any]]] | None = None
     facts: Mapping[str, Any] | None = None
     problems: tuple[str, ...] = ()
@@ -92,7 +94,7 @@ class CaseMessage:
         if "spent" in told:
             told["spent"] = Spent(*told["spent"])
         told["judged"] = tuple(Spent(*spent) for spent in told["judged"])
-        for name in ("prompt", "example"):
+        for name in ("prompt", "transcript", "example"):
             if name in told:
                 told[name] = tuple(told[name])
         return cls(**told)

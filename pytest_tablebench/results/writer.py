@@ -190,6 +190,8 @@ class RunWriter:
         line = self._record(kept, case, message, better=better)
         if message.prompt is not None:
             kept.texts.prompt(*message.prompt)
+        if message.transcript is not None:
+            kept.texts.transcript(*message.transcript)
         if message.example is not None:
             kept.texts.example(*message.example)
         return Received(line, case.finished)

@@ -15,12 +15,18 @@ from pytest_tablebench.strategies import Said
 __all__ = [
     "Answer",
     "StepFacts",
+    "Turn",
     "answer_of",
     "picture_of",
     "shown_by",
     "step_facts",
     "step_records",
+    "turns_of",
 ]
+
+
+Turn = tuple[str, str]
+"""Who speaks (`user`, `reply`, `program`, `output`, or `drawn` for people alone), and what."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,8 @@ class Answer:
     """What was done for it, in order."""
     parts: Mapping[str, float] = field(default_factory=dict)
     """Numbers beside the score that the strategy gives."""
+    turns: tuple[Turn, ...] = field(default=(), repr=False)
+    """What was said behind the prompt, where that is more than the answer."""
 
     def __str__(self) -> str:
         return self.text
@@ -94,6 +102,21 @@ def shown_by(step: Ask) -> Content:
     if len(step.messages) == 1:
         return step.messages[0].content
     return "\n\n".join(f"[{one.role}]\n{text_of(one.content)}" for one in step.messages)
+
+
+def turns_of(step: Step, found: Reply | Execution, *, first: bool) -> list[Turn]:
+    """Return what a step adds to a conversation: question and reply, or program and output.
+
+    The first question is the prompt, which is kept elsewhere, and one that ends in the model's own
+    words goes on with its turn: neither is a turn of its own.
+    """
+    if isinstance(found, Execution):
+        program = step.program if isinstance(step, Execute) else ""
+        said = found.output if found.outcome == "ok" else f"{found.output}\n({found.outcome})"
+        return [("program", program), ("output", said.strip("\n"))]
+    last = step.messages[-1] if isinstance(step, Ask) and not first else None
+    asked = [] if last is None or last.role != "user" else [("user", text_of(last.content))]
+    return [*asked, ("reply", found.text)]
 
 
 def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
@@ -142,7 +165,9 @@ def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
     )
 
 
-def answer_of(said: str | Said, steps: list[StepFacts], elapsed: float) -> Answer:
+def answer_of(
+    said: str | Said, steps: list[StepFacts], elapsed: float, turns: Sequence[Turn] = ()
+) -> Answer:
     """Return the answer that steps ended in; `elapsed` are its seconds where they say none."""
     said = said if isinstance(said, Said) else Said(str(said))
     asked = [step for step in steps if step.kind == "ask"]
@@ -152,6 +177,7 @@ def answer_of(said: str | Said, steps: list[StepFacts], elapsed: float) -> Answe
         text=said.text,
         flags=("truncated",) * truncated + ("cut",) * cut + said.flags,
         parts=said.parts,
+        turns=_told(said, turns),
         calls=sum(not step.from_store for step in asked),
         latency_s=_total([step.seconds for step in steps]) or round(elapsed, 6),
         prompt_tokens=_total([step.prompt_tokens for step in asked]),
@@ -160,6 +186,14 @@ def answer_of(said: str | Said, steps: list[StepFacts], elapsed: float) -> Answe
         from_store=all(step.from_store for step in asked),
         steps=tuple(steps),
     )
+
+
+def _told(said: Said, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Return the turns that are kept: none where the one reply is the answer."""
+    drawn = [("drawn", said.drawn)] if said.drawn else []
+    if len(turns) == 1 and turns[0][1] == said.text and not drawn:
+        return ()
+    return (*turns[:1], *drawn, *turns[1:])
 
 
 def _total(values: list[Any]) -> Any:

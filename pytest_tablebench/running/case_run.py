@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,12 @@ class CaseRun:
     def prompt_digest(self) -> str | None:
         """The first 16 hexadecimal digits of the prompt's SHA-256; None without a prompt."""
         return digest_of(self.prompt) if self.prompt is not None else None
+
+    @property
+    def transcript(self) -> str | None:
+        """The first 16 hexadecimal digits of the SHA-256 of what was said behind the prompt."""
+        turns = self.answer.turns if self.answer is not None else ()
+        return digest_of(json.dumps(turns)) if turns else None
 
     @property
     def dataset(self) -> Dataset:
@@ -264,6 +271,7 @@ class CaseRun:
             tags={str(name): str(value) for name, value in example.tags.items()} if example else {},
             preserves_meaning=self.runner.axes.preserves_meaning(case.perturbation),
             prompt_digest=self.prompt_digest,
+            transcript=self.transcript,
             steps=step_records([*answer.steps, *self.judging]) if answer else (),
             latency_s=answer.latency_s if answer else None,
             prompt_tokens=answer.prompt_tokens if answer else None,

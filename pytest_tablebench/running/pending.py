@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.metrics import Score
     from pytest_tablebench.metrics.steps import Step
     from pytest_tablebench.models import Provider
-    from pytest_tablebench.running.answer import Answer, StepFacts
+    from pytest_tablebench.running.answer import Answer, StepFacts, Turn
     from pytest_tablebench.serializers.content import Content
 
 __all__ = ["PendingCase", "Route"]
@@ -66,6 +66,8 @@ class PendingCase:
     """Of a metric that asks a judge."""
     unscored: Exception | None = None
     """Why such a metric has no score, or not the whole of one."""
+    turns: list[Turn] = field(default_factory=list)
+    """What was said in it so far, behind the prompt."""
     judging: list[StepFacts] = field(default_factory=list)
     """What was done for the score, in order."""
 

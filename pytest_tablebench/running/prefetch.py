@@ -24,7 +24,7 @@ from pytest_tablebench.errors import (
 from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request
-from pytest_tablebench.running.answer import answer_of, picture_of, shown_by, step_facts
+from pytest_tablebench.running.answer import answer_of, picture_of, shown_by, step_facts, turns_of
 from pytest_tablebench.running.giving_up import GivingUp
 from pytest_tablebench.running.judging import Judging, not_judged, request_of
 from pytest_tablebench.running.pending import PendingCase, Route
@@ -328,6 +328,8 @@ class PrefetchWindow:
         if pending.judged and isinstance(pending.step, Ask):
             pending.judging.append(replace(facts, model=self._asked(pending, pending.step)))
         else:
+            if not pending.judged:
+                pending.turns += turns_of(pending.step, found, first=not pending.steps)
             (pending.judging if pending.judged else pending.steps).append(facts)
         try:
             following: Step = pending.conversation.send(found)
@@ -343,7 +345,7 @@ class PrefetchWindow:
             pending.score, pending.conversation = value, None
             return None
         elapsed = self._clock() - pending.started
-        answer = answer_of(value, pending.steps, elapsed)
+        answer = answer_of(value, pending.steps, elapsed, pending.turns)
         pending.conversation = None
         if pending.example is not None:
             try:

@@ -38,6 +38,7 @@ class Telling:
     def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
         """Return what a finished item tells, with facts where there are new ones."""
         prompt = example = None
+        turns = run.answer.turns if run.answer is not None else ()
         if run.prompt is not None and run.prompt_digest is not None:
             prompt = run.prompt_digest, text_of(run.prompt)
         if run.example is not None:
@@ -50,6 +51,7 @@ class Telling:
         return replace(
             case_message(run, finding, error),
             prompt=prompt,
+            transcript=(str(run.transcript), turns) if turns else None,
             example=example,
             facts=self.facts(),
             problems=self._problems(),

@@ -50,11 +50,13 @@ class Said:
         text: what is judged.
         flags: what is to be known of the way there; records and reports show it.
         parts: named numbers beside the score: finite, better where they are higher.
+        drawn: what the strategy made of the model's words, as lines of text for people.
     """
 
     text: str
     flags: tuple[str, ...] = ()
     parts: Mapping[str, float] = field(default_factory=dict)
+    drawn: str = ""
 
 
 Conversation = Generator[Step, Reply | Execution, str | Said]

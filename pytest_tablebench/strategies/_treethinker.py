@@ -100,11 +100,12 @@ class TreeThinker:
         parts: dict[str, float] = {}
         tables = task.tables
         flags: tuple[str, ...] = ()
+        lines = ""
         if tables and task.params.get("tree", True):
             asked = Message("user", _joined(TREE, *(task.shown(table) for table in tables)))
             drawn = the_reply((yield Ask((asked,)))).text
             tree = read_tree(after_thinking(drawn))
-            flags = () if tree.headers else ("no_tree",)
+            flags, lines = () if tree.headers else ("no_tree",), "\n".join(tree.lines())
             if (f1 := _tree_f1(tree, tables)) is not None:
                 parts[TREE_F1] = f1
             before: tuple[Message, ...] = (asked, Message("assistant", drawn))
@@ -118,9 +119,9 @@ class TreeThinker:
         if not marks:
             flags += ("no_final_answer",)
         if task.form.judged == "reply":
-            return Said(reply, flags, parts)
+            return Said(reply, flags, parts, lines)
         answer = reply[marks[-1].end() :].strip() if marks else after_thinking(reply)
-        return Said(answer, flags, parts)
+        return Said(answer, flags, parts, lines)
 
 
 def _steps(task: Task, has_tree: bool) -> str:

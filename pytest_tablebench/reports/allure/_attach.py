@@ -15,7 +15,13 @@ from allure_commons.model2 import Attachment, Status, TestBeforeResult, TestResu
 
 from pytest_tablebench.reports.allure._files import Folder
 from pytest_tablebench.reports.allure._shape import Stamp, shown
-from pytest_tablebench.results._texts import ExampleText, PromptText, example_key
+from pytest_tablebench.results._texts import (
+    ExampleText,
+    PromptText,
+    Text,
+    TranscriptText,
+    example_key,
+)
 from pytest_tablebench.util.names import printable
 
 __all__ = ["Attachments", "example_text"]
@@ -60,11 +66,13 @@ class Attachments:
         source = self._write(self.stamp.uuid(f"reply/{name}"), text)
         return [Attachment(name="reply", source=source, type=_PLAIN)] if source else []
 
-    def add(self, texts: Iterable[PromptText | ExampleText]) -> None:
+    def add(self, texts: Iterable[Text]) -> None:
         """Write those of the texts that a case shall show."""
         # Cases of several examples may share one table: by content, not by name.
         shared: dict[str, tuple[str, str, list[str]]] = {}
         for found in texts:
+            if isinstance(found, TranscriptText):
+                continue
             key = f"p{found.digest}" if isinstance(found, PromptText) else f"e{found.id}"
             children = self._wanted.pop(key, None)
             if not children:

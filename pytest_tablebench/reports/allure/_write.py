@@ -29,7 +29,7 @@ from pytest_tablebench.reports.allure._shape import (
     stands,
 )
 from pytest_tablebench.results import Record
-from pytest_tablebench.results._texts import ExampleText, PromptText
+from pytest_tablebench.results._texts import Text
 from pytest_tablebench.util.names import unknown_name
 
 __all__ = [
@@ -81,7 +81,7 @@ def write_allure(
     *,
     run: Mapping[str, Any],
     mode: Mode,
-    texts: Iterable[PromptText | ExampleText] | None = None,
+    texts: Iterable[Text] | None = None,
     snapshots: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> AllureCount:
@@ -124,7 +124,7 @@ def _write(
     run: Mapping[str, Any],
     mode: Mode,
     *,
-    texts: Iterable[PromptText | ExampleText],
+    texts: Iterable[Text],
     snapshots: Mapping[str, str],
     environ: Mapping[str, str],
 ) -> AllureCount:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_tablebench.results import Record
-from pytest_tablebench.results._texts import ExampleText, PromptText, example_key
+from pytest_tablebench.results._texts import ExampleText, Text, TranscriptText, example_key
 from pytest_tablebench.util.names import are, counted
 
 __all__ = ["BETTER", "CHANGED", "MIXED", "TURNED", "WORSE", "CaseMarks", "Pack", "excerpt", "pack"]
@@ -29,6 +29,7 @@ _DETAILS, _TABLES, _PROMPTS = 256, 64, 24
 _REPLY_LIMITS = (20_000, 8_000, 3_000, 1_200, 500, 200)
 _DETAIL_BUDGET, _TABLE_BUDGET = 13_000_000, 6_500_000
 _WRONG_PROMPT_BUDGET, _RIGHT_PROMPT_BUDGET = 9_000_000, 5_000_000
+_TURNS, _TURN_LIMIT = 40, 20_000
 _PROMPT_LIMIT, _CELL_LIMIT, _ROW_LIMIT, _COLUMN_LIMIT = 60_000, 400, 200, 60
 _OUTCOMES = ("right", "wrong", "no_answer")
 
@@ -60,7 +61,7 @@ class Pack:
 
 def pack(
     records: Sequence[Record],
-    texts: Iterable[PromptText | ExampleText],
+    texts: Iterable[Text],
     marks: CaseMarks,
     facts: Mapping[str, Any],
 ) -> Pack:
@@ -106,7 +107,7 @@ def _index(
     listed: list[list[Any]] = []
     reasons: dict[str, int] = {}
     columns: dict[str, list[Any]] = {name: [] for name in ("e", "s", "p", "o", "v", "r", "f")}
-    columns |= {"a": [], "t": [], "q": [], "n": [], "k": []}
+    columns |= {"a": [], "t": [], "q": [], "h": [], "n": [], "k": []}
     mixed = _mixed(records)
     for record in records:
         key = (record.dataset, record.example_id)
@@ -130,6 +131,7 @@ def _index(
         columns["a"].append(_text(record.prediction)[:120])
         columns["t"].append(places.tables.get(example, -1))
         columns["q"].append(places.prompts.get(record.prompt_digest or "", -1))
+        columns["h"].append(places.prompts.get(record.transcript or "", -1))
         columns["n"].append(record.repeat)
         # What links go by: ids hold slugs, so they do not follow from the names.
         columns["k"].append(record.case_id)
@@ -294,13 +296,16 @@ class _Blocks:
         self._waiting = []
 
 
-def _pack_texts(
-    records: Sequence[Record], texts: Iterable[PromptText | ExampleText]
-) -> tuple[dict[str, str], _Places]:
+def _pack_texts(records: Sequence[Record], texts: Iterable[Text]) -> tuple[dict[str, str], _Places]:
     """Return the blocks of tables and prompts; those of cases that are not right come first."""
     keys = {example_key(r.dataset, r.example_id, r.perturbation): r for r in records}
-    wrong = {r.prompt_digest for r in records if r.outcome != "right"}
-    asked = {r.prompt_digest for r in records}
+    wrong = {
+        digest
+        for r in records
+        if r.outcome != "right"
+        for digest in (r.prompt_digest, r.transcript)
+    }
+    asked = {digest for r in records for digest in (r.prompt_digest, r.transcript)}
     blocks: dict[str, str] = {}
     places = _Places({}, {}, {})
 
@@ -323,7 +328,11 @@ def _pack_texts(
                 tables.add(_shown_example(found), _placer(places.tables, found.id))
         elif found.digest in asked:
             target = first if found.digest in wrong else rest
-            shown = [found.text[:_PROMPT_LIMIT], len(found.text)]
+            shown: list[Any]
+            if isinstance(found, TranscriptText):
+                shown = [[who, said[:_TURN_LIMIT], len(said)] for who, said in found.turns[:_TURNS]]
+            else:
+                shown = [found.text[:_PROMPT_LIMIT], len(found.text)]
             target.add(shown, _placer(places.prompts, found.digest))
     for part in (tables, first, rest):
         part.close()

@@ -313,14 +313,24 @@
     });
     return node;
   };
+  const SPEAKERS = {system: "System message", user: "The model is told", reply: "It replies", program: "A program is run", output: "It prints", drawn: "Read as this tree"};
+  const transcriptCard = async (i) => {
+    if (columns.h[i] < 0) return [];
+    const node = card("Step by step");
+    for (const [who, text, length] of await entry("q", data.sizes[2], columns.h[i])) {
+      node.append(make("h3", "", SPEAKERS[who] ?? "Further"), said(text === "" ? "(nothing)" : text));
+      if (length > text.length) node.append(where("texts.jsonl.gz", "Cut here: all " + count(length) + " characters are in"));
+    }
+    return [full(node)];
+  };
   const open = async (i) => {
     opened = i;
     const detail = await entry("d", data.sizes[0], i);
-    const nodes = await exampleCards(i);
+    const nodes = await exampleCards(i), steps = await transcriptCard(i);
     if (opened !== i) return;
     byId("case-title").replaceChildren();
     write(byId("case-title"), detail[0], true);
-    body.replaceChildren(factCard(i, detail), ...nodes, ...replyCards(i, detail), promptCard(i, detail));
+    body.replaceChildren(factCard(i, detail), ...nodes, ...replyCards(i, detail), ...steps, promptCard(i, detail));
     byId("before").disabled = visible.indexOf(i) <= 0;
     byId("after").disabled = visible.indexOf(i) === visible.length - 1;
     if (!dialog.open) dialog.showModal();

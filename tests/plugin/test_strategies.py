@@ -1,0 +1,75 @@
+"""Whole runs by tcot, pot, icot and treethinker: records, transcripts, page, store and plan."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from pytest_tablebench.results._texts import TranscriptText, read_texts
+
+TREE = "(C0, 1, 1, Name)\n(C0, 2, 2, <img src=x onerror=alert(1)>)"
+SCRIPT = [
+    {"match": "exactly two keys", "text": '```json\n{"thought": "row 1", "answer": "36"}\n```'},
+    {"match": "```CodeExecuteResult\n", "text": "So \\boxed{36}."},
+    {"match": "Work on the task step by step", "text": "See.\n```python\ndf.Age.max()\n```\nlost"},
+    {"match": "Write a short plan", "text": "```python\nprint(df.Age[0])\n```"},
+    {"match": "Now do the following task", "text": "Action: look.\nFinal Answer: 36"},
+    {"match": "Describe the headers", "text": TREE},
+    {"default": "36"},
+]
+ALL = "--bench-strategy=direct,tcot,pot,icot,treethinker"
+
+
+@pytest.fixture
+def model(bench):
+    bench.suite()
+    return f"--model={bench.script(*SCRIPT)}"
+
+
+def test_every_strategy_answers_and_what_was_said_is_kept_and_drawn(bench, model):
+    result = bench.run(model, ALL, "--bench-limit=1", "--bench-serializer=html,csv", "-k=not page")
+    result.assert_outcomes(passed=8)
+    records = {record["case_id"]: record for record in bench.records()}
+    assert {name: record["raw"].strip() for name, record in records.items()} == {
+        **{
+            f"toy/ada/{form}/none/{name}": "36"
+            for form in ("html", "csv")
+            for name in ("direct", "tcot", "treethinker")
+        },
+        "toy/ada/frame/none/pot": "36",
+        "toy/ada/frame/none/icot": "36",
+    }
+    steps = {name: [step["kind"] for step in record["steps"]] for name, record in records.items()}
+    assert steps["toy/ada/frame/none/pot"] == ["ask", "execute"]
+    assert steps["toy/ada/frame/none/icot"] == ["ask", "execute", "ask"]
+    assert steps["toy/ada/html/none/treethinker"] == ["ask", "ask"]
+    texts = read_texts(bench.path / "run" / "texts.jsonl.gz")
+    kept = {one.digest: one.turns for one in texts if isinstance(one, TranscriptText)}
+    assert records["toy/ada/csv/none/direct"]["transcript"] is None
+    turns = {name: kept.get(record["transcript"]) for name, record in records.items()}
+    assert turns["toy/ada/html/none/tcot"] == (("reply", SCRIPT[0]["text"]),)
+    assert turns["toy/ada/frame/none/icot"] == (
+        ("reply", SCRIPT[2]["text"]),
+        ("program", "df.Age.max()\n"),
+        ("output", "41"),
+        ("reply", "So \\boxed{36}."),
+    )
+    tree = turns["toy/ada/html/none/treethinker"]
+    assert [who for who, _ in tree] == ["reply", "drawn", "user", "reply"]
+    assert tree[1][1].startswith("ROOT (columns)\n  Name  [C0 1]\n  <img src=x")
+    page = (bench.path / "run" / "report.html").read_text("utf-8")
+    assert "Step by step" in page
+    assert "<img src=x" not in page
+
+
+def test_one_tree_is_asked_for_all_questions_about_a_table(bench):
+    bench.suite()
+    bench.run("--model=echo/any", "--bench-strategy=treethinker", "--bench-store=answers")
+    asked = Counter("Now do the following" in text for _, text in bench.calls("ask"))
+    assert asked == {False: 1, True: 3}
+    again = ("--model=echo/any", "--bench-strategy=treethinker[tree_reasoning=off]")
+    bench.run(*again, "--bench-store=answers", results="again")
+    asked = Counter("Now do the following" in text for _, text in bench.calls("ask"))
+    assert asked == {False: 1, True: 6}
+    assert {record["strategy"] for record in bench.records("again")} == {again[1][17:]}
