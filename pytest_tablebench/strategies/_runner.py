@@ -58,8 +58,8 @@ def last_value(text: str, last: ast.Expr, names: dict[str, Any]) -> str:
     """
     source = ast.get_source_segment(text, last) or ""
     if source.startswith("print("):
-        source = source[len("print(") : -1]
-    value: Any = eval(source, names) if source.strip() else None
+        source = source[len("print") :]  # with its brackets: several values are a tuple
+    value: Any = None if source.replace(" ", "") in {"", "()"} else eval(source, names)
     if type(value).__module__.startswith("pandas"):
         if getattr(value, "empty", False) and hasattr(value, "columns"):
             return "Empty DataFrame"

@@ -73,11 +73,13 @@ COUNTS = {
     "treb.json": {
         "treb.bleu": 30,
         "treb.em": 22,
+        "treb.icot_exec": 36,
         "treb.icot_parse": 28,
         "treb.icot_steps": 23,
         "treb.instruction_rule": 31,
         "treb.judge_parse": 23,
         "treb.pot_code": 27,
+        "treb.pot_exec": 15,
         "treb.question_text": 7,
         "treb.rouge": 30,
         "treb.table_text": 17,

@@ -1,12 +1,15 @@
 """Replays of TReB's records: reading replies, metrics, instruction rules, texts of prompts.
 
-`icot_exec` and `pot_exec` have no replay yet: they say what programs print when they are run.
+What programs print (`icot_exec`, `pot_exec`) is replayed in the sandbox.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import csv
+import io
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import Literal
 
 from pytest_tablebench import score
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
@@ -14,6 +17,7 @@ from pytest_tablebench.metrics._chinese import is_chinese
 from pytest_tablebench.metrics._judge_reply import read_judgement, reference_score
 from pytest_tablebench.metrics._treb import sentence_bleu
 from pytest_tablebench.strategies._interleaved import Interleaved
+from pytest_tablebench.strategies._programs import frame_names, observation, program_step
 from pytest_tablebench.strategies._replies import (
     boxed_answer,
     json_answer,
@@ -21,6 +25,8 @@ from pytest_tablebench.strategies._replies import (
     runnable,
 )
 from pytest_tablebench.strategies._treb_texts import question_text, table_text
+from pytest_tablebench.tables.table import Table
+from tests.support.sandboxes import shared_sandbox
 
 from .replay import Record, differences, replays
 
@@ -71,6 +77,30 @@ def replay_steps(record: Record) -> Iterator[str]:
     yield from differences(found, record["expected"])
     if next(replies, None) is not None or next(outputs, None) is not None:
         yield "replies or outputs were left over"
+
+
+# Programs, run in the sandbox
+
+
+@replays("treb.pot_exec")
+def replay_pot_program(record: Record) -> list[str]:
+    return differences(told("pot", record["table_csv"], [record["code"]])[0], record["expected"])
+
+
+@replays("treb.icot_exec")
+def replay_icot_programs(record: Record) -> list[str]:
+    return differences(told("icot", record["table_csv"], record["blocks"]), record["expected"])
+
+
+def told(kind: Literal["pot", "icot"], table_csv: str, blocks: Sequence[str]) -> list[str]:
+    """Return what a model is told of each block of one conversation."""
+    header, *rows = csv.reader(io.StringIO(table_csv))
+    tables = frame_names([Table(header, rows)], "reference")
+    steps = [
+        program_step(kind, block, tables, "reference", blocks[:number])
+        for number, block in enumerate(blocks)
+    ]
+    return [observation(shared_sandbox().run(step)) for step in steps]
 
 
 # Metrics
