@@ -13,6 +13,9 @@ __all__ = ["MOST", "by_tag"]
 MOST = 200
 """Values of a tag that have figures of their own: those of the most examples."""
 
+TAGS = 50
+"""Tags that have figures: those of the most examples."""
+
 Tags = Mapping[str, Sequence[str]]
 """The value of each example of a dataset, by tag; empty without one."""
 
@@ -27,10 +30,13 @@ def by_tag(
     For each tag: `values`, the measures of the examples of each value, in the order of names;
     `without`, those of the examples that lack it; and, where it has more than `MOST` values,
     `others`, the measures of the examples of all that are not shown, and `n_others`, how many
-    values these are. So the counts of a tag add up to those of the scope.
+    values these are. So the counts of a tag add up to those of the scope. Of more than
+    `TAGS` tags the commonest are there, and `tags_left_out` says how many are not.
     """
     found: dict[str, dict[str, Any]] = {}
-    for tag in sorted({name for own in tags for name in own}):
+    used = Counter(tag for own in tags for tag, column in own.items() for value in column if value)
+    most = sorted(used, key=lambda tag: (-used[tag], tag))[:TAGS]
+    for tag in sorted(most):
         columns = [own.get(tag, ("",) * len(one)) for one, own in zip(datasets, tags, strict=True)]
         counts = Counter(value for column in columns for value in column if value)
         ranked = sorted(counts, key=lambda value: (-counts[value], value))
@@ -51,4 +57,5 @@ def by_tag(
             found[tag]["without"] = of("")
         if others:
             found[tag] |= {"others": of(None), "n_others": len(others)}
-    return {"tags": found} if found else {}
+    more = {"tags_left_out": len(used) - len(most)} if len(used) > len(most) else {}
+    return {"tags": found, **more} if found else {}

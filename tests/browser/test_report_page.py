@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.reports.html import write_page
+from pytest_tablebench.results import Record
 from pytest_tablebench.results.compare import compare_runs
 from pytest_tablebench.results.gates import judge_gates
 from tests.support.browser import Watched
@@ -28,13 +30,17 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of 420 cases with gates and a baseline."""
     folder = tmp_path_factory.mktemp("report")
     names = ("finqa", "wikitq")
-    new = list(make_records(names, 6))
+    new = [tagged(found) for found in make_records(names, 6)]
     old = list(make_records(names, 6, model="openai/other", skill=0.4))
     now, then = write_run(folder / "new", new), write_run(folder / "old", old)
     gates = judge_gates(new, ["torr.performance >= 0.9", "all.no_answer <= 0.2"])
     out = folder / "report.html"
     write_page(now, out, gates=gates, baseline=then, comparison=compare_runs(then, now))
     return out
+
+
+def tagged(found: Record) -> Record:
+    return replace(found, tags={"kind": "sum" if found.example_id.endswith("1") else "look-up"})
 
 
 def until_shown(page: Any, start: str) -> None:
@@ -64,6 +70,13 @@ def test_filters_count_what_the_records_hold(watched: Watched, report: Path) -> 
     page = watched.page
     watched.open(report)
     expected = list(make_records(("finqa", "wikitq"), 6))
+    page.select_option("#f-t", label="sum")
+    assert shown(page) == 70  # one of six examples of each dataset, in 35 configurations
+    page.click("#clear")
+    page.locator("#tags ~ details summary").first.click()
+    page.get_by_role("button", name="look-up").first.click()
+    until_shown(page, "350 of 420")
+    page.click("#clear")
     page.select_option("#f-d", label="wikitq")
     page.select_option("#f-s", label="html")
     wanted = [r for r in expected if r.dataset == "wikitq" and r.serializer == "html"]

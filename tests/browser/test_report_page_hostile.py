@@ -102,6 +102,8 @@ def hostile_page(folder: Path) -> Path:
             strategy=payload,
             modality=payload,
             prompt_digest=payload,
+            tags={payload: payload, "same": payload},
+            preserves_meaning=number % 2 == 0,
         )
         records.append(found)
         run.append(found.to_line())

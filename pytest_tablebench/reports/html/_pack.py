@@ -64,8 +64,12 @@ def pack(
     texts: Iterable[Text],
     marks: CaseMarks,
     facts: Mapping[str, Any],
+    tags: Mapping[tuple[str, str], int],
 ) -> Pack:
-    """Return all cases of one run as blocks; `facts` goes into the index as it is."""
+    """Return all cases of one run as blocks; `facts` goes into the index as it is.
+
+    `tags` are the names and values that filters know, with their numbers.
+    """
     ordered = sorted(
         records, key=lambda r: (r.dataset, r.example_id, r.serializer, r.perturbation, r.case_id)
     )
@@ -77,6 +81,9 @@ def pack(
     details, limit = _pack_details(ordered, marks)
     blocks |= details
     index = _index(ordered, names, places, marks)
+    for entry, found in zip(index["examples"], _tags(ordered), strict=True):
+        entry.append([tags[tag] for tag in found.items() if tag in tags])
+    index["tags"] = [[name[:80], value[:200]] for name, value in tags]
     index |= {"facts": dict(facts), "sizes": [_DETAILS, _TABLES, _PROMPTS], "limit": limit}
     blocks["index"] = _deflated(index)
     return Pack(
@@ -149,6 +156,14 @@ def _outcome(record: Record) -> str:
     if record.outcome in _OUTCOMES:
         return record.outcome
     return "no_answer" if record.score is None else "right" if record.passed else "wrong"
+
+
+def _tags(records: Iterable[Record]) -> Iterable[Mapping[str, str]]:
+    found: dict[tuple[str, str], Mapping[str, str]] = {}
+    for record in records:
+        key = record.dataset, record.example_id
+        found[key] = found.get(key) or record.tags
+    return found.values()
 
 
 def _mixed(records: Iterable[Record]) -> set[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.reports.formats import left_out_lines, origins_text
-from pytest_tablebench.reports.html import _facts
+from pytest_tablebench.reports.html import _beside, _facts
 from pytest_tablebench.reports.html._pack import (
     BETTER,
     CHANGED,
@@ -86,6 +86,7 @@ def write_page(
     """
     loaded = load_run(loaded)
     run, summary, folder = loaded.run, loaded.summary, loaded.path
+    tags = _beside.numbered_tags(summary)
     records = [excerpt(record) for record in loaded.records]
     own = {case_key(record): record.case_id for record in records} if comparison else {}
     pictures = pack_pictures(folder / "media")
@@ -98,6 +99,7 @@ def write_page(
             "texts": (folder / TEXTS).exists(),
             "pictures": pictures.numbers,
         },
+        tags,
     )
     axes = {
         "dataset": packed.datasets,
@@ -113,6 +115,9 @@ def write_page(
         "gates": list(gates),
         "totals": _totals(run, summary, records),
         "rows": _facts.dataset_rows(summary),
+        "beside": _beside.beside(summary, run),
+        "tags": _beside.tag_tables(summary, run, tags, packed.datasets),
+        "tag_groups": _beside.grouped(tags),
         "checks": _facts.check_rows(summary),
         "heat": _facts.heat_maps(summary, axes),
         "axes": axes,

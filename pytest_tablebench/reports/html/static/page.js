@@ -10,7 +10,7 @@
   const byId = (id) => document.getElementById(id);
   const list = byId("list"), spacer = byId("spacer"), dialog = byId("case"), body = byId("case-body");
   const search = byId("search"), shown = byId("shown");
-  const selects = { d: byId("f-d"), s: byId("f-s"), p: byId("f-p"), o: byId("f-o"), f: byId("f-f") };
+  const selects = Object.fromEntries(["d", "s", "p", "t", "o", "f"].map((name) => [name, byId("f-" + name)]).filter((pair) => pair[1]));
   const count = (n) => n.toLocaleString("en-US");
   const counted = (n, noun) => count(n) + " " + noun + (n === 1 ? "" : "s");
 
@@ -82,6 +82,7 @@
       if (wanted.p !== undefined && columns.p[i] !== wanted.p) continue;
       if (wanted.o !== undefined && columns.o[i] !== wanted.o) continue;
       if (wanted.f !== undefined && (columns.f[i] & wanted.f) === 0) continue;
+      if (wanted.t !== undefined && !data.examples[columns.e[i]][4].includes(wanted.t)) continue;
       if (wanted.d !== undefined && data.examples[columns.e[i]][0] !== wanted.d) continue;
       if (words.length && !holds(i, words)) continue;
       found.push(i);
@@ -279,6 +280,7 @@
       ["completion tokens", completion], ["cost", usd === null ? null : "$" + usd]]) {
       if (value !== null && value !== undefined) rest.append(fact(name, value));
     }
+    for (const tag of data.examples[columns.e[i]][4]) rest.append(fact(...data.tags[tag]));
     if (stored) rest.append(fact("answer", "from the store"));
     const node = card("", line, rest);
     if (before) {

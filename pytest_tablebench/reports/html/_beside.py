@@ -1,0 +1,98 @@
+"""What a page says beside the main figures: parts, consistency, changed meaning, tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.reports.beside_text import declared_parts
+from pytest_tablebench.results import telling_parts
+
+__all__ = ["beside", "grouped", "numbered_tags", "tag_tables"]
+
+ROWS = 1000
+"""Rows of all tables by tag: a page stays small. The whole benchmark comes first."""
+
+Tag = tuple[str, str]
+
+
+def beside(summary: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rows of parts, of consistency and of changed meaning."""
+    found: dict[str, list[dict[str, Any]]] = {"parts": [], "consistency": [], "changed": []}
+    for name, scope, whole in _scopes(summary):
+        about = {"scope": name, "whole": whole}
+        declared = None if whole else declared_parts(run, name)
+        for part, figures in telling_parts(scope, declared).items():
+            found["parts"].append({**about, "name": part, **figures})
+        if "consistency" in scope:
+            points = {point["agreement"]: point for point in scope["consistency"]["risk"]}
+            found["consistency"].append({**about, **scope["consistency"], "points": points})
+        if "changed_meaning" in scope:
+            found["changed"].append({**about, **scope["changed_meaning"]})
+    levels = {level for row in found["consistency"] for level in row["points"]}
+    return {**found, "levels": sorted(levels, reverse=True)}
+
+
+def _scopes(summary: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], bool]]:
+    """Yield each dataset, and behind them a benchmark of several."""
+    for name, benchmark in summary["benchmarks"].items():
+        for dataset, scope in benchmark["datasets"].items():
+            yield dataset, scope, False
+        if len(benchmark["datasets"]) > 1:
+            yield name, benchmark, True
+
+
+def numbered_tags(summary: Mapping[str, Any]) -> dict[Tag, int]:
+    """Return tags and values that cases are filtered by, in order, with their numbers."""
+    found = {
+        (tag, value)
+        for benchmark in summary["benchmarks"].values()
+        for tag, by_value in (benchmark.get("tags") or {}).items()
+        for value in by_value["values"]
+    }
+    return {tag: number for number, tag in enumerate(sorted(found))}
+
+
+def grouped(numbers: Mapping[Tag, int]) -> dict[str, list[tuple[str, int]]]:
+    """Return the values of each tag, with their numbers."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for (tag, value), number in numbers.items():
+        found.setdefault(tag, []).append((value, number))
+    return found
+
+
+def tag_tables(
+    summary: Mapping[str, Any],
+    run: Mapping[str, Any],
+    numbers: Mapping[Tag, int],
+    datasets: Sequence[str],
+) -> dict[str, Any]:
+    """Return the tables by tag, and how many rows were left out for want of room.
+
+    `numbers` and the order of `datasets` are those by which filters name tags and datasets.
+    """
+    by_tag: dict[str, list[dict[str, Any]]] = {}
+    room, left_out = ROWS, 0
+    for name, scope, whole in sorted(_scopes(summary), key=lambda found: not found[2]):
+        parts = list(telling_parts(scope, None if whole else declared_parts(run, name)))
+        for tag, found in (scope.get("tags") or {}).items():
+            rows = list(_rows(tag, found, numbers))
+            kept = rows[: max(0, room)]
+            room -= len(kept)
+            left_out += len(rows) - len(kept)
+            if kept:
+                table = {"scope": name, "whole": whole, "parts": parts, "rows": kept}
+                table["dataset"] = None if whole else datasets.index(name)
+                table["compared"] = any("consistency" in row for row in kept)
+                by_tag.setdefault(tag, []).append(table)
+    return {"tables": dict(sorted(by_tag.items())), "left_out": left_out}
+
+
+def _rows(
+    tag: str, found: Mapping[str, Any], numbers: Mapping[Tag, int]
+) -> Iterator[dict[str, Any]]:
+    for value, scope in found["values"].items():
+        yield {**scope, "name": value, "number": numbers.get((tag, value)), "rest": False}
+    for key, name in (("others", f"{found.get('n_others')} others"), ("without", "without")):
+        if key in found:
+            yield {**found[key], "name": name, "number": None, "rest": True}

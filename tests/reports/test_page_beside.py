@@ -1,0 +1,62 @@
+"""What the page says beside the main figures: tags, parts, consistency, changed meaning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.page_files import block, page, text_of
+from tests.support.page_runs import record
+
+RUN = [
+    record(example_id=f"e{n}", serializer=form, tags={"kind": kind}, parts={"em": 1.0, "f1": 0.5})
+    for n, kind in enumerate(["sum", "sum", "<b>look-up"])
+    for form in ("csv", "html", "json")
+]
+CUT = [
+    record(
+        example_id="e0",
+        perturbation="no_table",
+        outcome="wrong",
+        preserves_meaning=False,
+        tags={"kind": "sum"},
+    )
+]
+
+
+def test_cases_are_filtered_by_tag_and_measures_shown_by_it(tmp_path: Path) -> None:
+    soup = page(tmp_path, RUN)
+    [group] = soup.select("#f-t optgroup")
+    assert group["label"] == "kind"
+    options = {option["value"]: option.text for option in group.select("option")}
+    assert options == {"0": "<b>look-up", "1": "sum"}
+    index = block(soup, "index")
+    assert index["tags"] == [["kind", "<b>look-up"], ["kind", "sum"]]
+    assert [entry[4] for entry in index["examples"]] == [[1], [1], [0]]
+    rows = [
+        [cell.get_text(" ").strip() for cell in row.select("th, td")]
+        for row in soup.select("[aria-labelledby=tags] tbody tr")
+    ]
+    assert [row[0] for row in rows] == ["<b>look-up", "sum"]
+    # Performance first; consistency and f1 before the counts of examples and cases.
+    assert [(row[1], *row[-4:]) for row in rows] == [
+        ("1.000", "100.0 %", "0.500", "1", "3"),
+        ("1.000", "100.0 %", "0.500", "2", "6"),
+    ]
+    assert [b["data-t"] for b in soup.select("[aria-labelledby=tags] button")] == ["0", "1"]
+
+
+def test_parts_consistency_and_changed_meaning_have_tables(tmp_path: Path) -> None:
+    soup = page(tmp_path, [*RUN, *CUT])
+    parts = text_of(soup, "[aria-label='Parts of the score'] tbody")
+    assert parts.startswith("wikitq · f1 0.500")
+    assert "100.0 %" in text_of(soup, "[aria-label=Consistency] tbody")
+    assert text_of(soup, "[aria-label='Risk and coverage'] tbody") == "wikitq 0.000 of 100.0 %"
+    changed = text_of(soup, "[aria-label='Changed meaning'] tbody")
+    assert changed.startswith("wikitq 0.000")
+    assert changed.endswith("no_table")
+
+
+def test_a_run_without_any_of_it_has_none(tmp_path: Path) -> None:
+    soup = page(tmp_path, [record()])
+    for selector in ("#f-t", "#tags", "[aria-label=Consistency]", "[aria-label='Changed meaning']"):
+        assert soup.select_one(selector) is None
