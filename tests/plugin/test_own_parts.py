@@ -88,7 +88,7 @@ def pytest_tablebench_register_metric(register):
 def test_a_metric_that_an_assertion_names_is_given_the_context(bench):
     conftest = bench.path / "conftest.py"
     text = conftest.read_text("utf-8")
-    given = text.replace('", ".join(answers))', '", ".join(answers), {"unit": "years"})')
+    given = text.replace('", ".join(answers), ', '", ".join(answers), {"unit": "years"}, ')
     assert given != text
     conftest.write_text(given + IN_CONTEXT, encoding="utf-8")
     call = "assert_score(case, answer, part='years')"

@@ -7,15 +7,18 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets import TableQuestions
+from pytest_tablebench.datasets import TableQuestions, table_question
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.plan import plan_model
 from pytest_tablebench.running.provider_pool import ProviderPool
+from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.running.scoring import judge_reply
 from pytest_tablebench.serializers.content import Image
+from pytest_tablebench.tables.table import Table
 
 PICTURE = Image("image/png", b"\x89PNG\r\n\x1a\n")
 OWN: dict[str, Any] = {
@@ -117,6 +120,22 @@ def test_parameters_are_those_of_the_dataset_for_the_model_under_test_alone():
     ]
     assert mine == {"temperature": 0, "max_tokens": 4096, "seed": 1}
     assert plain == judge == {"temperature": 0, "max_tokens": 512, "seed": 1}
+
+
+def test_the_plan_counts_the_tokens_that_each_dataset_allows():
+    found = registry(perturbations="none", params={"max_tokens": 4096}, shots=0)
+    table = Table(["a"], [["1"]])
+    for number, name in enumerate(("mine", "plain")):
+        kind = type(found.datasets[name])
+        asked = table_question(f"q{number}", table, f"How many {name}?", ["1"])
+        found.datasets[name] = kind(name, [asked])
+    settings = Settings(models=("tablebench/lexical",), stored=False, serializers=("html",))
+    runner = Runner(settings, found)
+    cases = [case for name in ("mine", "plain") for case in runner.cases(name)[0]]
+    plan = plan_model(runner, "tablebench/lexical", cases)
+    # One case of `mine`, and five of `plain`; some arrangements of one cell are the same request.
+    assert plan.cases == 6
+    assert plan.completion_tokens == 4096 + 512 * (plan.calls - 1)
 
 
 def test_a_dataset_chooses_the_number_that_is_its_score():

@@ -12,6 +12,7 @@ from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import MetricError, ModelError, NotJudgedError, SettingsError
 from pytest_tablebench.executors import Outcome, Work
 from pytest_tablebench.metrics import POSTPROCESSORS, Judgement, Metric, Score, score
+from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.registry import Registry
@@ -84,15 +85,20 @@ class Executor:
         self._due.clear()
 
 
-def window(metric: Metric, executor: Executor, judge: str | None = "judge") -> PrefetchWindow:
+def window(
+    metric: Metric, executor: Executor, judge: str | None = "judge", *, by_example: bool = False
+) -> PrefetchWindow:
     def none() -> Iterator[Example]:
         return iter(())
 
-    dataset = TableQuestions("d", none, metric="own")
-    registry = Registry(datasets={"d": dataset}, metrics={"own": metric})
+    dataset = TableQuestions("d", none, metric="plain" if by_example else "own")
+    named = "own" if by_example else None
+    registry = Registry(datasets={"d": dataset}, metrics={"own": metric, "plain": exact_match})
     registry.postprocessors = dict(POSTPROCESSORS)
     found = PrefetchWindow(
-        task=lambda case: Task(Example(case.example_id, {}, "", ("printed",), ""), case.example_id),
+        task=lambda case: Task(
+            Example(case.example_id, {}, "", ("printed",), "", metric=named), case.example_id
+        ),
         strategies={"direct": Direct()},
         judging=Judging(registry, judge),
         route=lambda model, _: Route(model, {}),
@@ -114,6 +120,19 @@ def text_of(pending: PendingCase) -> str:
     assert pending.error is None
     assert pending.answer is not None
     return pending.answer.text
+
+
+def test_an_example_may_name_a_metric_that_asks_a_judge():
+    executor = Executor(ANSWERS | {("judge", "tone of kind?"): "0.5"})
+    pending = window(tone, executor, by_example=True).complete(CASES[0], 0)
+    assert pending.score == Score(0.5, {"tone": 0.5})
+
+
+def test_a_dataset_whose_examples_name_such_a_metric_wants_a_judge():
+    registry = Registry(datasets={"d": TableQuestions("d", ())}, metrics={"tone": tone})
+    judging = Judging(registry, "judge")
+    assert not judging.is_wanted("d", "direct")
+    assert judging.is_wanted("d", "direct", ["tone"])
 
 
 def test_a_judge_is_asked_in_its_own_lane_as_soon_as_the_answer_is_there():
