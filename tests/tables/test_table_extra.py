@@ -84,7 +84,7 @@ def test_shuffles_are_seeded_by_the_whole_mapping_in_its_order() -> None:
 def test_transpose_and_empty_rows_drop_it_and_the_others_keep_it() -> None:
     # torr.md section 6.2
     dropped = {"transpose", "insert_empty_rows"}
-    for name in PERTURBATIONS:
+    for name in {*PERTURBATIONS} - {"counterfactual"}:  # that one needs an answer
         result = perturb(table(), name)
         assert (result.extra == ()) == (name in dropped), name
     assert dropped < set(GRID)

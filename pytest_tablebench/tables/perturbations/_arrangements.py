@@ -1,42 +1,20 @@
-"""Perturbations: a table in, a table with the same facts in another arrangement out.
-
-The five of ToRR's grid and the reference's other augmentors, same names and arguments
-(spec: torr.md section 6.2). None of them changes its input or draws from global state: every
-draw is seeded by the table's content and the given seed.
-"""
+"""The five of ToRR's grid and the reference's other augmentors (spec: torr.md section 6.2)."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from pytest_tablebench.errors import SettingsError, TableError
 from pytest_tablebench.tables.hierarchy import rearranged
+from pytest_tablebench.tables.perturbations._base import (
+    changes_meaning,
+    require_count,
+    require_full_rows,
+)
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.calls import parse_call
-from pytest_tablebench.util.names import counted, printable, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = [
-    "GRID",
-    "PERTURBATIONS",
-    "Perturbation",
-    "changes_meaning",
-    "parse_perturbation",
-    "perturb",
-]
-
-Perturbation = Callable[..., Table]
-
-
-def changes_meaning(function: Perturbation) -> Perturbation:
-    """Mark a perturbation after which the same question may have another answer, or none.
-
-    It stays out of performance and robustness, and has a figure of its own.
-    """
-    function.preserves_meaning = False  # type: ignore[attr-defined]
-    return function
+__all__ = ["ARRANGEMENTS", "GRID"]
 
 
 def none(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
@@ -62,7 +40,7 @@ def shuffle_cols(table: Table, *, seed: int = 0) -> Table:
 
     Where a table has structure, columns stay under their common name, and row headers stay.
     """
-    _require_full_rows(table, "shuffle_cols")
+    require_full_rows(table, "shuffle_cols")
     order = list(range(len(table.header)))
     draw = seeded_random({"table": table.as_mapping(), "seed": seed})
     if table.is_structured:
@@ -80,7 +58,7 @@ def transpose(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one sh
     What the table carries beside header and rows is dropped (spec: torr.md section 6.2). Where a
     table has structure, its header lines become row headers and its row headers header lines.
     """
-    _require_full_rows(table, "transpose")
+    require_full_rows(table, "transpose")
     if table.is_structured:
         return rearranged.turned(table)
     return table.replace(
@@ -100,7 +78,7 @@ def insert_empty_rows(table: Table, *, seed: int = 0, times: int = 2) -> Table:
     the draw is seeded by the table. What the table carries beside header and rows is dropped.
     Where a table has structure, no row is inserted between rows that are merged or indented.
     """
-    _require_count("times", times)
+    require_count("times", times)
     draw = seeded_random(
         {"table": table.as_mapping(), "seed": seed, "perturbation": "insert_empty_rows"}
     )
@@ -120,7 +98,7 @@ def duplicate_rows(
     times: int = 1,
 ) -> Table:
     """Show each listed row (0-based) `times` times in its place."""
-    _require_count("times", times)
+    require_count("times", times)
     _require_indices(table, "row_indices", row_indices, len(table.rows))
     chosen = set(row_indices)
     return table.replace(
@@ -140,8 +118,8 @@ def duplicate_columns(
     times: int = 1,
 ) -> Table:
     """Show each listed column (0-based) with its name `times` times in its place."""
-    _require_full_rows(table, "duplicate_columns")
-    _require_count("times", times)
+    require_full_rows(table, "duplicate_columns")
+    require_count("times", times)
     _require_indices(table, "column_indices", column_indices, len(table.header))
     chosen = set(column_indices)
     order = [
@@ -172,7 +150,7 @@ def shuffle_cols_names(table: Table, *, seed: int = 0) -> Table:
 @changes_meaning
 def truncate_rows(table: Table, *, seed: int = 0, rows_to_keep: int = 20) -> Table:
     """Keep `rows_to_keep` rows drawn at random, in their order."""
-    _require_count("rows_to_keep", rows_to_keep)
+    require_count("rows_to_keep", rows_to_keep)
     count = len(table.rows)
     if count <= rows_to_keep:
         return table
@@ -187,77 +165,18 @@ def truncate_rows(table: Table, *, seed: int = 0, rows_to_keep: int = 20) -> Tab
 GRID = ("none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows")
 """ToRR's five perturbation settings, in the paper's order."""
 
-PERTURBATIONS: dict[str, Perturbation] = {
-    function.__name__: function
-    for function in (
-        none,
-        shuffle_rows,
-        shuffle_cols,
-        transpose,
-        insert_empty_rows,
-        duplicate_rows,
-        duplicate_columns,
-        mask_cols_names,
-        shuffle_cols_names,
-        truncate_rows,
-    )
-}
-
-
-def perturb(table: Table, perturbation: str, *, seed: int = 0, **arguments: Any) -> Table:
-    """Return the perturbed table.
-
-    `perturbation` is a name, or a name with arguments as in `truncate_rows[rows_to_keep=2]`.
-    Raises `SettingsError` for an unknown name or argument, and `TableError`, naming the
-    table and the row, where the perturbation cannot be applied.
-    """
-    name, written = parse_perturbation(perturbation)
-    try:
-        function = PERTURBATIONS[name]
-    except KeyError:
-        raise SettingsError(unknown_name("perturbation", name, PERTURBATIONS)) from None
-    return apply_perturbation(function, table, name, seed=seed, arguments=written | arguments)
-
-
-def apply_perturbation(
-    function: Perturbation, table: Table, name: str, *, seed: int, arguments: dict[str, Any]
-) -> Table:
-    """Call a perturbation, turning arguments it does not know into a `SettingsError`."""
-    if arguments:
-        allowed = [
-            key for key in inspect.signature(function).parameters if key not in {"table", "seed"}
-        ]
-        for key in arguments:
-            if key not in allowed:
-                raise SettingsError(
-                    f"perturbation {name!r} has no argument {printable(key)!r}; "
-                    f"it takes {', '.join(allowed) or 'none'}"
-                )
-    return function(table, seed=seed, **arguments)
-
-
-def parse_perturbation(text: str) -> tuple[str, dict[str, Any]]:
-    """Split `name[key=literal,…]` into name and arguments. Raises `SettingsError`."""
-    try:
-        return parse_call("perturbation", text)
-    except ValueError as error:
-        raise SettingsError(str(error)) from None
-
-
-def _require_full_rows(table: Table, name: str) -> None:
-    # A longer row's surplus cells have no column and are left out, as in the reference.
-    width = len(table.header)
-    for number, row in enumerate(table.rows, start=1):
-        if len(row) < width:
-            raise TableError(
-                f"{table.label}: row {number} has {counted(len(row), 'cell')}, the header has "
-                f"{width}; perturbation {name!r} needs a cell in every column"
-            )
-
-
-def _require_count(argument: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise SettingsError(f"{argument} must be a whole number from 0 on, not {value!r}")
+ARRANGEMENTS = (
+    none,
+    shuffle_rows,
+    shuffle_cols,
+    transpose,
+    insert_empty_rows,
+    duplicate_rows,
+    duplicate_columns,
+    mask_cols_names,
+    shuffle_cols_names,
+    truncate_rows,
+)
 
 
 def _require_indices(table: Table, argument: str, indices: Sequence[int], count: int) -> None:

@@ -1,0 +1,80 @@
+"""Perturbations: a table in, a table out that says the same otherwise, or something else.
+
+The five of ToRR's grid and the reference's other augmentors (`_arrangements`), and further ones
+outside the grid: other names, distractors, numbers, other facts. None of them changes its input or
+draws from global state: every draw is seeded by the content and the given seed. What the question
+may have another answer under, or none, is marked (`changes_meaning`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.tables.perturbations._arrangements import ARRANGEMENTS, GRID
+from pytest_tablebench.tables.perturbations._base import (
+    Perturbation,
+    Question,
+    apply_perturbation,
+    apply_to_question,
+    changes_meaning,
+    of_questions,
+    parse_perturbation,
+    takes_questions,
+)
+from pytest_tablebench.tables.perturbations._distractors import (
+    distractor_columns,
+    distractor_rows,
+    repeat_rows,
+)
+from pytest_tablebench.tables.perturbations._facts import counterfactual, missing_values, no_table
+from pytest_tablebench.tables.perturbations._names import abbreviate_names, synonym_names
+from pytest_tablebench.tables.perturbations._numbers import change_units, number_format
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import unknown_name
+
+__all__ = [
+    "GRID",
+    "PERTURBATIONS",
+    "Perturbation",
+    "Question",
+    "apply_perturbation",
+    "apply_to_question",
+    "changes_meaning",
+    "of_questions",
+    "parse_perturbation",
+    "perturb",
+    "takes_questions",
+]
+
+PERTURBATIONS: dict[str, Perturbation] = {
+    function.__name__: function
+    for function in (
+        *ARRANGEMENTS,
+        synonym_names,
+        abbreviate_names,
+        repeat_rows,
+        distractor_rows,
+        distractor_columns,
+        missing_values,
+        number_format,
+        change_units,
+        counterfactual,
+        no_table,
+    )
+}
+
+
+def perturb(table: Table, perturbation: str, *, seed: int = 0, **arguments: Any) -> Table:
+    """Return the perturbed table.
+
+    `perturbation` is a name, or a name with arguments as in `truncate_rows[rows_to_keep=2]`.
+    Raises `SettingsError` for an unknown name or argument, and `TableError`, naming the
+    table and the row, where the perturbation cannot be applied.
+    """
+    name, written = parse_perturbation(perturbation)
+    try:
+        function = PERTURBATIONS[name]
+    except KeyError:
+        raise SettingsError(unknown_name("perturbation", name, PERTURBATIONS)) from None
+    return apply_perturbation(function, table, name, seed=seed, arguments=written | arguments)

@@ -1,0 +1,143 @@
+"""What a perturbation is, how its name and arguments are read, and how it is applied."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError, TableError
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.calls import parse_call
+from pytest_tablebench.util.names import counted, printable
+
+__all__ = [
+    "Perturbation",
+    "Question",
+    "apply_perturbation",
+    "apply_to_question",
+    "changes_meaning",
+    "of_questions",
+    "parse_perturbation",
+    "require_count",
+    "require_flat",
+    "require_full_rows",
+    "takes_questions",
+]
+
+Perturbation = Callable[..., Any]
+"""`function(table, *, seed, **arguments)` returns a table; `of_questions` marks another kind."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its tables, for perturbations that change the answer along with a table.
+
+    Arguments:
+        tables: in the order of the example's inputs.
+        text: what is asked, and every other input that is no table.
+        answers: the accepted ones, as the dataset gives them.
+        kind: what kind of question a generator made it; empty where nobody knows.
+        more: what else the metric is given, as one text.
+    """
+
+    tables: tuple[Table, ...]
+    text: str = ""
+    answers: tuple[str, ...] = ()
+    kind: str = ""
+    more: str = ""
+
+
+def changes_meaning(function: Perturbation) -> Perturbation:
+    """Mark a perturbation after which the same question may have another answer, or none.
+
+    It stays out of performance and robustness, and has a figure of its own.
+    """
+    function.preserves_meaning = False  # type: ignore[attr-defined]
+    return function
+
+
+def of_questions(function: Perturbation) -> Perturbation:
+    """Mark a perturbation that is given a `Question` and returns one: answers may change with it.
+
+    As many tables and answers are in it as before, in the same order.
+    """
+    function.takes_questions = True  # type: ignore[attr-defined]
+    return function
+
+
+def takes_questions(function: Perturbation) -> bool:
+    """Whether a perturbation is given a whole question."""
+    return bool(getattr(function, "takes_questions", False))
+
+
+def apply_perturbation(
+    function: Perturbation, table: Table, name: str, *, seed: int, arguments: Mapping[str, Any]
+) -> Table:
+    """Perturb a table. An argument that the perturbation does not know is a `SettingsError`."""
+    if takes_questions(function):
+        question = Question((table,))
+        return apply_to_question(function, question, name, seed=seed, arguments=arguments).tables[0]
+    _check_arguments(function, name, arguments)
+    changed: Table = function(table, seed=seed, **arguments)
+    return changed
+
+
+def apply_to_question(
+    function: Perturbation,
+    question: Question,
+    name: str,
+    *,
+    seed: int,
+    arguments: Mapping[str, Any],
+) -> Question:
+    """Perturb a question, by a perturbation that is given one."""
+    _check_arguments(function, name, arguments)
+    changed: Question = function(question, seed=seed, **arguments)
+    return changed
+
+
+def _check_arguments(function: Perturbation, name: str, arguments: Mapping[str, Any]) -> None:
+    if not arguments:
+        return
+    _, *names = inspect.signature(function).parameters
+    allowed = [key for key in names if key != "seed"]
+    for key in arguments:
+        if key not in allowed:
+            raise SettingsError(
+                f"perturbation {name!r} has no argument {printable(key)!r}; "
+                f"it takes {', '.join(allowed) or 'none'}"
+            )
+
+
+def parse_perturbation(text: str) -> tuple[str, dict[str, Any]]:
+    """Split `name[key=literal,…]` into name and arguments. Raises `SettingsError`."""
+    try:
+        return parse_call("perturbation", text)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def require_full_rows(table: Table, name: str) -> None:
+    """Raise a `TableError` naming the first row that is shorter than the header."""
+    # A longer row's surplus cells have no column and are left out, as in the reference.
+    width = len(table.header)
+    for number, row in enumerate(table.rows, start=1):
+        if len(row) < width:
+            raise TableError(
+                f"{table.label}: row {number} has {counted(len(row), 'cell')}, the header has "
+                f"{width}; perturbation {name!r} needs a cell in every column"
+            )
+
+
+def require_flat(table: Table, name: str) -> None:
+    """Raise a `TableError` for a table with structure, which more rows would break."""
+    if table.is_structured:
+        raise TableError(f"{table.label}: has structure; perturbation {name!r} needs a flat table")
+
+
+def require_count(argument: str, value: object) -> None:
+    """Raise a `SettingsError` for what is no number of things."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise SettingsError(f"{argument} must be a whole number from 0 on, not {value!r}")

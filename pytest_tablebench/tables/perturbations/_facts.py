@@ -1,0 +1,107 @@
+"""Other facts, fewer facts, or none: what the model can only know from the table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+
+from pytest_tablebench.errors import SettingsError, TableError
+from pytest_tablebench.tables.perturbations._base import Question, changes_meaning, of_questions
+from pytest_tablebench.tables.perturbations._invented import invented
+from pytest_tablebench.tables.table import Cell, Table
+from pytest_tablebench.util.seeds import seeded_random
+
+__all__ = ["counterfactual", "missing_values", "no_table"]
+
+_LOOKED_UP = ("lookup", "row")
+"""Kinds of generated questions whose answer is a cell that nothing is compared with."""
+
+
+@changes_meaning
+def missing_values(table: Table, *, seed: int = 0, share: float = 0.1) -> Table:
+    """Leave cells empty: a share of those that hold something, drawn."""
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+        raise SettingsError(f"share must be a number from 0 to 1, not {share!r}")
+    places = [
+        (number, column)
+        for number, row in enumerate(table.rows)
+        for column, cell in enumerate(row)
+        if cell not in ("", None)
+    ]
+    draw = seeded_random(
+        {"table": table.as_mapping(), "seed": seed, "perturbation": "missing_values"}
+    )
+    exact = Decimal(str(share)) * len(places)
+    gone = set(draw.sample(places, round(exact)))
+    return replace(
+        table,
+        rows=tuple(
+            tuple("" if (number, column) in gone else cell for column, cell in enumerate(row))
+            for number, row in enumerate(table.rows)
+        ),
+    )
+
+
+@changes_meaning
+def no_table(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
+    """Show nothing of the table: who still answers knows the answer from elsewhere, or guesses."""
+    return table.replace(header=(), rows=())
+
+
+no_table.hides_tables = True  # type: ignore[attr-defined]
+
+
+@changes_meaning
+@of_questions
+def counterfactual(question: Question, *, seed: int = 0) -> Question:
+    """Invent another text for the cell that is the answer, and expect that one.
+
+    The rule knows that where each answer is the text of one cell, which stands nowhere else: not
+    in another cell, a name, the question or what the metric is given. A number or a date it knows
+    only where a generated question looks it up, since others may compare it. Raises `TableError`
+    for every other question.
+    """
+    answers, tables = [], question.tables
+    for answer in question.answers:
+        _require_known(question, answer)
+        draw = seeded_random({"answer": answer, "seed": seed, "perturbation": "counterfactual"})
+        taken = {str(cell) for table in tables for line in table.lines for cell in line}
+        new = invented(answer, draw, taken)
+        if new in taken or new == answer:
+            raise TableError(f"{_label(question)}: nothing else looks like the answer {answer!r}")
+        tables = tuple(_swapped(table, answer, new) for table in tables)
+        answers.append(new)
+    if not answers:
+        raise TableError(f"{_label(question)}: counterfactual needs a question with an answer")
+    return replace(question, tables=tables, answers=tuple(answers))
+
+
+def _label(question: Question) -> str:
+    return question.tables[0].label if question.tables else "a question without tables"
+
+
+def _require_known(question: Question, answer: str) -> None:
+    """Raise a `TableError` where the rule does not know that one cell is the answer."""
+    cells = [str(cell) for table in question.tables for line in table.lines for cell in line]
+    bodies = [str(cell) for table in question.tables for row in table.rows for cell in row]
+    why = None
+    if bodies.count(answer) != 1:
+        why = "is not the text of one cell"
+    elif sum(answer in cell for cell in cells) != 1:
+        why = "stands in other cells too"
+    elif answer in question.text or answer in question.more:
+        why = "stands in the question too"
+    elif not re.search(r"\w", answer):
+        why = "is no text"
+    elif re.search(r"\d", answer) and question.kind not in _LOOKED_UP:
+        why = "holds a number, which may be compared"
+    if why is not None:
+        raise TableError(f"{_label(question)}: the answer {answer!r} {why}")
+
+
+def _swapped(table: Table, old: str, new: str) -> Table:
+    def cell(found: Cell) -> Cell:
+        return new if str(found) == old else found
+
+    return replace(table, rows=tuple(tuple(map(cell, row)) for row in table.rows))

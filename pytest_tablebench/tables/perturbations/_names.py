@@ -1,0 +1,76 @@
+"""Columns under other names that mean the same: synonyms, abbreviations."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from importlib.resources import files
+
+from pytest_tablebench.tables.table import Cell, Table
+
+__all__ = ["abbreviate_names", "synonym_names"]
+
+_WORD = re.compile(r"[A-Za-z]+(?:\.(?=\s|$))?")
+_CHINESE = re.compile(r"([\u4e00-\u9fff]+)(.*)", re.DOTALL)
+
+
+@lru_cache
+def _dictionary(name: str) -> Mapping[str, str]:
+    """Return the words of `names.json`, which is ours: English ones in lower case, and Chinese."""
+    text = files(__package__).joinpath("names.json").read_text(encoding="utf-8")
+    found: Mapping[str, str] = json.loads(text)[name]
+    return found
+
+
+def synonym_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
+    """Put synonyms for words in column names, from a small dictionary (English and Chinese)."""
+    return _renamed(table, lambda name: _rewritten(name, _dictionary("synonyms")))
+
+
+def abbreviate_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape
+    """Abbreviate words in column names as people do, from a small dictionary."""
+    return _renamed(table, lambda name: _rewritten(name, _dictionary("abbreviations")))
+
+
+def _renamed(table: Table, rewrite: Callable[[str], str]) -> Table:
+    """Return the table with its header lines rewritten; its structure stays.
+
+    A name that would then read as another one of its line is left as it is.
+    """
+    lines = [_line(line, rewrite) for line in (*table.header_rows, table.header)]
+    return replace(table, header_rows=tuple(lines[:-1]), header=lines[-1])
+
+
+def _line(line: tuple[Cell, ...], rewrite: Callable[[str], str]) -> tuple[Cell, ...]:
+    new = {name: rewrite(name) for name in line if isinstance(name, str)}
+    taken = Counter(new.values())
+    # Compared as readers see them: without regard to capitals.
+    old = Counter(name.casefold() for name in new)
+    return tuple(
+        new[name]
+        if isinstance(name, str)
+        and taken[new[name]] == 1
+        and (new[name] == name or not old[new[name].casefold()])
+        else name
+        for name in line
+    )
+
+
+def _rewritten(name: str, words: Mapping[str, str]) -> str:
+    chinese = _CHINESE.fullmatch(name)
+    if chinese is not None:  # Chinese has no blanks: only a whole name, before a unit in brackets
+        return words.get(chinese[1], chinese[1]) + chinese[2]
+    return _WORD.sub(lambda found: _as_written(found[0], words), name)
+
+
+def _as_written(word: str, words: Mapping[str, str]) -> str:
+    new = words.get(word.lower(), word)
+    if new == word or not word.isascii():
+        return new
+    if word.isupper() and len(word) > 1:
+        return new.upper()
+    return new[0].upper() + new[1:] if word[0].isupper() else new.lower()

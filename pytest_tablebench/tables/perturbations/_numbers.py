@@ -1,0 +1,190 @@
+"""The same numbers written otherwise, or in another unit; the answers with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from decimal import Decimal
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.tables.perturbations._base import Question, of_questions
+from pytest_tablebench.tables.table import Cell, Table
+
+__all__ = ["change_units", "number_format"]
+
+_NUMBER = re.compile(r"-?(?:[1-9]\d{0,2}(?:,\d{3})+|0|[1-9]\d{0,29})(?:\.\d{1,30})?")
+"""Without leading zeros, which codes have and numbers do not."""
+_YEAR = re.compile(r"[12]\d{3}")
+
+
+def _scientific(value: Decimal) -> str:
+    sign, digits, exponent = value.as_tuple()
+    text = "".join(map(str, digits))
+    power = len(text) - 1 + int(exponent)
+    rest = text[1:] if int(exponent) < 0 else text[1:].rstrip("0")
+    return f"{'-' if sign else ''}{text[0]}{'.' if rest else ''}{rest}e{power}"
+
+
+STYLES: dict[str, Callable[[Decimal], str]] = {
+    "thousands": lambda value: f"{value:,f}",
+    "plain": lambda value: f"{value:f}",
+    "scientific": _scientific,
+}
+
+_UNITS: dict[str, tuple[str, int]] = {
+    "km": ("m", 1000),
+    "km²": ("m²", 1_000_000),
+    "kg": ("g", 1000),
+    "tonnes": ("kg", 1000),
+    "hours": ("minutes", 60),
+    "minutes": ("seconds", 60),
+    "million": ("thousand", 1000),
+    "millions": ("thousands", 1000),
+    "billion": ("million", 1000),
+    "billions": ("millions", 1000),
+    "亿元": ("万元", 10_000),
+    "万元": ("元", 10_000),
+    "万人": ("人", 10_000),
+    "公里": ("米", 1000),
+    "千米": ("米", 1000),
+    "吨": ("千克", 1000),
+    "公斤": ("克", 1000),
+    "千克": ("克", 1000),
+    "小时": ("分钟", 60),
+}
+_BRACKETS = re.compile(r"[(（\[]([^()（）\[\]]*)[)）\]]")
+
+
+@of_questions
+def number_format(question: Question, *, seed: int = 0, style: str = "thousands") -> Question:  # noqa: ARG001
+    """Write numbers as 1,000 (`thousands`), 1000 (`plain`) or 1e3 (`scientific`).
+
+    Cells that are numbers and nothing else are rewritten, but years, and codes that begin with 0;
+    an answer that is such a cell is rewritten too.
+    """
+    if style not in STYLES:
+        raise SettingsError(f"style must be one of {', '.join(STYLES)}, not {style!r}")
+
+    def write(cell: Cell) -> Cell:
+        value = _value(cell)
+        new = None if value is None else STYLES[style](value)
+        return cell if new is None or new == str(cell) else new
+
+    def columns(table: Table) -> dict[int, Callable[[Cell], Cell]]:
+        return {n: write for n in range(len(table.header)) if not _is_years(_cells(table, n))}
+
+    return _rewritten(question, columns)
+
+
+@of_questions
+def change_units(question: Question, *, seed: int = 0) -> Question:  # noqa: ARG001 - one shape
+    """Give columns of numbers in a smaller unit that their name says in brackets: (km) to (m).
+
+    Tables stay as they are where that could change the meaning: the question holds a number or
+    names the unit, or an answer is a number that is worked out from cells.
+    """
+    units = {_unit(name) for table in question.tables for name in map(str, table.header)}
+    named = any(unit and unit in question.text for unit in units)
+    if named or re.search(r"\d", question.text):
+        return question
+
+    def columns(table: Table) -> dict[int, Callable[[Cell], Cell]]:
+        return {
+            n: _multiplied(factor, any("," in str(cell) for cell in _cells(table, n)))
+            for n, (_, factor) in _convertible(table).items()
+        }
+
+    changed = _rewritten(question, columns)
+    old = {str(cell) for table in question.tables for row in table.rows for cell in row}
+    worked_out = [text for text in question.answers if text not in old and re.search(r"\d", text)]
+    if worked_out:
+        return question
+    tables = tuple(
+        replace(
+            table,
+            header=tuple(
+                _convertible(before)[n][0] if n in _convertible(before) else name
+                for n, name in enumerate(table.header)
+            ),
+        )
+        for before, table in zip(question.tables, changed.tables, strict=True)
+    )
+    return replace(changed, tables=tables)
+
+
+def _convertible(table: Table) -> dict[int, tuple[str, int]]:
+    """Return the new name of each column that can be converted, and its factor."""
+    found = {}
+    for column, name in enumerate(table.header):
+        new, factor = _other_unit(str(name))
+        cells = [cell for cell in _cells(table, column) if cell not in ("", None)]
+        if factor and cells and all(_value(cell) is not None for cell in cells):
+            found[column] = new, factor
+    return found
+
+
+def _unit(name: str) -> str:
+    """Return the unit that a column's name says, empty where it says none that is known."""
+    words = (word for inside in _BRACKETS.finditer(name) for word in inside[1].split())
+    return next((word for word in words if word in _UNITS), "")
+
+
+def _other_unit(name: str) -> tuple[str, int]:
+    word = _unit(name)
+    if not word:
+        return name, 0
+    unit, factor = _UNITS[word]
+    return re.sub(rf"(?<![^\s(（\[]){re.escape(word)}(?![^\s)）\]])", unit, name), factor
+
+
+def _multiplied(factor: int, thousands: bool) -> Callable[[Cell], Cell]:
+    def write(cell: Cell) -> Cell:
+        value = _value(cell)
+        if value is None:
+            return cell
+        text = f"{value * factor:,f}" if thousands else f"{value * factor:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+
+    return write
+
+
+def _rewritten(
+    question: Question, columns: Callable[[Table], dict[int, Callable[[Cell], Cell]]]
+) -> Question:
+    """Rewrite columns, and the answers that are cells of theirs.
+
+    An answer that would then be written in two ways leaves the question as it is.
+    """
+    ways: dict[str, set[str]] = {}
+    tables = []
+    for table in question.tables:
+        writers = columns(table)
+        rows = []
+        for row in table.rows:
+            new = tuple(writers[n](cell) if n in writers else cell for n, cell in enumerate(row))
+            rows.append(new)
+            for before, after in zip(row, new, strict=True):
+                ways.setdefault(str(before), set()).add(str(after))
+        tables.append(replace(table, rows=tuple(rows)))
+    if any(len(ways.get(text, ())) > 1 for text in question.answers):
+        return question
+    answers = tuple(min(ways.get(text, {text})) for text in question.answers)
+    return replace(question, tables=tuple(tables), answers=answers)
+
+
+def _cells(table: Table, column: int) -> list[Cell]:
+    return [row[column] for row in table.rows if column < len(row)]
+
+
+def _value(cell: Cell) -> Decimal | None:
+    """Return the value of a cell that is a number and nothing else."""
+    if isinstance(cell, bool) or not isinstance(cell, str | int | float):
+        return None
+    text = str(cell)
+    return Decimal(text.replace(",", "")) if _NUMBER.fullmatch(text) else None
+
+
+def _is_years(cells: Iterable[Cell]) -> bool:
+    found = [str(cell) for cell in cells if cell not in ("", None)]
+    return bool(found) and all(_YEAR.fullmatch(text) for text in found)
