@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.tables.perturbations import Question
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile
 
@@ -45,6 +46,7 @@ class Example:
             spread over them.
         metric: the registered metric that scores its answers; None: the dataset's.
         threshold: the score from which they are right; None: the dataset's, or its test's.
+        former: the example before a perturbation gave it another answer.
     """
 
     id: str
@@ -56,6 +58,7 @@ class Example:
     tags: Mapping[str, str] = field(default_factory=dict)
     metric: str | None = None
     threshold: float | None = None
+    former: Example | None = field(default=None, repr=False)
 
     def with_tables(self, change: Callable[[Table], Table]) -> Example:
         """Return the example with every table among its inputs changed.
@@ -71,6 +74,47 @@ class Example:
             for name, value in self.context.items()
         }
         return replace(self, inputs=inputs, context=context)
+
+    def changed(self, change: Callable[[Question], Question]) -> Example:
+        """Return the example with other tables and other answers, in its context too."""
+        names = [name for name, value in self.inputs.items() if isinstance(value, Table)]
+        others = [value for name, value in self.inputs.items() if name not in names]
+        shown = Table, TableFile
+        context = [value for value in self.context.values() if not isinstance(value, shown)]
+        old = tuple(self.inputs[name] for name in names)
+        found = change(
+            Question(
+                old,
+                "\n".join(map(str, [*others, self.question])),
+                self.references,
+                self.tags.get("kind", ""),
+                repr(context),
+            )
+        )
+        tables = dict(zip(map(id, old), found.tables, strict=True))
+        answers = dict(zip(self.references, found.answers, strict=True))
+        target = self.target
+        for text, other in answers.items():
+            target = target.replace(text, other) if text != other else target
+        example = self.with_tables(lambda table: tables.get(id(table), table))
+        return replace(
+            example,
+            references=found.answers,
+            target=target,
+            context={
+                name: tables.get(id(value), _answered(value, answers))
+                for name, value in example.context.items()
+            },
+        )
+
+
+def _answered(value: Any, answers: Mapping[str, str]) -> Any:
+    """Return a value of the context with other answers where it holds answers."""
+    if isinstance(value, str):
+        return answers.get(value, value)
+    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+        return type(value)([answers.get(one, one) for one in value])
+    return value
 
 
 def text_key(example: Example) -> Hashable:

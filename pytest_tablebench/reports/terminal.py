@@ -21,6 +21,7 @@ from pytest_tablebench.reports.formats import (
     origins_text,
     percent,
 )
+from pytest_tablebench.reports.memory_text import memory_lines
 from pytest_tablebench.results import spread, telling_checks
 from pytest_tablebench.util.names import counted, printable, tied
 
@@ -252,6 +253,7 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
                 for names, value in ((found.best, found.high), (found.worst, found.low))
             )
             lines.append(f"{dataset}: best {label}{best}, worst{worst}")
+    lines += memory_lines(dataset, scope)
     sampled = scope.get("sampled")
     if sampled:
         lines.append(f"{dataset}: {_cost(sampled)}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_tablebench.results._beside import consistency_figures, known, part_figures
 from pytest_tablebench.results._examples import Examples
 from pytest_tablebench.results._intervals import interval
+from pytest_tablebench.results._memory import memory_figures
 from pytest_tablebench.results._sampling import sampling_cost
 from pytest_tablebench.results._sheets import Sheet, benchmarks_of, sheets
 from pytest_tablebench.results._slices import by_tag
@@ -37,8 +38,8 @@ def summarize(records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
     What stands beside the measures: `parts` (see `part_figures`), `consistency` (see
     `consistency_figures`), and `tags`, all of these by tag (see `by_tag`). Cases whose
     perturbation changes the meaning of the table are in no measure, but have theirs under
-    `changed_meaning`; counts are of all cases. Where nothing else was asked they are measured,
-    and flagged.
+    `changed_meaning`, and `memory` where they tell it (see `memory_figures`); counts are of all
+    cases. Where nothing else was asked they are measured, and flagged.
     """
     table = records if isinstance(records, ScoreTable) else ScoreTable.from_records(records)
     if not len(table):
@@ -89,6 +90,7 @@ def _scope(parts: Sequence[_Part]) -> dict[str, Any]:
         **part_figures(datasets),
         **consistency_figures(datasets),
         **_changed_meaning(sheets),
+        **memory_figures(sheets),
         **by_tag(datasets, [sheet.tags for sheet in sheets], _of_slice),
     }
 

@@ -26,7 +26,7 @@ from pytest_tablebench.running.pending import PendingCase
 from pytest_tablebench.running.scoring import (
     Judged,
     asked_by,
-    judge_reply,
+    judge_example,
     processed_texts,
 )
 from pytest_tablebench.serializers.content import Content, digest_of
@@ -161,14 +161,8 @@ class CaseRun:
     def _chain(self, answer: Answer) -> Judged:
         if self.example is None:
             raise SettingsError(f"{self.id}: judge an answer after asking for it")
-        return judge_reply(
-            self.runner.registry,
-            self.asked,
-            answer.text,
-            self.example.references,
-            compat=self.runner.settings.compat,
-            **self.example.context,
-        )
+        compat, registry = self.runner.settings.compat, self.runner.registry
+        return judge_example(registry, self.asked, answer.text, self.example, compat=compat)
 
     def judge(self, answer: Answer, part: str | None = None) -> float:
         """Return the score of an answer by the dataset's chain and metric; records nothing.

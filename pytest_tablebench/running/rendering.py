@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pytest_tablebench.datasets import asked
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, Case
+from pytest_tablebench.running.perturbing import ChangedPool, question_change
 from pytest_tablebench.running.scoring import asked_by
 from pytest_tablebench.serializers.content import Content, Marks, images_of, joined, text_of
 from pytest_tablebench.strategies import (
@@ -142,7 +143,10 @@ class Renderer:
 
         As long as nothing is changed, that is what the dataset's own files show, where they do.
         """
-        plain = parse_perturbation(perturbation)[0] == "none"
+        name = parse_perturbation(perturbation)[0]
+        if getattr(self._registry.perturbations[name], "hides_tables", False):
+            return lambda _: ""
+        plain = name == "none"
         own = getattr(self._source(dataset), "as_given", None) if plain else None
 
         def content(table: Table, name: str) -> Content:
@@ -156,6 +160,10 @@ class Renderer:
             return (text_of(found), *images_of(content(table, IMAGE)))
 
         return show
+
+    def _question_change(self, perturbation: str) -> Callable[[Example], Example] | None:
+        """Return what changes an example, where a perturbation is given a whole question."""
+        return question_change(self._registry.perturbations, perturbation, self._settings.seed)
 
     def _change(self, perturbation: str) -> Callable[[Table], Table]:
         name, arguments = parse_perturbation(perturbation)
@@ -173,8 +181,11 @@ class Renderer:
     def _pool(self, dataset: str, perturbation: str) -> DemonstrationPool:
         key = dataset, perturbation
         if key not in self._pools:
-            self._pools[key] = DemonstrationPool(
-                self._source(dataset).pool, self._change(perturbation)
+            pool, of_question = self._source(dataset).pool, self._question_change(perturbation)
+            self._pools[key] = (
+                DemonstrationPool(pool, self._change(perturbation))
+                if of_question is None
+                else DemonstrationPool(ChangedPool(pool, of_question), lambda table: table)
             )
         return self._pools[key]
 
@@ -183,7 +194,12 @@ class Renderer:
     ) -> tuple[Example, list[int]]:
         """Return the perturbed example and the pool indices of its demonstrations."""
         plain = self._source(dataset).example(example_id)
-        example = plain.with_tables(self._change(perturbation))
+        of_question = self._question_change(perturbation)
+        example = (
+            plain.with_tables(self._change(perturbation))
+            if of_question is None
+            else of_question(plain)
+        )
         shots = self._shots(dataset)
         if not shots:
             return example, []

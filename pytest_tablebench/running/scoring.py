@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.datasets import Asked, Dataset, asked, metric_of
@@ -15,14 +15,23 @@ from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.strategies import texts_of, way_of
 from pytest_tablebench.util.names import unknown_name
 
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets import Example
+
 __all__ = [
+    "MEMORY",
     "Judged",
     "asked_by",
+    "judge_example",
     "judge_reply",
     "judgement",
     "processed_texts",
     "score_answer",
 ]
+
+
+MEMORY = "memory"
+"""The part of a score that tells whether a reply is the answer before it was changed."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,26 @@ def judge_reply(
         )
         scored = _main_part(_as_asked(dataset), scored)
     return Judged(scored, prediction, tuple(processed))
+
+
+def judge_example(
+    registry: Registry, dataset: Dataset | Asked, reply: str, example: Example, *, compat: Compat
+) -> Judged:
+    """Score a raw reply to an example.
+
+    Where a perturbation gave it another answer, the score by the former one stands beside it, as
+    the part `memory`: who still gives that one has not read the table.
+    """
+
+    def judge(one: Example) -> Judged:
+        return judge_reply(registry, dataset, reply, one.references, compat=compat, **one.context)
+
+    judged, former = judge(example), example.former
+    if judged.score is None or former is None:
+        return judged
+    remembered = judge(former).score
+    parts = {**judged.score.parts, MEMORY: remembered.value if remembered is not None else 0.0}
+    return replace(judged, score=replace(judged.score, parts=parts))
 
 
 def processed_texts(

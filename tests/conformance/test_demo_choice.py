@@ -6,7 +6,7 @@ import pytest
 
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.strategies import DemonstrationPool
-from pytest_tablebench.tables.perturbations import transpose
+from pytest_tablebench.tables.perturbations._arrangements import transpose
 from pytest_tablebench.tables.table import Table
 
 from .torr import Items, item

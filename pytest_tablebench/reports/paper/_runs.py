@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS, Option
-from pytest_tablebench.results import read_records, read_run
+from pytest_tablebench.reports.memory_text import memory_lines
+from pytest_tablebench.results import read_records, read_run, summarize
 from pytest_tablebench.results._folder import RUN, recorded_text
+from pytest_tablebench.results._memory import tells_memory
 from pytest_tablebench.results._record import cell_values
 from pytest_tablebench.util.names import out_of, printable
 
@@ -128,6 +130,9 @@ def run_remarks(run: RunData) -> list[str]:
             f"{name}: {out_of(unanswered, len(run.rows), 'case')} without an answer: left out of "
             f"every mean, which makes robustness too high"
         )
+    if any(tells_memory(row.perturbation) for row in run.rows):
+        for benchmark, scope in summarize(run.rows)["benchmarks"].items():
+            remarks += memory_lines(f"{name}: {printable(benchmark, 60)}", scope)
     return remarks
 
 

@@ -13,8 +13,9 @@ from pytest_tablebench.errors import DataError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results._record import ASSERTION, Outcome, Record
+from pytest_tablebench.running.perturbing import question_change
 from pytest_tablebench.running.rejudge._judge import StoredJudge
-from pytest_tablebench.running.scoring import judge_reply
+from pytest_tablebench.running.scoring import judge_example
 from pytest_tablebench.strategies import PARSED, way_of
 from pytest_tablebench.util.names import printable
 
@@ -61,6 +62,8 @@ class Opener:
         self.notes: list[str] = []
         self._path = path
         self._run = run
+        seed = run.get("seed")
+        self.seed = seed if isinstance(seed, int) else 0
         self._data = data
         found = run.get("compat", COMPAT_MODES[0])
         self.old = check_compat(str(found))
@@ -137,9 +140,13 @@ class Scorer:
         return [judged[record.case_id] for record in self._records]
 
     def _judge(self, record: Record) -> Record:
-        example = self._load(record.dataset, record.example_id)
+        example, changed = self._load(record.dataset, record.example_id), None
+        perturbations = self._opener.registry.perturbations
+        change = question_change(perturbations, record.perturbation, self._opener.seed)
+        if change is not None:  # it changes answers
+            example, changed = change(example), record.perturbation
         # A judge is asked again at each repeat.
-        key = record.raw, record.metric, record.part, str(record.repeat), record.strategy
+        key = record.raw, record.metric, record.part, str(record.repeat), record.strategy, changed
         if key not in self._known:
             try:
                 self._known[key] = self._score(record, example)
@@ -198,14 +205,7 @@ class Scorer:
             by_judge = self._judges.score(record, dataset, example, compat)
             if by_judge.score is not None:
                 return by_judge.prediction, by_judge.score
-        judged = judge_reply(
-            registry,
-            dataset,
-            str(record.raw),
-            example.references,
-            compat=compat,
-            **example.context,
-        )
+        judged = judge_example(registry, dataset, str(record.raw), example, compat=compat)
         scored = judged.score
         if record.metric is not None and record.metric != dataset.metric:
             # Its suite named another metric than the dataset's.

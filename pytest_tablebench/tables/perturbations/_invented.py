@@ -13,7 +13,7 @@ _TRIES = 100
 
 
 def invented(like: str, draw: Random, taken: Container[str] = ()) -> str:
-    """Return a text that looks like another one: capitals, blanks, length; digits are drawn anew.
+    """Return a text that looks like another one: capitals, blanks, length, first digits.
 
     It is none of those that are taken, as long as a hundred tries find one.
     """
@@ -30,7 +30,12 @@ def _once(like: str, draw: Random) -> str:
     for position, character in enumerate(like):
         if character.isdecimal():
             first = not (position and like[position - 1].isdecimal())
-            letters.append(draw.choice("123456789" if first and character != "0" else "0123456789"))
+            alone = not like[position + 1 : position + 2].isdecimal()
+            # The first of several digits stays: a year is still one.
+            keeps = first and not alone
+            letters.append(
+                character if keeps else draw.choice("123456789" if first else "0123456789")
+            )
             place = 0
         elif "\u4e00" <= character <= "\u9fff":
             letters.append(draw.choice(_CHINESE))

@@ -1,0 +1,65 @@
+"""What a model knows without reading the table: answers that survive its absence or its change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.results._beside import known
+from pytest_tablebench.results._intervals import interval
+from pytest_tablebench.results.figures import mean, means
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results._sheets import Sheet
+    from pytest_tablebench.results.score_table import Floats
+
+__all__ = ["memory_figures", "tells_memory"]
+
+_WITHOUT, _CHANGED = "no_table", "counterfactual"
+_FORMER = "memory"
+"""The part of a score that tells whether a reply is the answer before its cell was changed."""
+
+
+def tells_memory(perturbation: str) -> bool:
+    """Whether answers under a perturbation say what is known without the table."""
+    return perturbation.partition("[")[0] in {_WITHOUT, _CHANGED}
+
+
+def memory_figures(sheets: Sequence[Sheet]) -> dict[str, Any]:
+    """Return the shares of answers that cannot come from the table, under `memory`.
+
+    `no_table`: of what was answered without a table, the share that is right. `counterfactual`: of
+    what was answered after the cell of the answer was changed, the share that still is the former
+    answer. Each has its `share`, a mean over datasets of means over examples, `ci95` and
+    `n_examples`. Guesses are among them. Nothing where neither was asked.
+    """
+    found = {}
+    for name in (_WITHOUT, _CHANGED):
+        rows = [values for sheet in sheets if (values := known(_shares(sheet, name)))]
+        if rows:
+            bounds = interval(rows)
+            found[name] = {
+                "share": mean(map(mean, rows)),
+                "ci95": list(bounds) if bounds else None,
+                "n_examples": sum(map(len, rows)),
+            }
+    return {"memory": found} if found else {}
+
+
+def _shares(sheet: Sheet, name: str) -> Floats:
+    """Return by example the share of answers under a perturbation that the table did not give."""
+    import numpy as np
+
+    columns = _columns(sheet.configurations, name)
+    scores = sheet.scores[:, columns]
+    if name == _CHANGED:
+        empty = np.full(sheet.scores.shape, np.nan)
+        values = sheet.parts.get(_FORMER, empty)[:, columns]
+    else:
+        values = sheet.passed[:, columns]
+    return means(np.where(np.isfinite(scores), values, np.nan))
+
+
+def _columns(configurations: Iterable[Sequence[str]], name: str) -> list[int]:
+    names = [cell[1].partition("[")[0] for cell in configurations]
+    return [place for place, own in enumerate(names) if own == name]

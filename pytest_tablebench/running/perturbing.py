@@ -1,0 +1,68 @@
+"""Perturbations that are given a whole question: the example as such a one makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.perturbations import (
+    Perturbation,
+    apply_to_question,
+    parse_perturbation,
+    takes_questions,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_tablebench.datasets import Example, Pool
+
+__all__ = ["ChangedPool", "question_change"]
+
+
+def question_change(
+    perturbations: Mapping[str, Perturbation], perturbation: str, seed: int
+) -> Callable[[Example], Example] | None:
+    """Return what changes an example; None for a perturbation that is given tables alone.
+
+    Where the meaning changes, the example keeps the `former` one, whose answer it had.
+    """
+    name, arguments = parse_perturbation(perturbation)
+    function = perturbations.get(name)
+    if function is None or not takes_questions(function):
+        return None
+
+    def change(example: Example) -> Example:
+        changed = example.changed(
+            lambda question: apply_to_question(
+                function, question, name, seed=seed, arguments=arguments
+            )
+        )
+        meant = getattr(function, "preserves_meaning", True)
+        return changed if meant else replace(changed, former=example)
+
+    return change
+
+
+@dataclass(frozen=True)
+class ChangedPool:
+    """A pool whose items are changed; one that cannot be stays as it is."""
+
+    pool: Pool
+    change: Callable[[Example], Example]
+
+    def __len__(self) -> int:
+        return len(self.pool)
+
+    def key(self, index: int) -> Hashable:
+        """Return what the pool does: inputs that are no tables stay."""
+        return self.pool.key(index)
+
+    def __getitem__(self, index: int) -> Example:
+        example = self.pool[index]
+        try:
+            return self.change(example)
+        except TableError:
+            return example

@@ -1,0 +1,49 @@
+"""A run that asks what a model knows without the table, and the same run judged again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_tablebench.results import read_records
+from pytest_tablebench.running.rejudge import rejudge
+
+SUITE = """
+import pytest
+
+from pytest_tablebench import assert_exact_match
+
+
+@pytest.mark.tablebench("starter")
+def test_starter(case, answer):
+    assert_exact_match(case, answer)
+"""
+
+
+def test_a_model_that_remembers_is_told_from_one_that_reads(bench):
+    bench.suite(SUITE)
+    # The example's own answer is 1969, and the model gives it whatever the table says.
+    model = bench.script({"default": "1969"})
+    perturbations = "--bench-perturbation=none,counterfactual,no_table"
+    result = bench.run(f"--model={model}", "--bench-limit=1", "--bench-gate-point", perturbations)
+    found = {record["perturbation"]: record for record in bench.records()}
+    assert {name: record["score"] for name, record in found.items()} == {
+        "none": 1.0,
+        "counterfactual": 0.0,
+        "no_table": 1.0,
+    }
+    assert found["counterfactual"]["parts"]["memory"] == 1.0
+    assert found["counterfactual"]["references"] != ["1969"]
+    assert not found["no_table"]["preserves_meaning"]
+    result.stdout.fnmatch_lines(
+        [
+            "starter: from memory, or guessed: 100.0 % of the answers are right without the table "
+            "(1 example); 100.0 % are the former answer after its cell was changed (1 example)"
+        ]
+    )
+    path: Path = bench.path / "run"
+    again = rejudge(path, compat="fixed")
+    scored = [
+        [(one.case_id, one.score, dict(one.parts), tuple(one.references)) for one in records]
+        for records in (again.records, read_records(path))
+    ]
+    assert scored[0] == scored[1]

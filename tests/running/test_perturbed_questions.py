@@ -1,0 +1,145 @@
+"""Perturbations that are given a whole question, in prompts, scores and scores taken again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets import Example
+from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.datasets.starter.starter import Starter
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.reports.memory_text import memory_lines
+from pytest_tablebench.results import summarize
+from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.perturbing import question_change
+from pytest_tablebench.running.rendering import Renderer
+from pytest_tablebench.running.scoring import judge_example
+from pytest_tablebench.serializers.content import text_of
+from pytest_tablebench.tables.perturbations import PERTURBATIONS
+from pytest_tablebench.tables.table import Table
+
+SOURCE = Starter().open(Path())
+LOOKUP = "fin-01-lookup-1"
+
+
+def prompt(perturbation: str, example_id: str = LOOKUP, shots: int = 1) -> tuple[Example, str]:
+    renderer = Renderer(Settings(), builtin_registry(), lambda _: SOURCE, lambda _: shots)
+    case = Case("starter", example_id, "csv", perturbation, "m", "id")
+    example, content = renderer.render(case)
+    return example, text_of(content)
+
+
+def changed(example: Example, perturbation: str) -> Example:
+    change = question_change(PERTURBATIONS, perturbation, 0)
+    assert change is not None
+    return change(example)
+
+
+def made(**fields: object) -> Example:
+    table = Table(["City", "Mayor", "People"], [["Lund", "Ann Berg", "91000"], ["Bo", "Cy", "7"]])
+    given = {
+        "id": "one",
+        "inputs": {"question": "Who?", "table": table},
+        "question": "Who?",
+        "references": ("Ann Berg",),
+        "target": "It is Ann Berg.",
+        "context": {"tolerance": 0.5},
+    }
+    return Example(**{**given, **fields})  # type: ignore[arg-type]
+
+
+def test_tables_answers_target_and_context_change_together() -> None:
+    plain = made()
+    example = changed(plain, "counterfactual")
+    [new] = example.references
+    assert new != "Ann Berg"
+    assert example.target == f"It is {new}."
+    assert example.inputs["table"].rows[0] == ("Lund", new, "91000")
+    assert example.former is plain
+    beside = made(context={"table": plain.inputs["table"]}, inputs=plain.inputs)
+    assert changed(beside, "counterfactual").context["table"] == example.inputs["table"]
+    numbers = made(references=("91000",), target="91000", context={"answer": "91000"})
+    written = changed(numbers, "number_format")
+    assert written.references == ("91,000",)
+    assert (written.target, written.context) == ("91,000", {"answer": "91,000"})
+    assert written.former is None  # it means the same
+    assert numbers.references == ("91000",)
+
+
+def test_a_metric_that_knows_the_answer_in_another_way_keeps_it() -> None:
+    with pytest.raises(TableError, match="stands in the question too"):
+        changed(made(context={"aliases": {"Ann Berg": ("A. Berg",)}}), "counterfactual")
+
+
+def test_the_prompt_shows_the_new_cell_and_demonstrations_go_on() -> None:
+    plain, _ = prompt("none")
+    example, text = prompt("counterfactual")
+    [new], [old] = example.references, plain.references
+    assert new in text
+    assert old not in text
+    assert text.count("Question:") == 2
+
+
+def test_without_a_table_question_and_demonstrations_stay() -> None:
+    example, text = prompt("no_table")
+    assert "Lakeshore Creamery?" in text
+    assert text.count("Question:") == 2
+    assert "Halden Foods" not in text
+    assert example.references == ("1969",)
+
+
+@pytest.mark.parametrize(("reply", "score", "memory"), [("old", 0, 1), ("new", 1, 0), ("?", 0, 0)])
+def test_the_former_answer_is_a_part_of_the_score(reply: str, score: int, memory: int) -> None:
+    plain = SOURCE.example(LOOKUP)
+    example = changed(plain, "counterfactual")
+    said = {"old": plain.references[0], "new": example.references[0]}.get(reply, reply)
+    judged = judge_example(builtin_registry(), Starter(), said, example, compat="fixed")
+    assert judged.score is not None
+    assert (judged.score.value, judged.score.parts["memory"]) == (score, memory)
+    usual = judge_example(builtin_registry(), Starter(), said, plain, compat="fixed")
+    assert usual.score is not None
+    assert "memory" not in usual.score.parts
+
+
+def record(
+    example: str, perturbation: str, score: float | None, **parts: float
+) -> dict[str, object]:
+    return {
+        "model": "m",
+        "benchmark": "b",
+        "dataset": "d",
+        "example_id": example,
+        "serializer": "csv",
+        "perturbation": perturbation,
+        "score": score,
+        "passed": None if score is None else score >= 1,
+        "parts": parts,
+        "preserves_meaning": perturbation == "none",
+    }
+
+
+def test_what_is_known_without_the_table_is_a_figure_and_a_line() -> None:
+    # By hand: 1 of 3 answers without a table is right; of 2 answers after the change 1 is the
+    # former one; e4 has no answer there.
+    records = [record(f"e{n}", "none", 1.0) for n in range(5)]
+    records += [record(f"e{n}", "no_table", float(n == 0)) for n in range(3)]
+    changed = "counterfactual"
+    records += [record("e0", changed, 0.0, memory=1.0), record("e1", changed, 1.0, memory=0.0)]
+    records += [record("e4", changed, None)]
+    scope = summarize(records)["benchmarks"]["b"]["datasets"]["d"]
+    found = scope["memory"]
+    assert found["no_table"]["share"] == pytest.approx(1 / 3)
+    assert found["no_table"]["n_examples"] == 3
+    assert found["counterfactual"]["share"] == 0.5
+    assert found["counterfactual"]["n_examples"] == 2
+    assert scope["performance"] == 1.0
+    assert memory_lines("d", scope) == [
+        "d: from memory, or guessed: 33.3 % of the answers are right without the table (3 "
+        "examples); 50.0 % are the former answer after its cell was changed (2 examples)"
+    ]
+    plain = summarize(records[:5])["benchmarks"]["b"]
+    assert "memory" not in plain
+    assert memory_lines("d", plain) == []
