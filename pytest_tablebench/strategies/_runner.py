@@ -58,8 +58,11 @@ def last_value(text: str, last: ast.Expr, names: dict[str, Any]) -> str:
     """
     source = ast.get_source_segment(text, last) or ""
     if source.startswith("print("):
-        source = source[len("print") :]  # with its brackets: several values are a tuple
-    value: Any = None if source.replace(" ", "") in {"", "()"} else eval(source, names)
+        source = source[len("print(") : -1]
+    if not source.strip():
+        return ""
+    exec(f"_shown = {source}", names)  # as the published code, whose messages of errors it has
+    value: Any = names.pop("_shown")
     if type(value).__module__.startswith("pandas"):
         if getattr(value, "empty", False) and hasattr(value, "columns"):
             return "Empty DataFrame"
