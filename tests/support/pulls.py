@@ -64,7 +64,8 @@ class Place:
 
     def pull(self, *names: str, **options: Any) -> None:
         defaults = {"say": self.say, "sleep": self.waits.append, "bar": False}
-        addresses = {"github": self.server.url, "hub": self.server.url}
+        hosts = ("github", "hub", "modelscope")
+        addresses = dict.fromkeys(hosts, self.server.url)
         pull(names, self.data, **defaults, **addresses, **options)
 
     def refused(self, *names: str, **options: Any) -> str:

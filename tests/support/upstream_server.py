@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 __all__ = ["COMMIT", "Asked", "Fault", "UpstreamServer", "tarball"]
 
@@ -103,6 +103,7 @@ class UpstreamServer:
         self._files: dict[str, bytes] = {}
         self._redirects: dict[str, str] = {}
         self._hub: dict[str, tuple[str | None, dict[str, bytes]]] = {}
+        self._modelscope: dict[str, dict[str, bytes]] = {}
         self._faults: dict[str, deque[Fault]] = defaultdict(deque)
         self._always: dict[str, Fault] = {}
         self._lock = threading.Lock()
@@ -136,6 +137,10 @@ class UpstreamServer:
     ) -> None:
         """Serve a dataset of the hub; None stands for any revision."""
         self._hub[repository] = (revision, dict(files))
+
+    def modelscope(self, repository: str, files: Mapping[str, bytes]) -> None:
+        """Serve a dataset of ModelScope, in any revision."""
+        self._modelscope[repository] = dict(files)
 
     # What goes wrong
 
@@ -235,6 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         owner = self.server.owner
         path = unquote(urlsplit(self.path).path)
+        self.query = dict(parse_qsl(urlsplit(self.path).query))
         # Noted before it is answered: who has the answer may look at once.
         self.noted = Asked(self.command, path, dict(self.headers.items()))
         owner.note(self.noted)
@@ -251,6 +257,7 @@ class _Handler(BaseHTTPRequestHandler):
         for pattern, answer in (
             (r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", self._hub_file),
             (r"/api/datasets/([^/]+/[^/]+)/tree/([^/]+)/?", self._hub_tree),
+            (r"/api/v1/datasets/([^/]+/[^/]+)/repo(/tree)?", self._scope),
         ):
             match = re.fullmatch(pattern, path)
             if match is not None:
@@ -278,6 +285,25 @@ class _Handler(BaseHTTPRequestHandler):
             return self._reply(404, b"", {"X-Error-Code": "EntryNotFound"})
         commit = revision if re.fullmatch(r"[0-9a-f]{40}", revision) else COMMIT
         return self._file(files[name], fault, {"X-Repo-Commit": commit})
+
+    def _scope(self, fault: Fault, repository: str, tree: str | None) -> None:
+        """ModelScope: a page of the listing, or a file."""
+        files = self.server.owner._modelscope.get(repository)
+        if files is None:
+            return self._reply(404, b"{}", {})
+        if tree is None:
+            content = files.get(self.query["FilePath"])
+            if content is None:
+                return self._reply(404, b"{}", {})
+            return self._file(content, fault, {})
+        entries: list[dict[str, Any]] = [{"Type": "tree", "Path": "English", "Size": 0}]
+        entries += [
+            {"Type": "blob", "Path": name, "Sha256": hashlib.sha256(content).hexdigest()}
+            for name, content in files.items()
+        ]
+        size, page = int(self.query["PageSize"]), int(self.query["PageNumber"])
+        found = {"Code": 200, "Data": {"Files": entries[size * (page - 1) : size * page]}}
+        return self._file(json.dumps(found).encode(), fault, {})
 
     def _hub_tree(self, fault: Fault, repository: str, revision: str) -> None:
         files = self._known(repository, revision)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from pytest_tablebench.config.addresses import header_fault
@@ -16,7 +16,7 @@ from pytest_tablebench.datasets.pull._replies import (
     Remote,
 )
 from pytest_tablebench.datasets.pull._transfer import Answer, Transfer, same_server
-from pytest_tablebench.datasets.pull._upstream import File, Upstream, is_pattern, matches
+from pytest_tablebench.datasets.pull._upstream import File, Upstream, chosen, is_pattern
 from pytest_tablebench.errors import DataError
 
 __all__ = ["Facts", "hub_facts", "hub_files"]
@@ -70,13 +70,7 @@ def hub_files(
         return upstream.files
     url = f"{endpoint}/datasets/{upstream.repository}"
     paths = sorted(_listed(upstream.repository, revision, endpoint, transfer))
-    files: list[File] = []
-    for file in upstream.files:
-        found = [path for path in paths if matches(path, file.path)]
-        if not found:
-            raise DataError(f"{url} has no {file.path} at {revision}")
-        files += [replace(file, path=path) for path in found]
-    return tuple(files)
+    return chosen(upstream, paths, f"{url} at {revision}")
 
 
 def _listed(repository: str, revision: str, endpoint: str, transfer: Transfer) -> list[str]:

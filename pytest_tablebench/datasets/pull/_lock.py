@@ -14,7 +14,7 @@ from pytest_tablebench.datasets.pull._upstream import Upstream
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.files import write_whole
 
-__all__ = ["Lock", "Unwritable", "busy", "os_error", "read_lock", "write_text"]
+__all__ = ["Lock", "Unwritable", "busy", "os_error", "read_lock", "recorded_source", "write_text"]
 
 SCHEMA = 1
 
@@ -81,6 +81,15 @@ def read_lock(folder: Path, upstream: Upstream) -> Lock | None:
                 )
             return lock
     raise DataError(f"{path}: no record of a pull; move {folder} away and pull again")
+
+
+def recorded_source(folder: Path) -> str | None:
+    """Return the page of the source that a folder has files of; None where it has none yet."""
+    path = folder / PULL_RECORD
+    content = read_json(path) if path.exists() else None
+    if not isinstance(content, dict) or not content.get("files"):
+        return None
+    return str(content.get("source"))
 
 
 def _parse(content: dict[str, Any]) -> Lock | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from pytest_tablebench.datasets.pull._lock import (
     busy,
     os_error,
     read_lock,
+    recorded_source,
     write_text,
 )
 from pytest_tablebench.datasets.pull._replies import NoAccess, NotThere, Remote
@@ -27,13 +28,23 @@ from pytest_tablebench.datasets.pull._upstream import File, Upstream
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.names import counted, printable, unknown_name
 
-__all__ = ["GITHUB_VARIABLE", "HUB_VARIABLE", "LICENCE_NAME", "pull", "sources"]
+__all__ = [
+    "GITHUB_VARIABLE",
+    "HUB_VARIABLE",
+    "LICENCE_NAME",
+    "MODELSCOPE_VARIABLE",
+    "pull",
+    "sources",
+]
 
 GITHUB_VARIABLE = "TABLEBENCH_GITHUB_ENDPOINT"
 """Environment variable: another server in place of https://github.com."""
 
 HUB_VARIABLE = "HF_ENDPOINT"
 """Environment variable: another server in place of https://huggingface.co."""
+
+MODELSCOPE_VARIABLE = "MODELSCOPE_ENDPOINT"
+"""Environment variable: another server in place of https://www.modelscope.cn."""
 
 LICENCE_NAME = "LICENCE-upstream.txt"
 ARCHIVE_NAME = ".tablebench-pull.tar.gz"
@@ -63,6 +74,7 @@ def pull(
     say: Say,
     github: str | None = None,
     hub: str | None = None,
+    modelscope: str | None = None,
     sleep: Callable[[float], None] = time.sleep,
     bar: bool | None = None,
     max_bytes: int = MAX_BYTES,
@@ -76,6 +88,8 @@ def pull(
         say: shown a line of text.
         github: address in place of https://github.com; None takes `GITHUB_VARIABLE`.
         hub: address in place of https://huggingface.co; None takes `HUB_VARIABLE`.
+        modelscope: address in place of https://www.modelscope.cn; None takes
+            `MODELSCOPE_VARIABLE`.
         sleep: waits between attempts.
         bar: whether to draw progress bars; None draws them on a terminal.
         max_bytes: the largest file accepted.
@@ -87,14 +101,19 @@ def pull(
     wanted = sources(names)
     github = _endpoint(github, GITHUB_VARIABLE, "https://github.com")
     hub = _endpoint(hub, HUB_VARIABLE, "https://huggingface.co")
+    modelscope = _endpoint(modelscope, MODELSCOPE_VARIABLE, "https://www.modelscope.cn")
+    endpoints = {"hub": hub, "modelscope": modelscope}
     failures: list[str] = []
     with Transfer(sleep=sleep, bar=bar, max_bytes=max_bytes, clock=clock) as transfer:
+
+        def one(source: Upstream, folder: Path) -> None:
+            _Pull(source, folder, endpoints.get(source.host, github), transfer, say).run()
+
         for upstream in wanted:
             folder = data / upstream.name
-            endpoint = hub if upstream.host == "hub" else github
             try:
                 with busy(folder):
-                    _Pull(upstream, folder, endpoint, transfer, say).run()
+                    _first_that_gives(upstream, folder, one, say)
             except (NoAccess, NotThere) as error:
                 hint = f"; {upstream.by_hand.format(folder=folder)}" if upstream.by_hand else ""
                 failures.append(f"{upstream.name}: {error}{hint}")
@@ -104,6 +123,29 @@ def pull(
                 failures.append(f"{upstream.name}: {os_error(folder, error)}")
     if failures:
         raise DataError(" | ".join(failures))
+
+
+def _first_that_gives(
+    upstream: Upstream, folder: Path, one: Callable[[Upstream, Path], None], say: Say
+) -> None:
+    """Pull from the source, or from a mirror where the source gives no file at all.
+
+    A folder that has files of one of them goes on with that. Raises what the last one raises.
+    """
+    sources = [upstream, *upstream.mirrors]
+    begun = recorded_source(folder)
+    if begun is not None:
+        sources = [source for source in sources if source.home == begun] or [upstream]
+    for source in sources[:-1]:
+        try:
+            one(source, folder)
+        except DataError as error:
+            if isinstance(error, Unwritable) or recorded_source(folder) is not None:
+                raise
+            say(f"{upstream.name}: {error}; another source is asked")
+        else:
+            return
+    one(sources[-1], folder)
 
 
 def _endpoint(given: str | None, variable: str, default: str) -> str:
@@ -124,6 +166,8 @@ class _Pull:
     endpoint: str
     transfer: Transfer
     say: Say
+    _stated: Mapping[str, str] = field(default_factory=dict)
+    """What a listing says of the files' SHA-256."""
 
     def run(self) -> None:
         lock = read_lock(self.folder, self.upstream)
@@ -217,7 +261,7 @@ class _Pull:
     # Single files
 
     def _pull_files(self, lock: Lock) -> None:
-        on_hub = self.upstream.host == "hub"
+        on_hub = self.upstream.host in {"hub", "modelscope"}
         files = self._listed(lock) if on_hub else self.upstream.files
         for file in files:
             name = file.target
@@ -248,13 +292,32 @@ class _Pull:
 
     def _listed(self, lock: Lock) -> tuple[File, ...]:
         from pytest_tablebench.datasets.pull._hub import hub_files
+        from pytest_tablebench.datasets.pull._modelscope import modelscope_files
 
+        if self.upstream.host == "modelscope":
+            files, self._stated = modelscope_files(
+                self.upstream,
+                self.upstream.revision,
+                endpoint=self.endpoint,
+                transfer=self.transfer,
+            )
+            return files
         revision = lock.commit or self.upstream.revision
         return hub_files(self.upstream, revision, endpoint=self.endpoint, transfer=self.transfer)
 
     def _on_hub(self, lock: Lock, file: File) -> tuple[Remote, str | None]:
         from pytest_tablebench.datasets.pull._hub import hub_facts
+        from pytest_tablebench.datasets.pull._modelscope import modelscope_facts
 
+        if self.upstream.host == "modelscope":
+            found = modelscope_facts(
+                self.upstream,
+                file.path,
+                self.upstream.revision,
+                self._stated.get(file.path, ""),
+                endpoint=self.endpoint,
+            )
+            return found.remote, found.sha256
         # The commit of the first file is that of all: a branch may move in between.
         facts = hub_facts(
             self.upstream,

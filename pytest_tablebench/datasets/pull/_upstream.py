@@ -6,9 +6,12 @@ digest of the first download is what later ones are held to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal
+
+from pytest_tablebench.errors import DataError
 
 __all__ = [
     "APACHE",
@@ -19,12 +22,13 @@ __all__ = [
     "File",
     "Licence",
     "Upstream",
+    "chosen",
     "files_at",
     "is_pattern",
     "matches",
 ]
 
-Host = Literal["github", "github_archive", "hub"]
+Host = Literal["github", "github_archive", "hub", "modelscope"]
 
 
 @dataclass(frozen=True)
@@ -75,13 +79,14 @@ class Upstream:
 
     Arguments:
         name: what people type, and the folder's name inside the data folder.
-        host: `github` and `hub` (Hugging Face) give single files, `github_archive` a tarball
-            of the whole repository of which `files` are kept.
+        host: `github`, `hub` (Hugging Face) and `modelscope` give single files,
+            `github_archive` a tarball of the whole repository of which `files` are kept.
         repository: `owner/name`.
         revision: a commit where `pinned`, else a branch (`HEAD` is GitHub's name for the
             default branch).
         files: what is fetched; patterns are for archives and the hub.
         serves: the datasets that read these files: those that name it as their `upstream`.
+        mirrors: where else the files are, asked where the source itself gives none of them.
         by_hand: how people get the files themselves where the source may not give them; files
             they put in place are then taken as they are.
     """
@@ -95,12 +100,15 @@ class Upstream:
     files: tuple[File, ...]
     serves: tuple[str, ...] = ()
     by_hand: str = ""
+    mirrors: tuple[Upstream, ...] = ()
 
     @property
     def home(self) -> str:
         """The page of the source."""
         if self.host == "hub":
             return f"https://huggingface.co/datasets/{self.repository}"
+        if self.host == "modelscope":
+            return f"https://www.modelscope.cn/datasets/{self.repository}"
         return f"https://github.com/{self.repository}"
 
 
@@ -113,6 +121,23 @@ def matches(path: str, pattern: str) -> bool:
     """Tell whether a path fits a pattern, component by component."""
     parts, patterns = path.split("/"), pattern.split("/")
     return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+
+
+def chosen(upstream: Upstream, paths: Sequence[str], place: str) -> tuple[File, ...]:
+    """Return the files of the table of sources, patterns replaced by what a listing has.
+
+    Optional ones that it has not got are left out. Raises `DataError` naming `place` for others,
+    and where nothing is left.
+    """
+    files: list[File] = []
+    for file in upstream.files:
+        found = [path for path in paths if matches(path, file.path)]
+        if not found and not file.optional:
+            raise DataError(f"{place} has no {file.path}")
+        files += [replace(file, path=path, optional=False) for path in found]
+    if not files:
+        raise DataError(f"{place} has none of the files of {upstream.name}")
+    return tuple(files)
 
 
 def files_at(*paths: str, below: str = "") -> tuple[File, ...]:

@@ -41,6 +41,19 @@ __all__ = ["DATASETS", "TReB", "found_in"]
 
 FOLDER = "treb"
 
+FILES = tuple(
+    File(path, optional=True)
+    for path in (
+        *("English/*.json", "English/*.jsonl", "Chinese/*.json", "Chinese/*.jsonl"),
+        *("Table_*.json", "Multi-step_*.json", "*.jsonl"),
+        *("*.zip", "*/*.zip", "CSV/*.csv", "*/CSV/*.csv"),
+    )
+)
+"""What both hubs may have: samples by language or all together, tables in archives or not.
+
+The test set of the leaderboard is left where it is: its answers are not public.
+"""
+
 OWN_INSTRUCTIONS = (
     "asked are the project's own instructions, each with its rule: upstream's rules are code"
 )
@@ -72,7 +85,18 @@ class TReB(FileDataset[Asked]):
         "main",
         pinned=False,
         licence=APACHE,
-        files=(File("English/*.json"), File("Chinese/*.json")),
+        files=FILES,
+        mirrors=(
+            Upstream(
+                FOLDER,
+                "modelscope",
+                "JiuTian-AI/JIUTIAN-TReB",
+                "master",
+                pinned=False,
+                licence=APACHE,
+                files=FILES,
+            ),
+        ),
     )
     fixed_chain = ("after_thinking", "to_string_stripped")
     reference_chain = ("after_thinking",)
