@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from pytest_tablebench.commands import compare, generate, own_tables, rejudge, sandbox
+from pytest_tablebench.commands import compare, generate, own_tables, rejudge, sandbox, tree
 from pytest_tablebench.errors import DataError, DataMissing, TableBenchError
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices
@@ -67,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         own_tables.add_parsers,
         generate.add_parser,
         sandbox.add_parser,
+        tree.add_parser,
     ):
         add_parser(commands)
 

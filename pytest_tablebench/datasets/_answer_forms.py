@@ -49,7 +49,8 @@ class AnswerForm:
         ask: what is put into that place, as it goes on behind "which is": `the number alone`.
         judged: `place`: what stands in the place; `reply`: all that the model wrote, for a metric
             that looks for its own marks in it. Where the answer itself is a program (a chart), this
-            keeps `pot` from running it.
+            keeps `pot` from running it. In an object no mark is as it was written: `tcot` gives
+            the text of `answer` all the same.
         chain: the post-processors; None: those of a plain reply. A chain that looks for a marker
             needs another here, for the place holds the answer alone.
         metric: None: the metric of a plain reply.

@@ -76,6 +76,5 @@ class TCoT:
         user = Message("user", task.rewritten(show))
         system = system_message(task.form, SYSTEM.format(ask=task.form.ask))
         reply = the_reply((yield Ask((*system, user))))
-        whole = task.form.judged == "reply"
         flags = ("table_cut",) * cut + oddities(reply.text)
-        return Said(reply.text if whole else json_answer(reply.text), flags)
+        return Said(json_answer(reply.text), flags)

@@ -64,13 +64,12 @@ def test_without_such_an_object_the_reply_is_judged(reply, answer):
     assert drive(TCoT(), task(PEOPLE), [reply])[1].text == answer
 
 
-def test_a_dataset_has_its_own_word_on_the_system_message_and_on_what_is_judged():
+def test_a_dataset_has_its_own_word_on_the_system_message():
     form = AnswerForm(system="Summarise.", remark="Rows count from 1.", judged="reply")
-    reply = '```json\n{"answer": "x"}\n```'
-    [step], said = drive(TCoT(), task(PEOPLE, form=form), [reply])
+    [step], said = drive(TCoT(), task(PEOPLE, form=form), ["It is a list."])
     assert transcript(step)[0] == ("system", "Summarise.\nRows count from 1.")
-    assert said.text == reply
-    [step], _ = drive(TCoT(), task(PEOPLE, form=AnswerForm(system="")), [reply])
+    assert said.text == "It is a list."
+    [step], _ = drive(TCoT(), task(PEOPLE, form=AnswerForm(system="")), ["x"])
     assert [role for role, _ in transcript(step)] == ["user"]
 
 

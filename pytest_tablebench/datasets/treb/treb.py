@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -120,8 +120,13 @@ class TReB(FileDataset[Asked]):
             system=subtask.system or None,
             remark=subtask.remark,
         )
-        ways: tuple[Way, ...] = ("line", "object", "printed", "box")
-        self.answer_forms = dict.fromkeys(ways, form)
+        programs = replace(form, prompt=self.frames_first)
+        self.answer_forms: dict[Way, AnswerForm] = {
+            "line": form,
+            "object": form,
+            "printed": programs,
+            "box": programs,
+        }
 
     def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[Asked]:
         """Open the files that hold samples of the subtask. Raises `DataMissing` or `DataError`."""
@@ -254,6 +259,12 @@ class TReB(FileDataset[Asked]):
     def bare_prompt(self, example: Example, render: Render) -> PromptParts:
         """Return question and tables alone: strategies say themselves where the answer goes."""
         return PromptParts("", self._source(example, render))
+
+    def frames_first(self, example: Example, render: Render) -> PromptParts:
+        """Return tables and question, as programs are asked for: what a frame holds comes first."""
+        question = example.inputs["question"]
+        source = self._source(example, render).removeprefix(question).lstrip("\n")
+        return PromptParts("", f"{source}\n{question}" if source else question)
 
     def _source(self, example: Example, render: Render) -> str:
         """Return question and tables as upstream shows them; of several each has its name."""

@@ -1,0 +1,56 @@
+"""`tablebench tree TABLE`: the header tree of a file, as TreeThinker's are held against it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.names import counted, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.tables.table import Table
+
+__all__ = ["add_parser"]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the `tablebench` parser."""
+    found = commands.add_parser("tree", help="the tree of a table's headers, by merges and indents")
+    found.add_argument("table", type=Path, metavar="TABLE", help="file: .xlsx, .html, .csv")
+    found.add_argument("--sheet", metavar="NAME", help="sheet of a workbook. Default: the first")
+    found.add_argument(
+        "--tuples", action="store_true", help="one tuple a line, (R0, 1, 2, text), as models write"
+    )
+    found.set_defaults(lines=_tree)
+
+
+def _tree(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.tables.hierarchy.tree import true_tree
+
+    tree = true_tree(_read(given.table, given.sheet))
+    if given.tuples:
+        return [printable(str(one), 400) for one in tree.headers], 0
+    lines = []
+    for line in tree.lines():
+        text = line.lstrip(" ")
+        lines.append(" " * (len(line) - len(text)) + printable(text, 400))
+    kinds = {kind: sum(one.kind == kind for one in tree.headers) for kind in "CR"}
+    columns, rows = counted(kinds["C"], "column header"), counted(kinds["R"], "row header")
+    return [*lines, f"{columns}, {rows}"], 0
+
+
+def _read(path: Path, sheet: str | None) -> Table:
+    from pytest_tablebench.tables.table import Table
+
+    kind = path.suffix.lower()
+    if sheet is not None and kind not in {".xlsx", ".xlsm"}:
+        raise DataError(f"{path}: --sheet is for workbooks")
+    if kind in {".xlsx", ".xlsm"}:
+        return Table.from_xlsx(path, sheet=sheet or 0, structure=True)
+    if kind in {".html", ".htm"}:
+        return Table.from_html(path, structure=True)
+    if kind == ".csv":
+        return Table.from_csv(path)
+    raise DataError(f"{path}: the tree of a .xlsx, .html or .csv file can be shown")

@@ -1,0 +1,57 @@
+"""`tablebench tree`: what it prints of a file, and what it says of one that has no tree."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_tablebench.cli import main
+from pytest_tablebench.tables.table import Span, Table
+
+
+@pytest.fixture
+def sales(tmp_path):
+    table = Table(
+        ["", "Q1", "Q2"],
+        [["North\x1b[31m", "5", "6"], ["South", "9", "10"]],
+        header_rows=[["Region", "2020", ""]],
+        row_headers=1,
+        spans=[Span(0, 0, 2, 1), Span(0, 1, 1, 2)],
+    )
+    path = tmp_path / "sales.html"
+    rows = "".join(
+        f"<tr><th>{row[0]}</th><td>{row[1]}</td><td>{row[2]}</td></tr>" for row in table.rows
+    )
+    head = (
+        "<tr><th rowspan=2>Region</th><th colspan=2>2020</th></tr><tr><th>Q1</th><th>Q2</th></tr>"
+    )
+    path.write_text(f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>", "utf-8")
+    return path
+
+
+def test_the_tree_of_a_file_is_printed(sales, capsys):
+    assert main(["tree", str(sales)]) == 0
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    lines = printed.splitlines()
+    assert lines[:5] == [
+        "ROOT (columns)",
+        "  Region  [C0 1]",
+        "  2020  [C0 2-3]",
+        "    Q1  [C1 2]",
+        "    Q2  [C1 3]",
+    ]
+    assert lines[-2:] == ["  South  [R0 2]", "4 column headers, 2 row headers"]
+    assert main(["tree", "--tuples", str(sales)]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "(C0, 2, 3, 2020)"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("missing.html", "missing.html"),
+        ("table.pdf", "the tree of a .xlsx, .html or .csv file can be shown"),
+    ],
+)
+def test_a_file_without_one_is_named(tmp_path, capsys, name, said):
+    assert main(["tree", str(tmp_path / name)]) == 2
+    assert said in capsys.readouterr().err
