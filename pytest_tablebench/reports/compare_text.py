@@ -107,7 +107,7 @@ def _tables(comparison: Comparison) -> Iterator[_Table]:
         parts = [
             scope
             for scope in comparison.scopes
-            if scope.dataset == dataset.name and scope.kind in {"serializer", "perturbation"}
+            if scope.dataset == dataset.name and scope.kind in {"serializer", "perturbation", "tag"}
         ]
         kinds = [scope.kind for scope in parts]
         if any(kinds.count(kind) > 1 for kind in set(kinds)):
@@ -181,7 +181,8 @@ def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:
                 str(scope.worse),
             )
         )
-    title = "differences by format and perturbation"
+    tagged = any(scope.kind == "tag" for scope in scopes)
+    title = f"differences by format{', perturbation and tag' if tagged else ' and perturbation'}"
     return _Table(title, header, tuple(rows), subject=printable(dataset, 60))
 
 

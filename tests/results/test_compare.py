@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from pytest_tablebench.results import read_records
 from pytest_tablebench.results.compare import compare_runs
 from pytest_tablebench.results.gates import judge_gates
+from tests.support.page_runs import record as page_record
+from tests.support.page_runs import write_run as write_run_of
 from tests.support.run_folders import GRID, record, write_pair, write_run
 
 BEFORE = {"e1": [1, 0, 0, 0], "e2": [1, 1, 1, 1], "e3": [0, 0, 0, 0]}
@@ -400,3 +402,36 @@ def test_gates_and_comparisons_tell_the_same_difference(tmp_path_factory, runs):
             assert found.difference == pytest.approx(result.estimate, abs=1e-12)
         if result.interval is not None and result.state != "undecided":
             assert found.interval == pytest.approx(result.interval, abs=1e-9)
+
+
+# By tag, and changed meaning
+
+
+def test_tags_are_scopes_whatever_only_one_run_says_of_them(tmp_path):
+    sides = []
+    for name, right in (("a", 0), ("b", 3)):
+        records = [
+            tagged_record(f"e{n}", score=float(n < right), tags={"kind": "sum"} if n < 4 else {})
+            for n in range(6)
+        ]
+        if name == "a":  # of an older version
+            records = [replace(one, tags={}) for one in records]
+        cut = [
+            replace(one, perturbation="cut", case_id=one.case_id + "/cut", preserves_meaning=False)
+            for one in records
+        ]
+        sides.append(write_run_of(tmp_path / name, [*records, *cut]))
+    comparison = compare_runs(*sides, allow_unlike=True)
+    found = {(one.kind, one.name): one for one in comparison.scopes}
+    assert ("tag", "kind=sum") in found
+    summed, whole = found["tag", "kind=sum"], found["dataset", "wikitq"]
+    assert (summed.measures["performance"].n_examples, summed.n_cases, summed.better) == (4, 4, 3)
+    assert summed.measures["performance"].difference == 0.75
+    # What changes the meaning has a scope of its own, and is in no other.
+    assert (whole.n_cases, whole.measures["performance"].difference) == (6, 0.5)
+    assert found["perturbation", "cut"].measures["performance"].difference == 0.5
+
+
+def tagged_record(example, score, tags):
+    outcome = "right" if score else "wrong"
+    return page_record(example_id=example, outcome=outcome, score=score, tags=tags)

@@ -139,12 +139,29 @@ def _paired(old: ComparedRun, new: ComparedRun) -> dict[str, list[PairedDataset]
 def _scopes(
     datasets: Mapping[str, Sequence[PairedDataset]], pairs: Sequence[_Pair]
 ) -> Iterator[ScopeComparison]:
-    """Yield each benchmark, and behind it its datasets with their formats and perturbations."""
+    """Yield each benchmark, and behind it its datasets by format, perturbation and tag."""
+    every = [part for parts in datasets.values() for part in parts]
+    altered = {part.dataset: part.altered for part in every}
+    tagged = {part.dataset: part.tags() for part in every}
+    tags_of: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for part in every:
+        for tag, rows in tagged[part.dataset].items():
+            for row in rows:
+                tags_of.setdefault((part.dataset, part.after.examples[row]), []).append(tag)
+
+    def scopes_of(key: Key) -> Iterator[tuple[Any, ...]]:
+        yield key[0], 1, key[3]
+        if key[3] not in altered.get(key[0], ()):
+            yield (key[0],)
+            yield key[0], 0, key[2]
+            for tag in tags_of.get(key[:2], ()):
+                yield key[0], 2, tag
+
     counts = Counter(
         (scope, change)
         for pair in pairs
         if pair.told
-        for scope in ((pair.key[0],), (pair.key[0], 0, pair.key[2]), (pair.key[0], 1, pair.key[3]))
+        for scope in scopes_of(pair.key)
         for change in {0, pair.change}
     )
 
@@ -169,12 +186,15 @@ def _scopes(
 
     kinds: tuple[ScopeKind, ScopeKind] = "serializer", "perturbation"
     for benchmark, parts in datasets.items():
-        yield scope("benchmark", None, benchmark, parts)
-        for part in parts:
+        yield scope("benchmark", None, benchmark, [part.meant for part in parts])
+        for whole in parts:
+            part = whole.meant
             yield scope("dataset", part.dataset, part.dataset, [part])
-            for axis, kind in enumerate(kinds):
-                for name in part.names(axis):
-                    yield scope(kind, part.dataset, name, [part.part(axis, name)], axis, name)
+            for axis, (kind, own) in enumerate(zip(kinds, (part, whole), strict=True)):
+                for name in own.names(axis):
+                    yield scope(kind, part.dataset, name, [own.part(axis, name)], axis, name)
+            for tag, rows in tagged[part.dataset].items():
+                yield scope("tag", part.dataset, "=".join(tag), [part.rows(rows)], 2, tag)
 
 
 def _unanswered(sides: Sequence[Sheet]) -> float | None:

@@ -24,6 +24,9 @@ __all__ = ["PairedDataset", "measure_difference"]
 MOST_LEFT_OUT = 0.2
 """Share of examples with an incomplete grid from which robustness is not told (section 5)."""
 
+COMPARED = 20
+"""Values of a tag that are compared: those of the most examples, as each takes its own test."""
+
 _SAME = 1e-12
 
 
@@ -46,6 +49,47 @@ class PairedDataset:
         """Return what was asked with one serializer (axis 0) or perturbation (axis 1)."""
         cells = [cell for cell in self.before.configurations if cell[axis] == name]
         sides = (align(side, side.examples, cells) for side in (self.before, self.after))
+        return PairedDataset(self.dataset, *sides)
+
+    @property
+    def altered(self) -> frozenset[str]:
+        """The perturbations that are left out because they change the meaning of a table."""
+        altered = self.before.altered | self.after.altered
+        used = {cell[1] for cell in self.before.configurations}
+        return altered & used if used - altered else frozenset()
+
+    @property
+    def meant(self) -> PairedDataset:
+        """What was asked of tables that mean what the plain one does; all where nothing was."""
+        if not self.altered:
+            return self
+        cells = [cell for cell in self.before.configurations if cell[1] not in self.altered]
+        sides = (align(side, side.examples, cells) for side in (self.before, self.after))
+        return PairedDataset(self.dataset, *sides)
+
+    def tags(self) -> dict[tuple[str, str], list[int]]:
+        """Return the rows of each tag's commonest values; what the run after says comes first.
+
+        Values that fewer than two examples have are left out.
+        """
+        found: dict[tuple[str, str], list[int]] = {}
+        shared = self.shared.tolist()
+        for tag in sorted({*self.before.tags, *self.after.tags}):
+            none = ("",) * len(self.after.examples)
+            columns = (side.tags.get(tag, none) for side in (self.after, self.before))
+            rows: dict[str, list[int]] = {}
+            for row, values in enumerate(zip(*columns, strict=True)):
+                value = values[0] or values[1]
+                if value and shared[row]:
+                    rows.setdefault(value, []).append(row)
+            ranked = sorted(rows, key=lambda value: (-len(rows[value]), value))[:COMPARED]
+            found |= {(tag, one): rows[one] for one in sorted(ranked) if len(rows[one]) > 1}
+        return found
+
+    def rows(self, rows: Sequence[int]) -> PairedDataset:
+        """Return some examples."""
+        examples = [self.after.examples[row] for row in rows]
+        sides = (align(side, examples, side.configurations) for side in (self.before, self.after))
         return PairedDataset(self.dataset, *sides)
 
     def names(self, axis: int) -> list[str]:

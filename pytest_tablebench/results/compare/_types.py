@@ -24,7 +24,7 @@ __all__ = [
 Measure = Literal["performance", "pass_rate", "robustness"]
 MEASURES: tuple[Measure, ...] = ("performance", "pass_rate", "robustness")
 
-ScopeKind = Literal["benchmark", "dataset", "serializer", "perturbation"]
+ScopeKind = Literal["benchmark", "dataset", "serializer", "perturbation", "tag"]
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ class MeasureDifference:
 class ScopeComparison:
     """All measures of one scope.
 
-    `name` is the benchmark, dataset, serializer or perturbation; `dataset` is None for a
-    benchmark. `better` and `worse` count flipped cases out of `n_cases`, those answered on both
-    sides; the shares without an answer are of all cases of that run in the scope.
+    `name` is the benchmark, dataset, serializer, perturbation, or `tag=value`; `dataset` is None
+    for a benchmark. `better` and `worse` count flipped cases out of `n_cases`, those answered on
+    both sides; the shares without an answer are of all cases of that run in the scope.
     """
 
     kind: ScopeKind
