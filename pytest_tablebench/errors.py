@@ -84,6 +84,7 @@ class NotJudgedError(TableBenchError):
 
     Arguments:
         nobody: whether no judge was named, so that no answer of the run is judged.
+        reason: the kind under which a case without a score is counted.
         parts: the scores that the answer keeps.
         flags: of its record.
     """
@@ -93,11 +94,13 @@ class NotJudgedError(TableBenchError):
         message: str,
         *,
         nobody: bool = False,
+        reason: str = "not_judged",
         parts: Mapping[str, float] | None = None,
         flags: Iterable[str] = (),
     ) -> None:
         super().__init__(message)
         self.nobody = nobody
+        self.reason = reason
         self.parts = dict(parts or {})
         self.flags = tuple(flags)
 

@@ -22,6 +22,7 @@ from pytest_tablebench.metrics._postprocess import (
     run_chain,
 )
 from pytest_tablebench.metrics._realhit import realhit, realhit_analysis
+from pytest_tablebench.metrics._realhit_judge import realhit_judged
 from pytest_tablebench.metrics._realhit_structure import realhit_structure
 from pytest_tablebench.metrics._rouge import rouge
 from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
@@ -60,6 +61,7 @@ METRICS: dict[str, Metric] = {
         realhit,
         realhit_analysis,
         realhit_chart,
+        realhit_judged,
         realhit_structure,
         rouge,
         tab_fact,

@@ -42,6 +42,7 @@ class StepFacts:
         seconds, prompt_tokens, completion_tokens, cost_usd: None when unknown, or not of its kind.
         from_store: whether it was answered or run earlier.
         cut: whether a reply was longer than is kept.
+        text: what a judge said, which stands nowhere else in a run.
         picture: the file in `media/` that shows what a program drew.
     """
 
@@ -56,6 +57,7 @@ class StepFacts:
     cost_usd: float | None = None
     from_store: bool = False
     cut: bool = False
+    text: str | None = None
     picture: str | None = None
 
 
@@ -160,6 +162,7 @@ def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
             "cost_usd": step.cost_usd,
             "from_store": step.from_store,
             **({} if step.picture is None else {"picture": step.picture}),
+            **({} if step.text is None else {"text": step.text}),
         }
         for step in (steps if len(steps) > 1 else ())
     )

@@ -282,7 +282,7 @@ def no_answer_reason(error: BaseException) -> str:
     if isinstance(error, MetricError):
         return "metric_error"
     if isinstance(error, NotJudgedError):
-        return "not_judged"
+        return error.reason
     if isinstance(error, TableError):
         return "unusable_table"
     if isinstance(error, DataError):

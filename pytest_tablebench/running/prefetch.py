@@ -326,7 +326,8 @@ class PrefetchWindow:
             self._keep(pending.case.model, [drawn])
         facts = step_facts(pending.step, pending.key, found)
         if pending.judged and isinstance(pending.step, Ask):
-            pending.judging.append(replace(facts, model=self._asked(pending, pending.step)))
+            judge, said = self._asked(pending, pending.step), getattr(found, "text", None)
+            pending.judging.append(replace(facts, model=judge, text=said))
         else:
             if not pending.judged:
                 pending.turns += turns_of(pending.step, found, first=not pending.steps)

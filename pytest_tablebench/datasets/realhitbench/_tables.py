@@ -80,7 +80,14 @@ class Tables:
 
     def workbook(self, stem: str) -> bytes | None:
         """Return upstream's workbook of a table, None where there is none."""
-        found = self.path(stem, *_WORKBOOK)
+        return self._bytes(stem, *_WORKBOOK)
+
+    def file(self, stem: str, serializer: str) -> bytes | None:
+        """Return upstream's own file of a table in a format, None where there is none."""
+        return self._bytes(stem, *FORMATS[serializer])
+
+    def _bytes(self, stem: str, folder: str, ending: str) -> bytes | None:
+        found = self.path(stem, folder, ending)
         return found.read_bytes() if found is not None else None
 
     def as_given(self, table: Table, serializer: str, *, texts: bool) -> Content | None:

@@ -1,6 +1,13 @@
-"""RealHiTBench, Data Analysis: short and free answers of six sub-types, by ROUGE-L."""
+"""RealHiTBench, Data Analysis: short and free answers of six sub-types, by ROUGE-L or a judge."""
 
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_tablebench.datasets._base import Example
 from pytest_tablebench.datasets.realhitbench._dataset import RealHit
+from pytest_tablebench.datasets.realhitbench._rows import Question
+from pytest_tablebench.tables.table_file import TableFile
 
 __all__ = ["DATASETS"]
 
@@ -8,8 +15,17 @@ __all__ = ["DATASETS"]
 class Analysis(RealHit):
     """Data analysis; what kind is asked for is the tag `subtype`."""
 
-    metric = "realhit_analysis"
+    metric = "realhit_judged"
     threshold = 0.3
+
+    def example(self, row: Question) -> Example:
+        """Make the example of a row, with what a judge is shown."""
+        found = super().example(row)
+        latex = row.tables.file(row.file, "latex") if row.compat == "reference" else None
+        table = TableFile(found.inputs["table"], latex)
+        return replace(
+            found, context={"question": row.text, "subtype": row.subtype, "table": table}
+        )
 
 
 DATASETS = (

@@ -80,7 +80,9 @@ class StoredJudge:
             if ran is None:
                 raise NotJudgedError("what came of its program is not in the answer store")
             return ran
-        if store is None or not isinstance(self._judge, str):
+        if not isinstance(self._judge, str):
+            raise NotJudgedError("nobody judged the run", nobody=True)
+        if store is None:
             raise NotJudgedError("the run keeps no answer of a judge")
         try:
             route = self._models.route(step.model or str(self._judge))

@@ -1,0 +1,111 @@
+"""RealHiTBench's GPT-EVAL: answers of data analysis marked by a judge (realhitbench.md, 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.errors import NotJudgedError
+from pytest_tablebench.metrics._base import Judgement, Processed, Score
+from pytest_tablebench.metrics._realhit import realhit_analysis
+from pytest_tablebench.metrics._realhit_reply import read_score
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.serializers import serialize
+from pytest_tablebench.serializers.content import Message
+from pytest_tablebench.tables.table_file import TableFile
+
+__all__ = ["GPT_EVAL", "UNREADABLE", "judge_message", "realhit_judged"]
+
+GPT_EVAL = "gpt_eval"
+UNREADABLE = "judge_parse_error"
+"""The status of an answer whose judge gives no marks that can be read."""
+
+HIGHEST = 100.0
+TRIES = {"reference": 5, "fixed": 1}
+
+_WITH_TABLE = ("Summary Analysis", "Anomaly Analysis")
+_NOTE = (
+    "Your reply has no line that begins with `[Score]:`. Give the mark alone, in this form: "
+    "[Score]: xx/100"
+)
+_CORRECTNESS = (
+    "Correctness: how near the answer comes to the reference. An answer that says the same in "
+    "other words has full marks."
+)
+_COVERAGE = (
+    "Coherence and coverage: whether the summary hangs together, says what the table holds and "
+    "shows, and leaves out nothing that matters."
+)
+
+
+def realhit_judged(
+    prediction: Processed,
+    references: Sequence[Processed],
+    *,
+    compat: Compat = "fixed",
+    question: str = "",
+    subtype: str = "",
+    table: TableFile | None = None,
+    **_: Any,
+) -> Judgement:
+    """Return the parts of `realhit_analysis`, and `gpt_eval`: a hundredth of a judge's marks.
+
+    What counts is `gpt_eval`, and ROUGE-L where nobody judges; `gpt_eval` is absent then. Where the
+    judge gives no marks the answer keeps its other scores, and has none that counts.
+
+    Arguments:
+        prediction: the answer.
+        references: the expected one.
+        compat: `reference` shows the judge the table for summaries and anomalies alone, and asks
+            again for marks that cannot be read, five times in all.
+        question: as the model was asked it.
+        subtype: the kind of analysis.
+        table: what was asked about, as a LaTeX file where it is as upstream has it.
+    """
+    parts = dict(realhit_analysis(prediction, references, compat=compat).parts)
+    shown = table if compat == "fixed" or subtype in _WITH_TABLE else None
+    reference = str(references[0]) if references else ""
+    messages = [judge_message(question, reference, str(prediction), subtype, shown)]
+    for _attempt in range(TRIES[compat]):
+        try:
+            reply = yield Ask(tuple(messages))
+        except NotJudgedError as error:
+            if error.nobody:
+                return Score(parts["rouge_l"], parts, "rouge_l")
+            raise NotJudgedError(str(error), parts=parts) from None
+        marks = read_score(reply.text)
+        if marks is not None:
+            parts[GPT_EVAL] = marks / HIGHEST
+            return Score(parts[GPT_EVAL], parts, GPT_EVAL)
+        messages += [Message("assistant", reply.text), Message("user", _NOTE)]
+    raise NotJudgedError(
+        "the judge's reply holds no marks from 0 to 100",
+        reason=UNREADABLE,
+        parts=parts,
+        flags=(UNREADABLE,),
+    )
+
+
+def judge_message(
+    question: str, reference: str, answer: str, subtype: str, table: TableFile | None
+) -> Message:
+    """Return what a judge is asked about an answer, with the table where there is one."""
+    given = "a question about a table, a reference answer and an answer"
+    read = "the question"
+    shown = ""
+    if table is not None:
+        given, read = f"a table, {given}", "the table and the question"
+        text = table.data.decode("utf-8", "ignore") if table.data is not None else None
+        shown = f"Table:\n{serialize(table.table, 'latex') if text is None else text}\n\n"
+    criterion = _COVERAGE if subtype == "Summary Analysis" else _CORRECTNESS
+    against = "the reference and the table" if table is not None else "the reference"
+    return Message(
+        "user",
+        f"You are an expert in rating answers, and rate one answer by one criterion. You are "
+        f"given {given}.\n\nCriterion: {criterion} Marks go from 0 to 100.\n\n"
+        f"Steps:\n1. Read {read}.\n2. Compare the answer with {against}.\n"
+        f"3. Give marks by the criterion.\n\n"
+        f"{shown}Question: {question}\n\nReference: {reference}\n\nAnswer: {answer}\n\n"
+        f"End with one line in this form: [Score]: xx/100",
+    )

@@ -1,0 +1,86 @@
+"""GPT-EVAL: what the judge is shown, what is read of his marks, what counts without them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.errors import NotJudgedError
+from pytest_tablebench.metrics import Score, begin
+from pytest_tablebench.models import Reply
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import TableFile
+
+TABLE = TableFile(Table(["City"], [["Oslo"]]))
+GIVEN: dict[str, Any] = {"question": "Why?", "subtype": "Exploratory Analysis", "table": TABLE}
+
+
+def judged(*replies: str | Exception, **context: Any) -> tuple[Score, list[str]]:
+    """Have an answer judged, and return the score and the last text of each question."""
+    conversation = begin("realhit_judged", "it rained", ["it rained a lot"], **context)
+    asked, step = [], next(conversation)
+    for reply in replies:
+        asked.append(step.messages[-1].content)
+        try:
+            told = isinstance(reply, Exception)
+            step = conversation.throw(reply) if told else conversation.send(Reply(str(reply)))
+        except StopIteration as end:
+            return end.value, asked
+    raise AssertionError(f"asks more: {step}")
+
+
+def test_the_judges_marks_count_and_the_other_scores_stay() -> None:
+    found, [asked] = judged("Good. [Score]: 85/100", **GIVEN)
+    assert (found.value, found.part) == (0.85, "gpt_eval")
+    # By hand: both words, of three that are left of the expected ones without the article.
+    assert found.parts["rouge_l"] == pytest.approx(0.8)
+    assert "Question: Why?\n\nReference: it rained a lot\n\nAnswer: it rained\n" in asked
+
+
+@pytest.mark.parametrize("subtype", ["Summary Analysis", "Anomaly Analysis"])
+@pytest.mark.parametrize("compat", ["fixed", "reference"])
+def test_the_table_is_shown_where_the_papers_prompt_names_it(compat: str, subtype: str) -> None:
+    _, [asked] = judged("[Score]: 1", compat=compat, **{**GIVEN, "subtype": subtype})
+    assert "\\begin{tabular}" in asked
+    assert ("Coherence" in asked) == (subtype == "Summary Analysis")
+
+
+def test_fixed_shows_every_judge_the_table_and_reference_does_not() -> None:
+    _, [fixed] = judged("[Score]: 1", **GIVEN)
+    _, [reference] = judged("[Score]: 1", compat="reference", **GIVEN)
+    assert ("Oslo" in fixed, "Oslo" in reference) == (True, False)
+
+
+def test_a_table_as_upstream_has_it_is_shown_so() -> None:
+    table = TableFile(TABLE.table, b"\\begin{tabular} as it is")
+    _, [asked] = judged("[Score]: 1", **{**GIVEN, "table": table})
+    assert "Table:\n\\begin{tabular} as it is\n\n" in asked
+
+
+def test_where_nobody_judges_rouge_counts_and_there_is_no_judges_score() -> None:
+    found, _ = judged(NotJudgedError("nobody", nobody=True), **GIVEN)
+    assert (found.value, found.part) == (found.parts["rouge_l"], "rouge_l")
+    assert "gpt_eval" not in found.parts
+
+
+@pytest.mark.parametrize("reply", ["splendid", "[Score]: 101/100", "[Score]: good"])
+def test_marks_that_cannot_be_read_are_a_status_of_their_own(reply: str) -> None:
+    with pytest.raises(NotJudgedError) as told:
+        judged(reply, **GIVEN)
+    assert (told.value.reason, told.value.flags) == ("judge_parse_error", ("judge_parse_error",))
+    assert told.value.parts["rouge_l"] == pytest.approx(0.8)
+
+
+def test_the_published_code_asks_five_times_with_a_note() -> None:
+    found, asked = judged("?", "?", "?", "?", "[Score]: 40/100", compat="reference", **GIVEN)
+    assert (found.value, len(asked)) == (0.4, 5)
+    assert asked[1].endswith("[Score]: xx/100")
+    with pytest.raises(NotJudgedError, match="no marks"):
+        judged(*"?????", compat="reference", **GIVEN)
+
+
+def test_a_judge_without_an_answer_leaves_the_other_scores() -> None:
+    with pytest.raises(NotJudgedError, match="timeout") as told:
+        judged(NotJudgedError("timeout"), **GIVEN)
+    assert (told.value.reason, "em" in told.value.parts) == ("not_judged", True)
