@@ -139,8 +139,8 @@ def _report(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.beside_text import tag_lines
     from pytest_tablebench.reports.paper import load_runs, report_lines, strays, write_report
     from pytest_tablebench.reports.terminal import summary_lines
-    from pytest_tablebench.results import summarize
     from pytest_tablebench.results._folder import recorded_text, selection_text
+    from pytest_tablebench.results.loaded_run import summary_of
 
     lines: list[str] = []
     paths = given.runs
@@ -154,7 +154,7 @@ def _report(given: argparse.Namespace) -> tuple[list[str], int]:
         if run.planned is None or len(run.rows) < run.planned:
             lines.append(f"cut off: {recorded_text(len(run.rows), run.planned)}")
         lines += [line for line in (selection_text(run.run),) if line]
-        summary = summarize(run.rows)
+        summary = summary_of(run.run, run.rows)
         lines += summary_lines(summary, run.run)
         for tag in given.by:
             lines += ["", *tag_lines(summary, tag, run.run)]

@@ -71,8 +71,8 @@ def typed_answer(
     """1 when the reply says what is expected, 0 when not; free text by ROUGE-L.
 
     docs/own-tables.md says for each kind what is right, with examples. The part that counts is
-    called by the kind, so that records show which one was chosen; `partial` is the share of
-    a list's items that were found, F1 over both lists; else it is the score.
+    called by the kind, so that records show which one was chosen; of lists there is also
+    `partial`, the share of the items that were found, F1 over both lists.
 
     Arguments:
         prediction: the reply.
@@ -94,14 +94,15 @@ def typed_answer(
         raise SettingsError(unknown_name("kind of answer", chosen, KINDS))
     reply = str(prediction).strip()
     if chosen == "free_text":
-        value = partial = rouge(reply, wanted, variants=["rougeL"]).value
+        value = rouge(reply, wanted, variants=["rougeL"]).value
     elif chosen in {"list", "ordered_list"}:
         value, partial = judge.items(reply, wanted, ordered=chosen == "ordered_list")
+        return Score(value, {chosen: value, "partial": partial}, chosen)
     else:
         line = strip_answer_marker(reply.partition("\n")[0].strip())
         # An answer may itself look like what models wrap answers in.
-        value = partial = float(any(judge.same(t, wanted[0], chosen) for t in (line, reply)))
-    return Score(value, {chosen: value, "partial": partial}, chosen)
+        value = float(any(judge.same(t, wanted[0], chosen) for t in (line, reply)))
+    return Score(value, {chosen: value}, chosen)
 
 
 def _plain(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from pytest_tablebench.results._record import Record
 from pytest_tablebench.results.score_table import ScoreTable, raw_digest
 from pytest_tablebench.results.snapshots import read_changes
 
-__all__ = ["LoadedRun", "load_run"]
+__all__ = ["LoadedRun", "load_run", "summary_of"]
 
 
 @dataclass
@@ -56,16 +56,29 @@ class LoadedRun:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The content of `summary.json`: figures, and how many cases do not apply, by reason."""
-        found = summarize(self.scores)
-        by_dataset = self.run.get("by_dataset")
-        kept: Mapping[str, Any] = by_dataset if isinstance(by_dataset, Mapping) else {}
-        for benchmark in found["benchmarks"].values():
-            for name, scope in benchmark["datasets"].items():
-                own = kept.get(name)
-                counts = own.get("does_not_apply") if isinstance(own, Mapping) else None
-                if counts:
-                    scope["does_not_apply"] = counts
-        return found
+        return summary_of(self.run, self.scores)
+
+
+def summary_of(run: Mapping[str, Any], records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
+    """Return the figures of a run's records, and how many cases do not apply, by reason.
+
+    Where that is all that is missing, nothing is incomplete. `run` is the content of `run.json`.
+    """
+    found = summarize(records)
+    by_dataset = run.get("by_dataset")
+    kept: Mapping[str, Any] = by_dataset if isinstance(by_dataset, Mapping) else {}
+    whole = run.get("cases_recorded") == run.get("cases_planned")
+    for benchmark in found["benchmarks"].values():
+        for name, scope in benchmark["datasets"].items():
+            own = kept.get(name)
+            counts = own.get("does_not_apply") if isinstance(own, Mapping) else None
+            if counts:
+                scope["does_not_apply"] = counts
+                if whole and not scope["no_answer"]:
+                    scope["flags"] = [flag for flag in scope["flags"] if flag != "incomplete"]
+        if not any("incomplete" in scope["flags"] for scope in benchmark["datasets"].values()):
+            benchmark["flags"] = [flag for flag in benchmark["flags"] if flag != "incomplete"]
+    return found
 
 
 def load_run(run: Path | LoadedRun) -> LoadedRun:

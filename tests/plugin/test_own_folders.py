@@ -177,6 +177,7 @@ def test_a_question_names_its_perturbations(place: Place) -> None:
     }
     summary = json.loads((place.pytester.path / "run/summary.json").read_text("utf-8"))
     own = summary["benchmarks"]["own"]["datasets"]["mine"]
+    assert own["flags"] == summary["benchmarks"]["own"]["flags"] == []
     assert own["does_not_apply"] == facts["by_dataset"]["mine"]["does_not_apply"]
     assert reasons in (place.pytester.path / "run/report.html").read_text("utf-8")
 

@@ -49,6 +49,7 @@ class FolderDataset:
 
     get = ""
     metric: str | None = "typed_answer"
+    parts = ("partial",)  # the others only say of what kind an answer is
 
     def __init__(
         self,

@@ -14,10 +14,10 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.settings import Settings, check_names
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.results._aggregate import summarize
 from pytest_tablebench.results._folder import RunFolder, read_records, read_run, recorded_text
 from pytest_tablebench.results._record import ASSERTION, Record
 from pytest_tablebench.results._texts import TEXTS
+from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.running.builtins import builtin_registry, registry_with
 from pytest_tablebench.running.rejudge._judge import StoredJudge
 from pytest_tablebench.running.rejudge._scorer import (
@@ -105,7 +105,7 @@ def rejudge(
         origin=path,
         run=_run_data(path, run, compat, asked),
         records=tuple(judged),
-        summary=summarize(judged),
+        summary=summary_of(run, judged),
         scored=sum(rescorable(one) for one in records) if compat is not None else 0,
         rescored=sum(
             _differ(old.score, new.score) for old, new in zip(records, judged, strict=True)
