@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_tablebench.results import Cell, ScoreTable, summarize
+from pytest_tablebench.results import Cell, ScoreTable, analyse, summarize
 from pytest_tablebench.results._slices import MOST
 
 Records = list[Cell]
@@ -179,6 +179,18 @@ def test_a_run_of_nothing_else_is_measured_and_flagged():
     assert found["performance"] == 0.5
     assert "changed meaning" in found["flags"]
     assert "changed_meaning" not in found
+
+
+def test_the_analyses_leave_it_out():
+    plain = [cell(f"e{n}", form, n / 2) for n in range(3) for form in ("html", "csv")]
+    cut = [replace(one, perturbation="cut", preserves_meaning=False) for one in plain]
+    records, both = ([vars_of(one) for one in run] for run in (plain, [*plain, *cut]))
+    assert analyse(both) == analyse(records)
+    assert analyse([vars_of(one) for one in cut])["performance"] == analyse(records)["performance"]
+
+
+def vars_of(one: Cell) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in Cell.__dataclass_fields__} | {"model": "m"}
 
 
 # Consistency

@@ -235,7 +235,7 @@ def _sum(values: Iterable[Any]) -> Any:
 def plots(records: Sequence[Record], table: ScoreTable) -> tuple[dict[str, list[Plot]], list[str]]:
     """Return the figures by section, and why some could not be drawn; a section may be empty."""
     answered = [record for record in records if record.score is not None]
-    found = sheets(table.cells)
+    found = {name: sheet.meant for name, sheet in sheets(table.cells).items()}
     several = any(sheet.varied for sheet in found.values())
     band = {name: sheet.bands() for name, sheet in found.items()} if several else {}
     latency = [record.latency_s for record in answered if record.latency_s]

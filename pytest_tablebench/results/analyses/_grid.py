@@ -98,7 +98,8 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
     """Read records, mappings or objects with the same names, in one pass; or take their table.
 
     The answered repeats of a cell (records with another `repeat`, 1 where there is none) are
-    averaged before anything else. Raises `DataError` for a record without one of the fields, a
+    averaged before anything else. What changes the meaning of a table is left out, unless a dataset
+    was asked nothing else. Raises `DataError` for a record without one of the fields, a
     score that is no number from 0 to 1, and a cell that occurs twice with the same repeat (the
     answers of two runs or strategies cannot be told apart here).
     """
@@ -115,9 +116,13 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
             f"dataset {printable(dataset)}: {printable(case)} occurs more than once; "
             f"analyse the records of one run, strategy and modality at a time"
         )
+    altered = [place for place, name in enumerate(names["perturbation"]) if name in table.altered]
     grids = []
     for code, dataset in enumerate(names["dataset"]):
         own = np.flatnonzero(cells.codes("dataset") == code)
+        if altered:
+            plain = own[~np.isin(cells.codes("perturbation")[own], altered)]
+            own = plain if len(plain) else own
         found = [np.unique(cells.codes(axis)[own], return_inverse=True) for axis in _AXES[1:]]
         examples, serializers, perturbations = (
             tuple(names[axis][place] for place in present)
