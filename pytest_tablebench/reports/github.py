@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.reports.beside_text import beside_lines, declared_parts
 from pytest_tablebench.reports.formats import interval, number, percent, signed
 from pytest_tablebench.results import telling_checks
 from pytest_tablebench.results._folder import selection_text
@@ -81,6 +82,7 @@ def summary_markdown(
         _head(run, summary, gates),
         _gate_table(gates),
         _dataset_table(summary),
+        _beside(run, summary),
         _check_table(summary),
         _reasons(summary),
         *_changes(comparison),
@@ -146,6 +148,17 @@ def _dataset_table(summary: Mapping[str, Any]) -> list[str]:
         if list(datasets) != [name]:
             rows.append(_scope(f"**{code(name)}, all**", benchmark))
     return _table(_DATASETS, rows)
+
+
+def _beside(run: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
+    """Return a line for each kind of figure that stands beside the measures."""
+    lines = []
+    for name, benchmark in summary["benchmarks"].items():
+        for dataset, scope in benchmark["datasets"].items():
+            lines += beside_lines(printable(dataset, 60), scope, declared_parts(run, dataset))
+        if len(benchmark["datasets"]) > 1:
+            lines += beside_lines(f"{printable(name, 60)} (all)", benchmark)
+    return [f"- {code(line, 400)}" for line in lines]
 
 
 def _check_table(summary: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,71 @@
+"""Slices, parts, consistency and changed meaning, from a run of two workers to its reports."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_tablebench.cli import main
+from tests.support.gate_bench import options
+from tests.support.toy_bench import ADA, BO, CONFTEST, CY, Bench
+
+BLANK = """
+from pytest_tablebench.tables.perturbations import changes_meaning
+
+
+@changes_meaning
+def blank(table, *, seed):
+    return table.replace(header=["?"], rows=[])
+
+
+def pytest_tablebench_register_perturbation(register):
+    register("blank", blank, grid=False)
+"""
+
+GATES = [
+    "toy{asks=age}.pass_rate >= 0.1",
+    "toy.partial >= 0",
+    "toy.consistency >= 0.2",
+    "toy.changed_meaning <= 1",
+    "toy{asks=aeg}.performance >= 0",
+]
+
+
+def test_a_run_tells_slices_parts_and_changed_meaning(pytester: pytest.Pytester, capsys) -> None:
+    bench = Bench(pytester)
+    bench.data(toy=[ADA, BO, CY])
+    pytester.makeconftest(CONFTEST + BLANK)
+    bench.suite()
+    result = bench.run_apart(
+        "--model=echo/any",
+        "-n2",
+        "--bench-serializer=html,csv,json",
+        "--bench-perturbation=none,blank",
+        *options(GATES),
+    )
+    assert result.ret == 11, result.stdout.str()
+    changed = {record["perturbation"]: record["preserves_meaning"] for record in bench.records()}
+    assert changed == {"none": True, "blank": False}
+    scope = bench.summary()["benchmarks"]["toys"]["datasets"]["toy"]
+    # The model says 36 to everything, which is right for one of three.
+    assert scope["performance"] == pytest.approx(1 / 3)
+    assert (scope["n_cases"], scope["changed_meaning"]["n_cases"]) == (18, 9)
+    assert scope["consistency"]["value"] == 1
+    assert scope["parts"]["partial"]["absent"] == 0
+    by = scope["tags"]["asks"]["values"]["age"]
+    assert {name: by[name] for name in ("performance", "n_cases", "robustness")} == {
+        name: scope[name] for name in ("performance", "n_cases", "robustness")
+    }
+    judged = {gate["gate"]: gate for gate in bench.facts()["gates"]}
+    assert [judged[text]["n_examples"] for text in GATES] == [3, 3, 3, 3, 0]
+    assert "did you mean 'age'" in judged[GATES[4]]["reason"]
+    assert "toy: score where the meaning is changed (blank): 0.333" in result.stdout.str()
+    folder = str(bench.path / "run")
+    assert main(["report", folder, "--no-plots", "--by", "asks"]) == 0
+    shown = capsys.readouterr().out
+    assert "toy by asks\n" in shown
+    assert any(line.split()[:2] == ["age", "0.333"] for line in shown.splitlines())
+    assert main(["report", folder, "--no-plots", "--by", "ask"]) == 2
+    assert "unknown tag 'ask'; did you mean 'asks'?" in capsys.readouterr().err
+    code = main(["rejudge", folder, "--bench-gate", "toys{asks=age}[html].partial >= 0"])
+    assert code == 2
+    assert "braces hold one tag" in capsys.readouterr().err
