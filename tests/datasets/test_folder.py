@@ -87,14 +87,14 @@ def test_the_settings_file_names_and_arranges(tmp_path: Path) -> None:
     (folder / "tablebench.toml").write_text(
         'name = "price list"\nbenchmark = "shop"\nlicence = "CC BY 4.0"\n'
         '[defaults]\nshots = 1\nlimit = 5\nthreshold = 0.5\nserializers = ["csv"]\n'
-        'strategy = "tcot"\nmodality = "image"\nparams = { max_tokens = 200 }\n'
+        'strategy = "tcot"\nmodality = ["text", "image"]\nparams = { max_tokens = 200 }\n'
     )
     found = only(tmp_path)
     assert (found.name, found.benchmark, found.shots) == ("price_list", "shop", 1)
     assert (found.limit, found.threshold, found.serializers) == (5, 0.5, ("csv",))
     assert found.open(folder).facts.notes == ("licence: CC BY 4.0",)
     declared = defaults_of(found)
-    assert (declared.strategy, declared.modality) == (("tcot",), ("image",))
+    assert (declared.strategy, declared.modality) == (("tcot",), ("text", "image"))
     assert (declared.params, declared.perturbations) == ({"max_tokens": 200}, ())
 
 

@@ -97,6 +97,17 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
         question("How old is Bo?", "41", "tolerance=few"),
         f"{Q}, row 2, field 'tolerance': must be a number",
     ),
+    "threshold": (
+        question("How old is Bo?", "41", "threshold=2"),
+        f"{Q}, row 2, field 'threshold': must be a number from 0 to 1",
+    ),
+    "parameter": (
+        {
+            **question("Who is 41?", "Bo"),
+            "tablebench.toml": "[defaults.params]\ntimeout = 3\n",
+        },
+        "params cannot set timeout, which has an option",
+    ),
     "unknown column": ({"questions.csv": "question,anser\nA?,1\n"}, "did you mean 'answer' or"),
     "path out": (
         {"questions.csv": f"{HEAD}../x.csv,Is it so?,yes\n"},

@@ -29,8 +29,8 @@ class FolderSettings:
     limit: int | None = None
     threshold: float = 1.0
     instruction: str | None = None
-    strategy: str | None = None
-    modality: str | None = None
+    strategy: str | tuple[str, ...] | None = None
+    modality: str | tuple[str, ...] | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     serializers: tuple[str, ...] = ()
     perturbations: tuple[str, ...] = ()
