@@ -66,12 +66,19 @@ def skill_tables(analysis: Mapping[str, Any]) -> list[PaperTable]:
     """Return the tables of `skill_analysis`: by skill, by strategy with its price, by subtask."""
     if not analysis:
         return []
-    skills = _keys(own["skills"][RULES[0]] for own in analysis.values())
+    skills = _skills_of(analysis)
     return [_by_skill(analysis, skills), _by_mode(analysis, skills), _by_subtask(analysis)]
 
 
 def _keys(mappings: Any) -> list[str]:
     return list(dict.fromkeys(key for found in mappings for key in found))
+
+
+def _skills_of(analysis: Mapping[str, Any]) -> list[str]:
+    """Return the skills of all models: TReB's in its own order, others behind them."""
+    found = _keys(own["skills"][BEST_SUBTASK] for own in analysis.values())
+    order = ("NLU", *_SKILLS)
+    return sorted(found, key=lambda skill: order.index(skill) if skill in order else len(order))
 
 
 def _by_skill(analysis: Mapping[str, Any], skills: Sequence[str]) -> PaperTable:
@@ -112,7 +119,10 @@ def _by_mode(analysis: Mapping[str, Any], skills: Sequence[str]) -> PaperTable:
         "Scores and price by strategy",
         ("model", "strategy", *skills, "cases", "USD", "USD per case"),
         tuple(rows),
-        notes=("a strategy's score of a skill is over the subtasks it was asked",),
+        notes=(
+            "a strategy's score of a skill is over the subtasks it was asked",
+            "the price is that of the model under test, without a judge's",
+        ),
     )
 
 
@@ -144,7 +154,7 @@ def _by_subtask(analysis: Mapping[str, Any]) -> PaperTable:
 def skill_radar(figure: Figure, analysis: Mapping[str, Any]) -> bool:
     """Draw a line for each model around its skills; False where fewer than three have a score."""
     found = analysis.get("skills") or {}
-    skills = _keys(own["skills"][BEST_SUBTASK] for own in found.values())
+    skills = _skills_of(found)
     if len(skills) < 3:
         return False
     angles = [2 * math.pi * place / len(skills) for place in range(len(skills))]
@@ -219,7 +229,7 @@ def _notes(own: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
         if counts[skill] < whole
     ]
     notes = [f"subtasks: {', '.join(fewer)}"] if fewer else []
-    scored = [row for row in rows if row.score is not None]
+    scored = [row for row in rows if row.score is not None and row.tags.get("skill") in _SKILLS]
     unjudged = sum(_JUDGED not in row.parts for row in scored)
     if unjudged:
         notes.append(f"{unjudged} of {len(scored)} scores are not a judge's")
