@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import pytest
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["is_ours"]
 
-_Errors = tuple[type[Exception], ...]
+LONGEST = 99
+"""Characters of a case's part of a node id."""
 
 _SKIPPED = object()
 """Stands for the cases of a dataset that the options leave out."""
@@ -46,13 +47,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             f"a test that takes `case` and `answer`"
         )
     if several is not None:
-        params, ids = _params_of_several(metafunc.config, name, *several)
+        params, ids = _params_of_several(metafunc.config, name, several)
     else:
         params, ids = _params(metafunc.config, str(marker.args[0]), name)
     metafunc.parametrize("case", params, ids=ids, indirect=True)
 
 
-def _several(marker: pytest.Mark) -> tuple[Callable[[Dataset], bool], _Errors] | None:
+class _Several(NamedTuple):
+    """Which datasets a test is over, what leaves one out, and how ids name them."""
+
+    wanted: Callable[[Dataset], bool]
+    lenient: tuple[type[Exception], ...]
+    short: Callable[[str], str]
+
+
+def _several(marker: pytest.Mark) -> _Several | None:
     """Return which datasets a test is over that names none, and what leaves one of them out.
 
     A folder that cannot be used is left out; of a benchmark only what has no data here, or no
@@ -61,11 +70,19 @@ def _several(marker: pytest.Mark) -> tuple[Callable[[Dataset], bool], _Errors] |
     if marker.kwargs.get("folders") is True:
         from pytest_tablebench.datasets.folder import FolderDataset
 
-        return lambda dataset: isinstance(dataset, FolderDataset), (TableBenchError,)
+        return _Several(
+            lambda dataset: isinstance(dataset, FolderDataset),
+            (TableBenchError,),
+            lambda name: slug(name, 20),
+        )
     benchmark = marker.kwargs.get("benchmark")
     if benchmark is None:
         return None
-    return lambda dataset: dataset.benchmark == benchmark, (DataMissing, NothingToAskError)
+    return _Several(
+        lambda dataset: dataset.benchmark == benchmark,
+        (DataMissing, NothingToAskError),
+        lambda name: slug(name.removeprefix(f"{benchmark}_"), 32),
+    )
 
 
 def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], list[str]]:
@@ -92,7 +109,7 @@ def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], 
 
 
 def _params_of_several(
-    config: pytest.Config, test: str, wanted: Callable[[Dataset], bool], lenient: _Errors
+    config: pytest.Config, test: str, several: _Several
 ) -> tuple[list[Any], list[str]]:
     """Return the cases of several datasets; the datasets' names stand before the ids.
 
@@ -105,24 +122,27 @@ def _params_of_several(
         runner = runner_of(config)
         chosen = runner.settings.datasets
         for name, dataset in runner.registry.datasets.items():
-            if not wanted(dataset) or (chosen is not None and name not in chosen):
+            if not several.wanted(dataset) or (chosen is not None and name not in chosen):
                 continue
             try:
                 cases, ids = runner.cases(name)
-            except lenient as error:
+            except several.lenient as error:
                 if chosen is not None:
                     raise
                 runner.missing[name] = str(error)
                 left_out.setdefault(str(error), name)
             else:
-                short = slug(name, 20)
-                found += [(case, f"{short}-{own}") for case, own in zip(cases, ids, strict=True)]
+                short = several.short(name)
+                found += [
+                    (case, slug(f"{short}-{own}", LONGEST))
+                    for case, own in zip(cases, ids, strict=True)
+                ]
     except TableBenchError as error:
         raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
-    several = bool(found) or len(left_out) > 1
+    alone = not found and len(left_out) == 1
     for why, name in left_out.items():
         skipped = pytest.mark.skip(reason=escaped(why))
-        node_id = f"{slug(name, 20)}-no-data" if several else "no-data"
+        node_id = "no-data" if alone else f"{several.short(name)}-no-data"
         found.append((pytest.param(name, marks=skipped), node_id))
     found = found or [(_NONE, "no-dataset")]
     return [case for case, _ in found], [node_id for _, node_id in found]

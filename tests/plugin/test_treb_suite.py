@@ -75,7 +75,7 @@ def test_without_data_the_suite_is_skipped_with_the_command_that_fetches_it(treb
 def test_every_subtask_in_the_data_is_run_and_the_sixth_too(treb: Bench) -> None:
     write_treb(treb.path / "data")
     done = run(treb, "--bench-limit=1", "-v")
-    done.stdout.fnmatch_lines(["*::test_treb[[]treb_table_query-*"])
+    done.stdout.fnmatch_lines(["*::test_treb[[]table_query-*"])
     records = treb.records()
     assert len({record["dataset"] for record in records}) == 26
     tables = {
