@@ -123,10 +123,21 @@ def test_characters_are_drawn_and_not_boxes(characters: str) -> None:
     assert len(set(drawn)) == len(characters)
 
 
-@pytest.mark.parametrize("text", ["ง", "한국", "שלום", "سلام"])
+@pytest.mark.parametrize("text", ["ง", "한국", "नमस्ते"])
 def test_what_no_font_draws_is_said_and_not_shown_as_boxes(text: str) -> None:
     with pytest.raises(TableError, match=rf"^table 'T': has .*U\+{ord(text[0]):04X}.* no font"):
         serialize(Table(["a"], [[text]], title="T"), "image")
+
+
+def test_hebrew_and_arabic_run_from_right_to_left() -> None:
+    def seen(text: str) -> str:
+        return "".join(piece for _, piece in fonts(16).runs(text, bold=False))
+
+    assert seen("שלום (12)") == "(12) םולש"
+    # From the left: meem as it ends a word, lam inside of it, seen as it begins one.
+    assert [ord(letter) for letter in seen("سلم")] == [0xFEE2, 0xFEE0, 0xFEB3]
+    assert seen("abc é") == "abc é"
+    assert serialize(Table(["ارتفاع"], [["1000 م"], ["الله"]]), "image").startswith(b"\x89PNG")
 
 
 def test_marks_that_show_nothing_are_left_out() -> None:

@@ -1,15 +1,15 @@
 """The fonts of pictures: which one has a character, how wide a text is, where its lines end.
 
-Latin, Greek, Cyrillic and symbols are DejaVu Sans, which comes with matplotlib; Chinese and
-Japanese are Droid Sans Fallback, which lies here (Apache 2.0). No font of the system is used, so a
-picture is the same on every machine.
+Latin, Greek, Cyrillic, Arabic, Hebrew and symbols are DejaVu Sans, which comes with matplotlib;
+Chinese and Japanese are Droid Sans Fallback, which lies here (Apache 2.0). No font of the system is
+used, so a picture is the same on every machine.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from math import ceil
@@ -64,8 +64,22 @@ def _selects(character: str) -> bool:
     return "\ufe00" <= character <= "\ufe0f"  # another form of the character before it
 
 
-def _is_drawn_backwards(character: str) -> bool:
-    return unicodedata.bidirectional(character) in {"R", "AL"}
+def _as_seen(line: str) -> str:
+    """Return a line in the order in which it is drawn, Arabic letters joined to each other."""
+    if not any(unicodedata.bidirectional(character) in {"R", "AL"} for character in line):
+        return line
+    from bidi.algorithm import get_display  # the one of its two that turns brackets round
+
+    return str(get_display(_joining()(line)))
+
+
+@lru_cache
+def _joining() -> Callable[[str], str]:
+    """Return what joins Arabic letters; a sign for a whole word is one that no font here has."""
+    from arabic_reshaper import ArabicReshaper
+
+    joined: Callable[[str], str] = ArabicReshaper({"ARABIC LIGATURE ALLAH": False}).reshape
+    return joined
 
 
 class Fonts:
@@ -94,7 +108,7 @@ class Fonts:
         if text.isascii():
             yield self._font(latin), text
             return
-        start, last = 0, latin
+        text, start, last = _as_seen(text), 0, latin
         for place, character in enumerate(text):
             name = last if character == " " else _font_of(character, latin)
             if name != last:
@@ -150,12 +164,9 @@ class Fonts:
 
 
 def _font_of(character: str, latin: str) -> str:
-    if not _is_drawn_backwards(character):
-        if ord(character) in _characters(latin):
-            return latin
-        for name in (_PLAIN, _HAN):
-            if ord(character) in _characters(name):
-                return name
+    for name in (latin, _PLAIN, _HAN):
+        if ord(character) in _characters(name):
+            return name
     raise TableError(f"has {character!r} (U+{ord(character):04X}), which no font here draws")
 
 
