@@ -140,7 +140,7 @@ def _report(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.paper import load_runs, report_lines, strays, write_report
     from pytest_tablebench.reports.terminal import summary_lines
     from pytest_tablebench.results._folder import recorded_text, selection_text
-    from pytest_tablebench.results.loaded_run import summary_of
+    from pytest_tablebench.results.loaded_run import load_run
 
     lines: list[str] = []
     paths = given.runs
@@ -154,7 +154,7 @@ def _report(given: argparse.Namespace) -> tuple[list[str], int]:
         if run.planned is None or len(run.rows) < run.planned:
             lines.append(f"cut off: {recorded_text(len(run.rows), run.planned)}")
         lines += [line for line in (selection_text(run.run),) if line]
-        summary = summary_of(run.run, run.rows)
+        summary = load_run(run.path).summary
         lines += summary_lines(summary, run.run)
         for tag in given.by:
             lines += ["", *tag_lines(summary, tag, run.run)]

@@ -10,7 +10,15 @@ from pytest_tablebench.reports.formats import aligned, interval, number, percent
 from pytest_tablebench.results import telling_parts
 from pytest_tablebench.util.names import out_of, printable, unknown_name
 
-__all__ = ["COLUMNS", "beside_lines", "declared_parts", "scope_row", "tag_lines"]
+__all__ = [
+    "COLUMNS",
+    "STRATEGIES",
+    "beside_lines",
+    "declared_parts",
+    "scope_row",
+    "strategy_rows",
+    "tag_lines",
+]
 
 COLUMNS = (
     "",
@@ -38,6 +46,40 @@ def scope_row(name: str, scope: Mapping[str, Any]) -> tuple[str, ...]:
         str(scope["n_examples"]),
         str(scope["n_cases"]),
     )
+
+
+STRATEGIES = (
+    "strategy",
+    "performance",
+    "cases",
+    "calls",
+    "prompt tokens",
+    "completion tokens",
+    "seconds",
+    "USD",
+)
+
+
+def strategy_rows(benchmark: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return what each strategy scored and took, a cell for each of `STRATEGIES`."""
+    return [
+        (
+            printable(name, 60),
+            number(found["performance"]),
+            f"{found['n_cases']:,}",
+            f"{found['calls']:,}",
+            *(
+                "-" if found[key] is None else f"{found[key]:,.{digits}f}"
+                for key, digits in (
+                    ("prompt_tokens", 0),
+                    ("completion_tokens", 0),
+                    ("seconds", 1),
+                    ("cost_usd", 4),
+                )
+            ),
+        )
+        for name, found in benchmark.get("strategies", {}).items()
+    ]
 
 
 def declared_parts(run: Mapping[str, Any], dataset: str) -> list[str] | None:

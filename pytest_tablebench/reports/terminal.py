@@ -10,9 +10,11 @@ from typing import Any
 from pytest_tablebench.config.settings import Settings, without_credentials
 from pytest_tablebench.reports.beside_text import (
     COLUMNS,
+    STRATEGIES,
     beside_lines,
     declared_parts,
     scope_row,
+    strategy_rows,
 )
 from pytest_tablebench.reports.formats import (
     aligned,
@@ -238,6 +240,9 @@ def summary_lines(summary: Mapping[str, Any], run: Mapping[str, Any] | None = No
                     f"{', '.join(unknown)}"
                 )
     lines = aligned([COLUMNS, *rows])
+    for benchmark in summary["benchmarks"].values():
+        if own := strategy_rows(benchmark):
+            lines += ["", *aligned([STRATEGIES, *own])]
     return [*lines, "", *details] if details else lines
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from pytest_tablebench.results._aggregate import summarize
 from pytest_tablebench.results._folder import read_records, read_run
 from pytest_tablebench.results._record import Record
+from pytest_tablebench.results._spending import add_spending
 from pytest_tablebench.results.score_table import ScoreTable, raw_digest
 from pytest_tablebench.results.snapshots import read_changes
 
@@ -56,7 +57,9 @@ class LoadedRun:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The content of `summary.json`: figures, and how many cases do not apply, by reason."""
-        return summary_of(self.run, self.scores)
+        found = summary_of(self.run, self.scores)
+        add_spending(found, lambda: self.records)
+        return found
 
 
 def summary_of(run: Mapping[str, Any], records: ScoreTable | Iterable[Any]) -> dict[str, Any]:

@@ -125,6 +125,11 @@ def write_page(
         "plot_notes": plot_notes,
         "outcomes": _facts.outcomes(records),
         "costs": _facts.cost_rows(records),
+        "spent": {
+            name: found["strategies"]
+            for name, found in summary["benchmarks"].items()
+            if "strategies" in found
+        },
         "comparison": comparison,
         "own": own,
         "listed": _LISTED,
