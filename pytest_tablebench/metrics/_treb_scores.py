@@ -14,6 +14,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics._base import Judgement, Processed, Score
 from pytest_tablebench.metrics._judge_reply import HIGHEST, read_judgement, reference_score
+from pytest_tablebench.metrics._realhit_judge import UNREADABLE
 from pytest_tablebench.metrics._thinking import oddities
 from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
 from pytest_tablebench.metrics.steps import Ask
@@ -99,7 +100,10 @@ def treb(
                 main = JUDGED
     if main not in parts:
         raise NotJudgedError(
-            "the judge's reply holds no marks from 0 to 10", parts=parts, flags=flags
+            "the judge's reply holds no marks from 0 to 10",
+            reason=UNREADABLE,
+            parts=parts,
+            flags=flags,
         )
     return Score(parts[main], parts, main, tuple(flags))
 

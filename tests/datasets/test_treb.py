@@ -294,6 +294,18 @@ def test_of_several_tables_reference_has_the_first_and_fixed_all_by_their_names(
     assert dataset.prompt(first, lambda table: "<one>").source.split("\n")[1:] == ["<one>"]
 
 
+def test_reference_shows_a_table_as_upstream_writes_it(data: Path) -> None:
+    source = NAMES["treb_table_query"].open(data / "treb", compat="reference")
+    table = source.example("English|harbours|1|made_1").inputs["table"]
+    assert source.as_given is not None
+    assert source.as_given(table, "markdown") == sample("Table_Query")["Table_markdown"][0]
+    assert source.as_given(table, "html") == sample("Table_Query")["Table_html"][0]
+    assert source.as_given(table, "csv") is None
+    assert source.as_given(Table(["a"], []), "html") is None
+    assert "upstream's own" in source.facts.notes[0]
+    assert NAMES["treb_table_query"].open(data / "treb").as_given is None
+
+
 def test_a_table_that_cannot_be_read_is_shown_as_it_is_given(tmp_path: Path) -> None:
     write_samples(
         tmp_path / "Table_Query.json",

@@ -135,7 +135,7 @@ def test_what_judges_answers_and_files_get_wrong_is_said_in_the_record(treb: Ben
         "6": (0.5, "llm_score", "wrong"),
         "7": (0.5, "llm_score", "wrong"),
     }
-    assert {one["reason"] for one in found.values()} == {None, "not_judged", "unusable_data"}
+    assert {one["reason"] for one in found.values()} == {None, "judge_parse_error", "unusable_data"}
     assert {one["threshold"] for one in found.values()} == {0.8, None}
     run(treb, "--bench-perturbation=shuffle_rows,none", results="plain")
     plain = by_example(treb, "plain")["harbours|1|made_1"]

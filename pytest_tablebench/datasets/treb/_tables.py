@@ -16,7 +16,7 @@ from pytest_tablebench.datasets.treb._samples import Sample
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["Found", "tables_of"]
+__all__ = ["Found", "as_given", "table_name", "tables_of"]
 
 _MOST_BYTES = 64 * 1024 * 1024
 """A table in an archive that unpacks to more is no table."""
@@ -73,9 +73,21 @@ def _table(sample: Sample, place: int, folder: Path, compat: Compat) -> Found:
     header, fits = _header_rows(sample.header_rows, place, len(lines))
     if not fits:
         faults.append("columnslable")
-    name = path or f"{sample.place}, table {place + 1}"
-    table = _from_lines(lines, header, _at(sample.titles, place), name)
+    table = _from_lines(lines, header, _at(sample.titles, place), table_name(sample, place))
     return Found(table, source, tuple(faults))
+
+
+def table_name(sample: Sample, place: int = 0) -> str:
+    """Return what messages call a table, by which its sample is found as well."""
+    return f"{sample.place}, table {place + 1}"
+
+
+def as_given(sample: Sample | None, serializer: str) -> str | None:
+    """Return the first table as its sample writes it in a format; None where it does not."""
+    if sample is None:
+        return None
+    given = {"markdown": sample.markdown, "html": sample.html}.get(serializer, ())
+    return _at(given, 0) or None
 
 
 def _at(texts: Sequence[str], place: int) -> str:

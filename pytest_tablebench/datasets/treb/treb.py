@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -31,7 +32,7 @@ from pytest_tablebench.datasets.treb._subtasks import (
     known_subtasks,
     subtask_of,
 )
-from pytest_tablebench.datasets.treb._tables import tables_of
+from pytest_tablebench.datasets.treb._tables import as_given, table_name, tables_of
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.metrics._chinese import is_chinese
 from pytest_tablebench.tables.table import Table
@@ -57,6 +58,9 @@ The test set of the leaderboard is left where it is: its answers are not public.
 OWN_INSTRUCTIONS = (
     "asked are the project's own instructions, each with its rule: upstream's rules are code"
 )
+
+
+AS_GIVEN = "Markdown and HTML are upstream's own, where nothing has changed a table"
 
 
 @dataclass(frozen=True)
@@ -137,11 +141,14 @@ class TReB(FileDataset[Asked]):
             self._rows(opened, files),
             tuple,
             files=[path.relative_to(folder).as_posix() for path in files],
-            notes=self._notes(),
+            notes=(*self._notes(), *([AS_GIVEN] if compat == "reference" else [])),
             place=f"{self.subtask.name} in {folder}",
         )
         if not source.example_ids(1) and not opened.problems:
             raise self._missing(folder)
+        if compat == "reference":
+            samples = cache(lambda: {table_name(row.sample): row.sample for row in source.rows()})
+            source.as_given = lambda table, form: as_given(samples().get(table.name or ""), form)
         return source
 
     def _files(self, folder: Path) -> list[Path]:
