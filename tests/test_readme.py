@@ -41,6 +41,7 @@ COMMANDS = [
 ]
 PYTHON_BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 SMALL = LEAN + " --bench-limit=1 --bench-serializer=html --bench-perturbation=none"
+ONE = f"{SMALL} --bench-dataset=starter"
 
 
 @pytest.fixture
@@ -117,13 +118,15 @@ def test_make(command: str, checkout: Path) -> None:
     done = run(command, checkout, ARGS=" ".join(MAKE[command]), **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     if command == "make bench":
-        assert len(records(checkout)) == 35
+        assert len(records(checkout)) == 3 * 35  # of three datasets
         assert "tablebench: tablebench/lexical" in done.stdout
 
 
 PLAIN = {
     # command: exit codes, cases
-    "pytest --bench-limit 20 --bench-serializer html,csv --bench-perturbation none,transpose": 80,
+    "pytest --bench-limit 20 --bench-serializer html,csv --bench-perturbation none,transpose": (
+        80 + 78 + 76  # questions about places of the last two are not asked of a transposed table
+    ),
     'pytest --bench-dataset starter -k "argmax and markdown" -x': None,
     'pytest "suites/test_starter.py::test_starter[fin-01-lookup-1-html-none]"': 1,
     "pytest --bench-sample 20 --bench-dataset starter --bench-serializer html": 100,
@@ -178,7 +181,7 @@ def test_command_with_an_openai_server(command: str, checkout: Path) -> None:
         done = run(
             command.replace("http://localhost:8000/v1", server.url),
             checkout,
-            PYTEST_ADDOPTS=SMALL,
+            PYTEST_ADDOPTS=ONE,
             OPENAI_API_KEY="sk-none",
             OPENAI_BASE_URL=server.url,
             OPENAI_API_BASE=server.url,
@@ -226,7 +229,7 @@ def ollama(reply: str) -> Iterator[str]:
 @pytest.mark.parametrize("command", OLLAMA)
 def test_command_with_ollama(command: str, checkout: Path) -> None:
     with ollama("1969") as url:
-        done = run(command, checkout, PYTEST_ADDOPTS=SMALL, OLLAMA_API_BASE=url)
+        done = run(command, checkout, PYTEST_ADDOPTS=ONE, OLLAMA_API_BASE=url)
     assert done.returncode == 0, done.stdout + done.stderr
     (record,) = records(checkout)
     assert (record.outcome, record.raw) == ("right", "1969")
@@ -240,7 +243,7 @@ def test_command_with_the_installed_suites(command: str, checkout: Path) -> None
     elsewhere = checkout.parent / "elsewhere"
     elsewhere.mkdir()
     site = str(checkout.parent / "site")
-    done = run(command, elsewhere, PYTEST_ADDOPTS=SMALL, PYTHONPATH=site)
+    done = run(command, elsewhere, PYTEST_ADDOPTS=ONE, PYTHONPATH=site)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(records(elsewhere)) == 1
 
@@ -340,7 +343,7 @@ def test_plan(command: str, checkout: Path) -> None:
         done = run(command, checkout, OPENAI_API_KEY="sk-none", OPENAI_API_BASE=server.url)
         assert server.calls == 0
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"cases +700\n", done.stdout)
+    assert re.search(r"cases +2,037\n", done.stdout)
     assert re.search(r"price +at most 0\.\d\d USD\n", done.stdout)
     assert not (checkout / "tablebench-results").exists()
 
@@ -384,17 +387,29 @@ def test_judging_and_comparing_again(checkout: Path) -> None:
     assert "starter" in compared.stdout
 
 
-def test_the_table_shown_is_what_the_run_gives() -> None:
+def plain(text: str) -> str:
+    """Lines without the width of their columns, which hangs on the longest name."""
+    return re.sub(" +", " ", text)
+
+
+FULL = bool(os.environ.get("TABLEBENCH_FULL"))
+
+
+@pytest.mark.parametrize("name", ["starter", *(["starter_skills", "starter_zh"] if FULL else [])])
+def test_the_table_shown_is_what_the_run_gives(name: str) -> None:
     """The whole embedded run, without pytest around it."""
     runner = Runner(Settings(), builtin_registry())
-    dataset = runner.registry.datasets["starter"]
-    ids = runner.source("starter").example_ids(dataset.limit)
-    cases, _ = cross("starter", ids, list(SERIALIZERS), GRID, ["tablebench/lexical"])
+    dataset, source = runner.registry.datasets[name], runner.source(name)
+    ids = source.example_ids(dataset.limit)
+    cases, _ = cross(name, ids, list(SERIALIZERS), GRID, ["tablebench/lexical"])
     cells = []
     for case in cases:
+        place = case.example_id, case.serializer, case.perturbation
+        if source.does_not_apply(*place) is not None:
+            continue
         run_ = runner.start(case)
         run_.ask()
         record = run_.record({}, None)
         cells.append(Cell(*cell_values(record)))
     for line in summary_lines(summarize(cells)):
-        assert line.strip() in README
+        assert plain(line.strip()) in plain(README)

@@ -161,7 +161,7 @@ def _make(
             if not any_pair:
                 _write_table(table, folder / "tables" / name)
                 any_pair = True
-            part.append(_row(pair, f"tables/{name}"))
+            part.append(_row(pair, f"tables/{name}", table.title))
         part.close_table(digest, maker)
 
 
@@ -181,7 +181,7 @@ def _csv(table: Table) -> str:
     return text.getvalue()
 
 
-def _row(pair: Pair, file: str) -> dict[str, Any]:
+def _row(pair: Pair, file: str, title: str | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "id": pair.id,
         "table": file,
@@ -191,6 +191,8 @@ def _row(pair: Pair, file: str) -> dict[str, Any]:
     for name in ("metric", "tolerance", "unit"):
         if value := getattr(pair, name):
             row[name] = value
+    if title:
+        row["title"] = title
     return row | {"tags": dict(pair.tags), "perturbations": list(pair.perturbations)}
 
 

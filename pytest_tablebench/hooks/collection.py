@@ -71,7 +71,7 @@ def _several(marker: pytest.Mark) -> _Several | None:
         from pytest_tablebench.datasets.folder import FolderDataset
 
         return _Several(
-            lambda dataset: isinstance(dataset, FolderDataset),
+            lambda dataset: isinstance(dataset, FolderDataset) and dataset.is_own,
             (TableBenchError,),
             lambda name: slug(name, 20),
         )

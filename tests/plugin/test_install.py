@@ -136,7 +136,7 @@ def test_the_suites_run_from_an_empty_folder(installed: Path, tmp_path: Path) ->
         installed, "-m", "pytest", "--pyargs", "pytest_tablebench.suites", "--bench-limit", "1",
         "--bench-data", data, "-p", "no:cacheprovider", "-rs", cwd=empty,
     )  # fmt: skip
-    # Its exit code says that the built-in model got some of the 35 configurations wrong.
+    # Its exit code says that the built-in model got some of the configurations wrong.
     assert done.returncode in (0, 1), done.stdout + done.stderr
     assert "starter" in done.stdout
     for dataset in ("wikitq", "tabfact"):
@@ -154,8 +154,10 @@ def test_the_suites_run_from_an_empty_folder(installed: Path, tmp_path: Path) ->
     assert entry.name == "tablebench-results"
     [run] = list(entry.iterdir())
     records = (run / "records.jsonl").read_text(encoding="ascii").splitlines()
-    assert len(records) == 35
-    assert {json.loads(line)["benchmark"] for line in records} == {"starter"}
+    assert len(records) == 3 * 35
+    assert {json.loads(line)["benchmark"] for line in records} == {
+        *("starter", "starter_skills", "starter_zh")
+    }
     facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
     assert (facts["status"], facts["exit_code"]) == ("complete", done.returncode)
 

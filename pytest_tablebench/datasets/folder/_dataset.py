@@ -39,6 +39,8 @@ class FolderSettings:
 class FolderDataset:
     """A dataset of a folder that somebody wrote.
 
+    `is_own` tells the user's folders, which `test_own` runs, from those that come with the package.
+
     Arguments:
         name: how options, gates and reports call it.
         folder: inside the data folder.
@@ -48,6 +50,7 @@ class FolderDataset:
     """
 
     get = ""
+    is_own = True
     metric: str | None = "typed_answer"
     parts = ("partial",)  # the others only say of what kind an answer is
 

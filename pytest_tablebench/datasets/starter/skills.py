@@ -1,0 +1,54 @@
+"""Every table skill over tables written for this project, in English and in Chinese.
+
+The folders beside this file are as `tablebench generate rules` writes them; see `_build_skills`.
+Each is a benchmark of its own name, so that the figures of `starter` stay what they are.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets.folder import FolderDataset
+from pytest_tablebench.datasets.folder._dataset import FolderSettings
+from pytest_tablebench.datasets.folder._questions import Question
+
+__all__ = ["DATASETS", "EmbeddedFolder"]
+
+_CHINESE = (
+    "请只根据表格回答问题，不要使用其他知识。只给出答案，不要解释，也不要写成句子。"
+    "答案有多项时，用英文逗号加空格分隔。名称、日期和数字的写法与表格一致。"
+)
+
+
+class EmbeddedFolder(FolderDataset):
+    """A dataset folder that comes with the package.
+
+    Arguments:
+        name: of the dataset and of its benchmark.
+        folder: beside this file.
+        instruction: of its prompts; None: the usual one.
+    """
+
+    is_own = False
+    parts = ("partial",)  # the others are the score by kind of answer
+
+    def __init__(self, name: str, folder: str, instruction: str | None = None) -> None:
+        settings = FolderSettings(benchmark=name, licence="MIT", instruction=instruction)
+        super().__init__(name, folder, "questions.jsonl", settings)
+
+    def open(
+        self,
+        folder: Path,  # noqa: ARG002 - the files come with the package
+        *,
+        compat: Compat = "fixed",
+    ) -> RowSource[Question]:
+        """Open the package's own files."""
+        return super().open(Path(__file__).parent / self.folder, compat=compat)
+
+
+DATASETS = (
+    EmbeddedFolder("starter_skills", "skills"),
+    EmbeddedFolder("starter_zh", "skills_zh", _CHINESE),
+)

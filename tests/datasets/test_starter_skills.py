@@ -1,0 +1,61 @@
+"""The embedded datasets of every table skill: what they hold, and that they are generated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.datasets import built_in_benchmarks
+from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from pytest_tablebench.datasets.starter import _build_skills, skills
+from pytest_tablebench.datasets.starter.skills import DATASETS, EmbeddedFolder
+from pytest_tablebench.generate.rules import SKILLS
+
+HERE = Path(str(skills.__file__)).parent
+
+
+@pytest.mark.parametrize("dataset", DATASETS, ids=lambda dataset: dataset.name)
+def test_every_skill_subtask_and_level_is_there(dataset: EmbeddedFolder) -> None:
+    source = dataset.open(Path("no", "such", "folder"))
+    assert not source.problems
+    examples = [source.example(id_) for id_ in source.example_ids(None)]
+    assert len(examples) == 120
+    tags = [example.tags for example in examples]
+    assert {tag["skill"] for tag in tags} == {"TU", "TBO", "TCO", "DA", "ADA"}
+    subtasks = Counter(tag["subtask"] for tag in tags)
+    assert set(subtasks) == set(SKILLS)
+    assert min(subtasks.values()) >= 3
+    assert {tag["difficulty"] for tag in tags} == {"easy", "medium", "hard"}
+    language = "zh" if dataset.name.endswith("zh") else "en"
+    assert {tag["language"] for tag in tags} == {language}
+    verdicts = Counter(e.references[0] for e in examples if e.context["kind"] == "yes_no")
+    assert len(verdicts) == 2
+    assert max(verdicts.values()) < 0.7 * verdicts.total()
+    if language == "zh":
+        assert all(any("一" <= letter <= "龥" for letter in e.question or "") for e in examples)
+
+
+def test_the_check_has_nothing_against_them() -> None:
+    found = {dataset.folder: dataset for dataset in folder_datasets(HERE)}
+    for name in _build_skills.FOLDERS.values():
+        checked = check_dataset(found[name], HERE / name)
+        assert (checked.problems, checked.notes) == ((), ())
+
+
+def test_they_are_what_the_generator_gives(tmp_path: Path) -> None:
+    assert _build_skills.main(["--check"]) == 0
+    assert _build_skills.main(["--check"], folder=tmp_path) == 1
+
+
+def test_they_are_small() -> None:
+    files = [path for path in HERE.rglob("*") if path.suffix in {".jsonl", ".csv", ".toml"}]
+    assert sum(path.stat().st_size for path in files) < 2_000_000
+
+
+def test_no_figure_of_starter_is_a_mean_over_them() -> None:
+    assert "starter" in {benchmark.name for benchmark in built_in_benchmarks()}
+    for dataset in DATASETS:
+        assert dataset.benchmark == dataset.name
+        assert not dataset.is_own  # or the suite of one's own folders would run them too
