@@ -6,21 +6,6 @@ import pytest
 
 from tests.support.toy_bench import CONFTEST, Bench
 
-METRIC = """
-from pytest_tablebench.metrics import Score
-from pytest_tablebench.metrics.steps import Execute
-
-
-def printed(prediction, references, **_):
-    ran = yield Execute(prediction)
-    good = float(ran.output.strip() == references[0])
-    return Score(good, {"printed": good, "stored": float(ran.from_store), ran.outcome: 1.0})
-
-
-def pytest_tablebench_register_metric(register):
-    register("printed", printed)
-"""
-
 SUITE = """
 import pytest
 
@@ -30,31 +15,52 @@ def test_toy(case, answer):
     pass
 """
 
+REPLY = "```python\nimport matplotlib.pyplot as plt\n{}\nplt.show()\n```"
+READS = "import pandas as pd\nages = pd.read_csv('table.csv')['Age']\nplt.bar(range(3), ages)"
+KILLS = "import os\nplt.bar([1], [36])\nos.kill(os.getppid(), 9)"
+
 
 @pytest.fixture
 def bench(pytester: pytest.Pytester) -> Bench:
+    """The toy dataset as one of charts: its answers are heights of bars."""
     made = Bench(pytester)
-    (made.path / "conftest.py").write_text(
-        CONFTEST.replace('metric = "exact_match"', 'metric = "printed"') + METRIC, encoding="utf-8"
-    )
+    text = CONFTEST.replace('metric = "exact_match"', 'metric = "tablebench_chart"')
+    text = text.replace('return ("take_first_non_empty_line",)', "return ()")
+    drawn = 'context={"chart_type": "bar", "table": TableFile(table)}'
+    text = text.replace("tags=tags)", f"tags=tags, {drawn})")
+    text += "\nfrom pytest_tablebench.tables.table_file import TableFile\n"
+    (made.path / "conftest.py").write_text(text, encoding="utf-8")
+    expected = "y_references = [[36, 41, 12]]"
+    made.data(toy=[[name, f"How old is {name}?", [expected]] for name in ("ada", "bo", "cy", "di")])
     made.suite(SUITE)
     return made
 
 
-def test_programs_are_run_once_and_replayed_from_the_store(bench: Bench) -> None:
+def test_a_chart_is_drawn_once_kept_and_replayed(bench: Bench) -> None:
     model = bench.script(
-        {"match": "old is Ada", "text": "print(30 + 6)"},
-        {"match": "old is Bo", "text": "1 / 0"},
-        {"match": "old is Cy", "text": "print(open('/etc/passwd').read())"},
+        {"match": "old is ada", "text": REPLY.format(READS)},
+        {"match": "old is bo", "text": REPLY.format("plt.bar([1], [36])")},
+        {"match": "old is cy", "text": REPLY.format(KILLS)},
+        {"match": "old is di", "text": "I cannot draw."},
     )
-    bench.run_apart(f"--bench-model={model}", "--bench-store=kept")
-    first = {record["example_id"]: record["parts"] for record in bench.records()}
-    assert first["ada"] == {"printed": 1, "stored": 0, "ok": 1}
-    assert first["bo"] == {"printed": 0, "stored": 0, "error": 1}
-    assert first["cy"] == {"printed": 0, "stored": 0, "error": 1}
+    given = (f"--bench-model={model}", "--bench-store=kept", "--bench-perturbation=shuffle_rows")
+    bench.run_apart("-n1", *given)
+    found = {record["example_id"]: record for record in bench.records()}
+    parts = {name: (one["parts"]["ecr"], one["parts"]["pass@1"]) for name, one in found.items()}
+    assert parts == {"ada": (1, 1), "bo": (1, 0), "cy": (0, 0), "di": (0, 0)}
+    flags = {name: one["flags"] for name, one in found.items()}
+    assert flags == {"ada": [], "bo": [], "cy": ["program_error"], "di": ["no_program"]}
+    assert [one["outcome"] for one in found["ada"]["steps"]][1:] == ["ok"]
+    pictures = {found[name]["steps"][1]["picture"] for name in ("ada", "bo")}
+    assert {path.name for path in (bench.path / "run" / "media").iterdir()} == pictures
+    assert len(pictures) == 2
+    assert "picture" not in found["cy"]["steps"][1]
 
-    bench.run_apart(
-        f"--bench-model={model}", "--bench-store=kept", "--bench-replay", results="again"
-    )
-    again = {record["example_id"]: record["parts"] for record in bench.records("again")}
-    assert again == {name: {**parts, "stored": 1} for name, parts in first.items()}
+    # The engine does not even start, so nothing could run a program.
+    bench.run_apart(*given, "--bench-replay", results="again")
+    again = {record["example_id"]: record for record in bench.records("again")}
+    assert {name: one["parts"] for name, one in again.items()} == {
+        name: one["parts"] for name, one in found.items()
+    }
+    assert all(step["from_store"] for step in again["ada"]["steps"] if step["kind"] == "execute")
+    assert {path.name for path in (bench.path / "again" / "media").iterdir()} == pictures
