@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,9 @@ from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.registry import Registry
     from pytest_tablebench.results.gates import Gate, GateResult
-    from pytest_tablebench.running.rejudge import Rejudged
+    from pytest_tablebench.running.rejudge import NewJudge, Rejudged
 
 __all__ = ["add_parser"]
 
@@ -52,6 +54,19 @@ def add_parser(commands: Any) -> None:
         help="score from which an answer counts as right. Repeatable",
     )
     parser.add_argument(
+        "--judge",
+        metavar="MODEL",
+        help="have another model judge the answers that a judge marks: says what that costs, and "
+        "asks with --yes; what he was asked before comes from the run's answer store",
+    )
+    parser.add_argument("--yes", action="store_true", help="ask the judge, and pay for it")
+    parser.add_argument(
+        "--bench-api-base", metavar="URL", help="address of the judge. Default: its own"
+    )
+    parser.add_argument(
+        "--bench-max-cost", metavar="USD", help="ask the judge no more when this is reached"
+    )
+    parser.add_argument(
         "--bench-data", metavar="DIR", help="dataset folder. Default: where the run had it"
     )
     parser.add_argument(
@@ -67,12 +82,16 @@ def add_parser(commands: Any) -> None:
 
 def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.gate_text import gate_lines
+    from pytest_tablebench.reports.judge_text import agreement_lines, plan_line
     from pytest_tablebench.reports.terminal import summary_lines
     from pytest_tablebench.results.gates import exit_code
     from pytest_tablebench.running.rejudge import write_rejudged
 
     settings = _settings(given)
     judged = _judge(given.run, settings, given)
+    plan = [plan_line(judged.plan)] if judged.plan is not None else []
+    if judged.plan is not None and judged.plan.calls and not given.yes:
+        return [*plan, "nothing was asked, and nothing written: ask with --yes"], 0
     gates = _gates(given.bench_gate, judged)
     results = _decide(judged, gates, settings, given)
     if given.out is not None:
@@ -80,7 +99,12 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
         if given.bench_baseline is not None:
             facts["baseline"] = str(given.bench_baseline.resolve())
         write_rejudged(judged, given.out, **facts)
-    lines = [*_change_lines(judged), *summary_lines(judged.summary, judged.run)]
+    lines = [
+        *_change_lines(judged),
+        *plan,
+        *agreement_lines(judged.agreement),
+        *summary_lines(judged.summary, judged.run),
+    ]
     if results:
         lines += ["", *gate_lines(results)]
     if given.out is not None:
@@ -92,7 +116,7 @@ def _settings(given: argparse.Namespace) -> Settings:
     """Read the options as pytest does, with the same messages for what is wrong."""
     from pytest_tablebench.config.settings import read_settings
 
-    known = {"bench_compat", "bench_threshold", "bench_data"}
+    known = {"bench_compat", "bench_threshold", "bench_data", "bench_api_base", "bench_max_cost"}
     return read_settings(lambda key: getattr(given, key) if key in known else None, Path.cwd())
 
 
@@ -104,7 +128,15 @@ def _judge(path: Path, settings: Settings, given: argparse.Namespace) -> Rejudge
         compat=settings.compat if given.bench_compat else None,
         thresholds=settings.thresholds,
         data=settings.data,
+        judge=_new_judge(given.judge, settings) if given.judge else None,
+        ask=given.yes,
     )
+
+
+def _new_judge(name: str, settings: Settings) -> Callable[[Mapping[str, Any], Registry], NewJudge]:
+    from pytest_tablebench.running.rejudge import NewJudge
+
+    return partial(NewJudge, name, api_base=settings.api_base, max_cost=settings.max_cost)
 
 
 def _gates(asked: Sequence[str] | None, judged: Rejudged) -> list[Gate]:

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.metrics.steps import Step
     from pytest_tablebench.models import Reply, Request, Resolution
+    from pytest_tablebench.running.provider_pool import ProviderPool
     from pytest_tablebench.running.runner import Runner
 
-__all__ = ["ModelPlan", "plan_model"]
+__all__ = ["ModelPlan", "plan_model", "price"]
 
 EXACT_UP_TO = 1000
 """Cases whose prompts are all made for the plan at the start of a run; beyond, a sample's."""
@@ -153,7 +154,7 @@ def plan_model(
     waves = ceil(calls / runner.settings.connections)
     plan |= {"seconds": waves * each, "seconds_per_call": each, "measured": bool(latencies)}
     if calls and looked.prompts:
-        plan |= _tokens(runner, model, facts, list(looked.prompts.values()), calls)
+        plan |= _tokens(runner.models, model, facts, list(looked.prompts.values()), calls)
     return ModelPlan(**plan)
 
 
@@ -218,8 +219,15 @@ def _look_up(runner: Runner, case: Case, step: Step, number: int, looked: _Looke
     return reply
 
 
+def price(
+    models: ProviderPool, model: str, facts: Resolution | None, requests: Sequence[Request]
+) -> dict[str, Any]:
+    """Return tokens and price of requests: the fields of `ModelPlan`. There has to be one."""
+    return _tokens(models, model, facts, list(map(_prompt, requests)), len(requests))
+
+
 def _tokens(
-    runner: Runner, model: str, facts: Resolution | None, asked: Sequence[_Prompt], calls: int
+    models: ProviderPool, model: str, facts: Resolution | None, asked: Sequence[_Prompt], calls: int
 ) -> dict[str, Any]:
     """Return tokens and price of the calls ahead, from the requests that were made."""
     prompts = [prompt.text for prompt in asked]
@@ -232,8 +240,8 @@ def _tokens(
     counted = prompts[::step][:COUNTED]
     counts = None
     # A replay has no engine that could count: nothing is going to be asked.
-    if facts is not None and facts.tokenizer is not None and not runner.settings.replay:
-        counts = _count(runner.models.ask_engine, model, counted)
+    if facts is not None and facts.tokenizer is not None and not models.settings.replay:
+        counts = _count(models.ask_engine, model, counted)
     per_character = (
         sum(counts) / max(1, sum(map(len, counted))) if counts else 1 / CHARACTERS_PER_TOKEN
     )

@@ -20,7 +20,7 @@ from pytest_tablebench.running.scoring import Judged, judgement, processed_texts
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
     from pytest_tablebench.datasets import Asked, Example
-    from pytest_tablebench.models import Reply
+    from pytest_tablebench.models import Reply, Request
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.results._record import Record
 
@@ -33,11 +33,24 @@ class StoredJudge:
     Arguments:
         run: the content of run.json: who judged, how it was asked, where answers are kept.
         registry: datasets, metrics and providers by name.
+        judge, models: another judge, and how he is asked; None: the run's.
     """
 
-    def __init__(self, run: Mapping[str, Any], registry: Registry) -> None:
+    def __init__(
+        self,
+        run: Mapping[str, Any],
+        registry: Registry,
+        *,
+        judge: str | None = None,
+        models: ProviderPool | None = None,
+    ) -> None:
         self._registry = registry
-        self._judge = run.get("judge")
+        self._judge = judge or run.get("judge")
+        self.asked = False
+        """Whether the last conversation asked the judge."""
+        self._models = models or self._of_the_run(run)
+
+    def _of_the_run(self, run: Mapping[str, Any]) -> ProviderPool:
         kept = run.get("store")
         stored = isinstance(kept, str) and kept != "none" and Path(kept).is_dir()
         settings = Settings(
@@ -48,7 +61,7 @@ class StoredJudge:
             store=Path(str(kept)) if stored else None,
             stored=stored,
         )
-        self._models = ProviderPool(settings, registry)
+        return ProviderPool(settings, self._registry)
 
     def scores(self, dataset: Asked) -> bool:
         """Return whether a dataset's metric is a conversation."""
@@ -59,7 +72,7 @@ class StoredJudge:
         given = (self._registry, dataset, str(record.raw), example.references)
         prediction, references = processed_texts(*given, compat)
         conversation = judgement(*given, compat=compat, **example.context)
-        number = 0
+        number, self.asked = 0, False
         try:
             step = next(conversation)
             while True:
@@ -74,16 +87,14 @@ class StoredJudge:
             return Judged(end.value, prediction, tuple(references))
 
     def _stored(self, record: Record, dataset: Asked, step: Step, number: int) -> Reply | Execution:
-        store = self._models.store()
         if isinstance(step, Execute):
+            store = self._models.store()
             ran = None if store is None else store.get_execution(step.key())
             if ran is None:
                 raise NotJudgedError("what came of its program is not in the answer store")
             return ran
         if not isinstance(self._judge, str):
             raise NotJudgedError("nobody judged the run", nobody=True)
-        if store is None:
-            raise NotJudgedError("the run keeps no answer of a judge")
         try:
             route = self._models.route(step.model or str(self._judge))
         except SettingsError as error:
@@ -98,6 +109,13 @@ class StoredJudge:
             record.repeat,
         )
         request = request_of(route, case, step, f"metric:{dataset.metric}", number)
+        self.asked = self.asked or step.model is None
+        return self._reply(request)
+
+    def _reply(self, request: Request) -> Reply:
+        store = self._models.store()
+        if store is None:
+            raise NotJudgedError("the run keeps no answer of a judge")
         found = store.get(request.key())
         if found is None:
             raise NotJudgedError(f"not in the answer store: {store.explain(request)}")

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.config.settings import Settings, check_names
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results._folder import RunFolder, read_records, read_run, recorded_text
 from pytest_tablebench.results._record import ASSERTION, Record
 from pytest_tablebench.results._texts import TEXTS
+from pytest_tablebench.results.judges import Agreement, agreement_of
 from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.running.builtins import builtin_registry, registry_with
 from pytest_tablebench.running.rejudge._judge import StoredJudge
+from pytest_tablebench.running.rejudge._new_judge import JudgePlan, NewJudge
 from pytest_tablebench.running.rejudge._scorer import (
     SAME,
     Opener,
@@ -39,8 +41,9 @@ class Rejudged:
 
     `run` is the content of its run.json, naming the origin; `scored` counts the answers scored
     again, `rescored` those whose score changed, `better` and `worse` the verdicts that flipped.
-    `ended` says why the run ended before its cases did, so that gates can decide nothing but what
-    the run itself decided; None for a whole run.
+    `plan` is what another judge is asked, `agreement` how far he agrees with the one before, by
+    dataset. `ended` says why the run ended before its cases did, so that gates can decide nothing
+    but what the run itself decided; None for a whole run.
     """
 
     origin: Path
@@ -53,6 +56,8 @@ class Rejudged:
     worse: int
     notes: tuple[str, ...]
     ended: str | None = None
+    plan: JudgePlan | None = None
+    agreement: Mapping[str, Agreement] = field(default_factory=dict)
 
 
 def rejudge(
@@ -62,8 +67,14 @@ def rejudge(
     thresholds: Mapping[str, float] | None = None,
     data: Path | None = None,
     registry: Registry | None = None,
+    judge: Callable[[Mapping[str, Any], Registry], NewJudge] | None = None,
+    ask: bool = False,
 ) -> Rejudged:
     """Judge the stored answers of a run folder again; nothing is asked, nothing written.
+
+    Unless there is a new `judge`, made from the content of run.json, and he is to be asked: with
+    `ask` what the store lacks of him is paid for, and the answers that a judge marks are marked
+    anew. `Rejudged.plan` says what was, or would be, asked first.
 
     With `compat` (also the run's own mode, say after an upgrade) every raw reply is scored
     again, with the references of the data the run used: in `data`, or where the run had it.
@@ -84,14 +95,22 @@ def rejudge(
     check_names("dataset", tuple(asked), present, "--bench-threshold")
     ended, notes = _cut_off(run, len(records))
     judged = list(records)
-    if compat is not None:
+    plan: JudgePlan | None = None
+    if judge is not None:
+        compat = compat or check_compat(str(run.get("compat", COMPAT_MODES[0])))
+        opener = Opener(path, run, compat, _data_folder(data, run), registry)
+        judged, plan = _by_another(judge(run, registry), opener, records, ask=ask)
+        notes += opener.notes
+        if asked:
+            judged = [under(record, asked.get(record.dataset)) for record in judged]
+    elif compat is not None:
         limited = [replace(one, threshold=_threshold(one, asked, registry)) for one in records]
         opener = Opener(path, run, compat, _data_folder(data, run), registry)
-        judge = StoredJudge(run, registry)
+        stored = StoredJudge(run, registry)
         try:
-            judged = Scorer(opener, limited, judge).judge()
+            judged = Scorer(opener, limited, stored).judge()
         finally:
-            judge.close()
+            stored.close()
         notes += opener.notes
     elif asked:
         judged = [under(record, asked.get(record.dataset)) for record in records]
@@ -101,9 +120,15 @@ def rejudge(
         notes.append(
             f"{counted(len(own), 'case')} {keep} verdict: it comes from a test's own assertion"
         )
+    agreement, told = {}, _run_data(path, run, compat, asked)
+    if plan is not None:
+        agreement = agreement_of(records, judged)
+        kept = {name: asdict(one) for name, one in agreement.items()}
+        told["rejudged"] |= {"judge": run.get("judge"), "agreement": kept}
+        told["judge"] = plan.judge
     return Rejudged(
         origin=path,
-        run=_run_data(path, run, compat, asked),
+        run=told,
         records=tuple(judged),
         summary=summary_of(run, judged),
         scored=sum(rescorable(one) for one in records) if compat is not None else 0,
@@ -114,7 +139,32 @@ def rejudge(
         worse=sum(_flipped(old, new, False) for old, new in zip(records, judged, strict=True)),
         notes=tuple(notes),
         ended=ended,
+        plan=plan,
+        agreement=agreement,
     )
+
+
+ROUNDS = 6
+"""How often a judge's replies may lead to a further question."""
+
+
+def _by_another(
+    judge: NewJudge, opener: Opener, records: Sequence[Record], *, ask: bool
+) -> tuple[list[Record], JudgePlan]:
+    """Return the records with another judge's marks, and what he is asked for them."""
+    try:
+        judged = Scorer(opener, records, judge, judged_alone=True).judge()
+        plan = judge.plan()
+        for _ in range(ROUNDS):
+            if not judge.missing or not ask:
+                break
+            judge.ask()
+            judged = Scorer(opener, records, judge, judged_alone=True).judge()
+        return judged, plan
+    except ModelError as error:
+        raise SettingsError(f"--judge: {error}") from None
+    finally:
+        judge.close()
 
 
 def write_rejudged(rejudged: Rejudged, out: Path, **facts: Any) -> None:
@@ -141,7 +191,10 @@ def write_rejudged(rejudged: Rejudged, out: Path, **facts: Any) -> None:
 
 
 def _run_data(
-    path: Path, run: Mapping[str, Any], compat: Compat | None, asked: Mapping[str, float]
+    path: Path,
+    run: Mapping[str, Any],
+    compat: Compat | None,
+    asked: Mapping[str, float],
 ) -> dict[str, Any]:
     version = metadata.version("pytest-tablebench")
     found = {key: value for key, value in run.items() if key != "schema"}

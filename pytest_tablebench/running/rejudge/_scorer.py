@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +18,12 @@ from pytest_tablebench.running.perturbing import question_change
 from pytest_tablebench.running.rejudge._judge import StoredJudge
 from pytest_tablebench.running.scoring import judge_example
 from pytest_tablebench.strategies import PARSED, way_of
+from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
+from pytest_tablebench.tables.table_file import TableFile
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets import Dataset, Example, Source
+    from pytest_tablebench.datasets import Asked, Dataset, Example, Source
 
 __all__ = ["SAME", "Opener", "Scorer", "mapping", "rescorable", "under"]
 
@@ -109,6 +112,7 @@ class Opener:
 
 _NOT_JUDGED: dict[str, Any] = {
     "score": None,
+    "threshold": None,
     "passed": None,
     "outcome": "no_answer",
     "reason": "not_judged",
@@ -118,11 +122,25 @@ _NOT_JUDGED: dict[str, Any] = {
 }
 """What becomes of a record whose judge has no answer in the store."""
 
+_OF_JUDGES = re.compile("not_judged$|judge_")
+"""Flags that a judge's reply, or the lack of one, has left."""
+
 
 class Scorer:
-    """Scores the answers of a run by other rules, each different reply to a question once."""
+    """Scores the answers of a run by other rules, each different reply to a question once.
 
-    def __init__(self, opener: Opener, records: Sequence[Record], judge: StoredJudge) -> None:
+    With `judged_alone` another judge has come: what no judge is asked about stays as it is.
+    """
+
+    def __init__(
+        self,
+        opener: Opener,
+        records: Sequence[Record],
+        judge: StoredJudge,
+        *,
+        judged_alone: bool = False,
+    ) -> None:
+        self._judged_alone = judged_alone
         self._opener = opener
         self._judges = judge
         self._records = records
@@ -136,8 +154,20 @@ class Scorer:
         judged: dict[str, Record] = {}
         # One example after the other: each is loaded once, and none is kept.
         for record in sorted(self._records, key=lambda one: (one.dataset, one.example_id)):
-            judged[record.case_id] = self._judge(record) if rescorable(record) else record
+            judged[record.case_id] = self._judge(record) if self._is_scored(record) else record
         return [judged[record.case_id] for record in self._records]
+
+    def _is_scored(self, record: Record) -> bool:
+        if not self._judged_alone:
+            return rescorable(record)
+        if record.raw is None or record.metric == ASSERTION:
+            return False
+        own = self._asked(record, self._load(record.dataset, record.example_id))
+        return record.metric in {None, own.metric} and self._judges.scores(own)
+
+    def _asked(self, record: Record, example: Example) -> Asked:
+        way = way_of(record.strategy, self._opener.registry.strategies)
+        return asked(self._opened[record.dataset][0], way).about(example)
 
     def _judge(self, record: Record) -> Record:
         example, changed = self._load(record.dataset, record.example_id), None
@@ -145,16 +175,41 @@ class Scorer:
         change = question_change(perturbations, record.perturbation, self._opener.seed)
         if change is not None:  # it changes answers
             example, changed = change(example), record.perturbation
+        elif any(isinstance(value, TableFile) for value in example.context.values()):
+            # Its metric looks at the table, as the model was shown it.
+            example, changed = self._arranged(example, record.perturbation), record.perturbation
         # A judge is asked again at each repeat.
         key = record.raw, record.metric, record.part, str(record.repeat), record.strategy, changed
         if key not in self._known:
             try:
                 self._known[key] = self._score(record, example)
-            except NotJudgedError:
-                self._known[key] = dict(_NOT_JUDGED)
+            except NotJudgedError as error:
+                told = {"reason": error.reason, "parts": error.parts, "flags": error.flags}
+                self._known[key] = {**_NOT_JUDGED, **told}
+            if self._judged_alone and not self._judges.asked:
+                self._known[key] = {}
         found = self._known[key]
-        parts = {**found["parts"], **self._of_the_answer(record)}
-        return under(replace(record, **(found | {"parts": parts})), record.threshold)
+        return self._joined(record, found) if found else record
+
+    def _arranged(self, example: Example, perturbation: str) -> Example:
+        name, arguments = parse_perturbation(perturbation)
+        function, seed = self._opener.registry.perturbations[name], self._opener.seed
+        return example.with_tables(
+            lambda table: apply_perturbation(function, table, name, seed=seed, arguments=arguments)
+        )
+
+    def _joined(self, record: Record, found: Mapping[str, Any]) -> Record:
+        """Return a record with what was found anew, and what no metric gave."""
+        parts, told = {**found["parts"], **self._of_the_answer(record)}, found.get("flags", ())
+        if not self._judged_alone:
+            new = {name: value for name, value in found.items() if name != "flags"}
+            return under(replace(record, **(new | {"parts": parts})), record.threshold)
+        kept = [flag for flag in record.flags if not _OF_JUDGES.match(flag)]
+        new = {**found, "parts": parts, "flags": (*kept, *told)}
+        limit = record.threshold
+        if limit is None:
+            limit = self._opened[record.dataset][0].threshold
+        return under(replace(record, **new), limit)
 
     def _of_the_answer(self, record: Record) -> dict[str, float]:
         """Return the parts that the way to the answer gave, and no metric."""
@@ -174,8 +229,12 @@ class Scorer:
     def _score(self, record: Record, example: Example) -> dict[str, Any]:
         """Return what a record says of its score, found anew."""
         prediction, scored = self._scored(record, example, self._opener.compat)
-        part = self._part(record, example, scored)
-        return {
+        part = scored.part if self._judged_alone else self._part(record, example, scored)
+        own = {}
+        if self._judged_alone:
+            metric = self._asked(record, example).metric
+            own = {"metric": metric, "reason": None, "flags": scored.flags}
+        return own | {
             "score": scored.parts.get(part, scored.value) if part else scored.value,
             "part": part,
             "parts": dict(scored.parts),
@@ -198,9 +257,7 @@ class Scorer:
     def _scored(self, record: Record, example: Example, compat: Compat) -> tuple[Any, Score]:
         """Return what the metric reads of the reply, and what it makes of that."""
         registry = self._opener.registry
-        dataset = asked(
-            self._opened[record.dataset][0], way_of(record.strategy, registry.strategies)
-        ).about(example)
+        dataset = self._asked(record, example)
         if self._judges.scores(dataset) and record.metric in {None, dataset.metric}:
             by_judge = self._judges.score(record, dataset, example, compat)
             if by_judge.score is not None:

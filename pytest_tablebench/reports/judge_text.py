@@ -1,0 +1,42 @@
+"""What another judge is asked about a finished run, and how far two judges agree, as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.reports.formats import number
+from pytest_tablebench.util.names import counted, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.judges import Agreement
+    from pytest_tablebench.running.rejudge import JudgePlan
+
+__all__ = ["agreement_lines", "plan_line"]
+
+
+def plan_line(plan: JudgePlan) -> str:
+    """Return what a judge is asked, and what of it is left to pay."""
+    line = (
+        f"{printable(plan.judge, 100)}: {counted(plan.questions, 'question')}, {plan.hits:,} in "
+        f"the answer store, {counted(plan.calls, 'call')} to pay"
+    )
+    if not plan.calls:
+        return line
+    if plan.prompt_tokens is not None:
+        line += f": about {plan.prompt_tokens:,} tokens of prompts"
+    if plan.completion_tokens is not None:
+        line += f", at most {plan.completion_tokens:,} of replies"
+    if plan.cost_usd is None:
+        return f"{line}; price unknown"
+    return f"{line}, at most ${plan.cost_usd:.2f}"
+
+
+def agreement_lines(found: Mapping[str, Agreement]) -> list[str]:
+    """Return the agreement of two judges, a line for each dataset."""
+    return [
+        f"{printable(name, 60)}: both judges marked {counted(one.answers, 'answer')}; agreement "
+        f"kappa {number(one.kappa)} (of tens, weighted by the square of the distance), rank "
+        f"correlation {number(one.rank)}"
+        for name, one in found.items()
+    ]

@@ -1,0 +1,50 @@
+"""How far two judges agree, with figures worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_tablebench.results._record import Record
+from pytest_tablebench.results.judges import agreement_of, rank_correlation, weighted_kappa
+
+
+def test_kappa_weighs_by_the_square_of_the_distance() -> None:
+    # Tens 0, 5, 10 against 0, 10, 10. Squares of distances: 0, 25, 0, so 25 / 3 seen; of all nine
+    # pairs 0, 100, 100, 25, 25, 25, 100, 0, 0, so 375 / 9 by chance: 1 - (25 / 3) / (375 / 9).
+    assert weighted_kappa([0, 0.5, 1], [0, 1, 1]) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(("marks", "expected"), [([0.2, 0.9], 1.0), ([0.9, 0.2], -1.0)])
+def test_agreement_goes_from_one_to_minus_one(marks: list[float], expected: float) -> None:
+    assert weighted_kappa([0.2, 0.9], marks) == pytest.approx(expected)
+    assert rank_correlation([0.2, 0.9], marks) == pytest.approx(expected)
+
+
+def test_half_a_ten_is_rounded_up() -> None:
+    assert weighted_kappa([0.25, 0.9], [0.3, 0.9]) == 1
+
+
+def test_a_judge_who_always_gives_the_same_agrees_by_no_measure() -> None:
+    assert weighted_kappa([0.5, 0.5], [0.1, 0.9]) is None
+    assert rank_correlation([0.1, 0.9], [0.5, 0.5]) is None
+
+
+def record(number: int, mark: float | None, raw: str = "said") -> Record:
+    parts = {} if mark is None else {"gpt_eval": mark}
+    return Record(
+        f"d/{number}/html/none", "m", "own", "d", str(number), "html", "none", strategy="direct",
+        modality="text", outcome="wrong", parts=parts, raw=raw,
+    )  # fmt: skip
+
+
+def test_only_answers_that_both_have_marked_count() -> None:
+    one = [record(1, 0.2), record(2, 0.9), record(3, None), record(4, 0.5)]
+    other = [
+        record(1, 0.2),
+        record(2, 0.9),
+        record(3, 0.4),
+        record(4, 0.5, "another"),
+        record(5, 1),
+    ]
+    [(name, found)] = agreement_of(one, other).items()
+    assert (name, found.answers, found.kappa) == ("d", 2, 1)

@@ -1,0 +1,94 @@
+"""Another judge for a finished run: what it costs, what is asked, what becomes of the records."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.results._folder import RunFolder, read_records
+from pytest_tablebench.results._record import Record
+from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.rejudge import NewJudge, Rejudged, rejudge
+from pytest_tablebench.running.runner import Runner
+from tests.support.realhit_files import write_folder
+
+SAID = "[Final Answer]: People came."
+
+
+def record(case: str, **values: object) -> Record:
+    dataset, example_id, serializer, perturbation = case.split("/")
+    given = {
+        "outcome": "right", "score": 1.0, "threshold": 0.3, "passed": True,
+        "metric": "realhit_judged", "part": "rouge_l", "raw": SAID, "flags": ("not_judged",),
+        "parts": {"rouge_l": 1.0, "parse@1": 0.0}, **values,
+    }  # fmt: skip
+    return Record(
+        case, "m", "realhitbench", dataset, example_id, serializer, perturbation,
+        strategy="direct", modality="text", **given,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run of three cases that nobody judged: two that a judge marks, one that no judge does."""
+    write_folder(tmp_path / "data")
+    runner = Runner(Settings(data=tmp_path / "data"), builtin_registry())
+    for name in ("realhit_da", "realhit_fc"):
+        runner.source(name)
+    folder = RunFolder(tmp_path / "run")
+    for one in (
+        record("realhit_da/2/csv/none"),
+        record("realhit_da/2/csv/transpose"),
+        record("realhit_fc/1/csv/none", metric="realhit", part="em", score=0.0, passed=False),
+    ):
+        folder.append(one.to_line())
+    folder.write_run(
+        {
+            "model": "m", "compat": "fixed", "seed": 0, "store": "none",
+            "data": str(tmp_path / "data"), "datasets": runner.dataset_facts(),
+        }
+    )  # fmt: skip
+    folder.close()
+    return tmp_path / "run"
+
+
+def by(run: Path, judge: list[dict[str, str]], *, ask: bool = True) -> Rejudged:
+    script = run.parent / "judge.jsonl"
+    script.write_text("\n".join(map(json.dumps, judge)), "utf-8")
+    return rejudge(run, judge=partial(NewJudge, f"tablebench/scripted:{script}"), ask=ask)
+
+
+def test_nothing_is_asked_before_one_says_so(run: Path) -> None:
+    found = by(run, [{"default": "[Score]: 70/100"}], ask=False)
+    assert found.plan is not None
+    # The table stands in each question, and is another one when it is transposed.
+    assert (found.plan.questions, found.plan.hits, found.plan.calls) == (2, 0, 2)
+    assert found.plan.prompt_tokens is not None
+
+
+def test_his_marks_count_and_what_he_does_not_mark_stays(run: Path) -> None:
+    found = by(
+        run, [{"match": "& Rome", "text": "[Score]: 20/100"}, {"default": "[Score]: 70/100"}]
+    )
+    plain, transposed, fact = found.records
+    assert (plain.score, plain.part, plain.outcome, plain.flags) == (0.7, "gpt_eval", "right", ())
+    assert (plain.parts["rouge_l"], plain.parts["parse@1"]) == (1.0, 0.0)
+    assert (transposed.score, transposed.outcome) == (0.2, "wrong")
+    assert fact == next(one for one in read_records(run) if one.dataset == "realhit_fc")
+    assert str(found.run["judge"]).startswith("tablebench/scripted:")
+    assert found.run["rejudged"]["judge"] is None
+
+
+def test_marks_that_cannot_be_read_are_no_score_and_the_others_stay(run: Path) -> None:
+    plain, *_ = by(run, [{"default": "splendid"}]).records
+    assert (plain.score, plain.outcome, plain.reason) == (None, "no_answer", "judge_parse_error")
+    assert (plain.flags, plain.parts["rouge_l"]) == (("judge_parse_error",), 1.0)
+
+
+def test_a_judge_without_an_answer_is_counted_as_such(run: Path) -> None:
+    plain, *_ = by(run, [{"match": "nowhere", "text": "x"}]).records
+    assert (plain.score, plain.reason) == (None, "not_judged")
