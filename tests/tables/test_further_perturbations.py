@@ -129,6 +129,24 @@ def test_header_lines_and_structure_are_kept():
     assert result.path(1, 1).column == ("Year", "Inhabitants")
 
 
+def test_masked_names_hide_all_header_lines_and_structure_stays():
+    result = perturb(STRUCTURED, "mask_cols_names")
+    assert result.header == ("Col1", "Col2", "Col3")
+    assert result.header_rows == (("Group1", "Group2", ""),)
+    assert (result.rows, result.spans) == (STRUCTURED.rows, STRUCTURED.spans)
+    shuffled = perturb(STRUCTURED, "shuffle_cols_names")
+    assert sorted(shuffled.header) == sorted(STRUCTURED.header)
+    assert shuffled.header_rows == STRUCTURED.header_rows
+
+
+@pytest.mark.parametrize(
+    "text", ["truncate_rows[rows_to_keep=1]", "duplicate_rows", "repeat_rows", "distractor_rows"]
+)
+def test_more_or_fewer_rows_need_a_flat_table(text):
+    with pytest.raises(TableError, match="needs a flat table"):
+        perturb(STRUCTURED, text)
+
+
 @pytest.mark.parametrize("name", ["synonyms", "abbreviations"])
 def test_the_dictionary_has_english_in_lower_case_and_nothing_for_itself(name):
     words = _dictionary(name)
@@ -183,8 +201,6 @@ def test_further_columns_leave_structure():
     assert result.rows[0][3:] == ("", "")
     assert all(result.rows[1][3:])
     assert result.path(1, 1) == STRUCTURED.path(1, 1)
-    with pytest.raises(TableError, match="'repeat_rows' needs a flat table"):
-        perturb(STRUCTURED, "repeat_rows")
 
 
 # Missing values

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
 
 from pytest_tablebench.errors import SettingsError, TableError
 from pytest_tablebench.tables.hierarchy import rearranged
 from pytest_tablebench.tables.perturbations._base import (
     changes_meaning,
     require_count,
+    require_flat,
     require_full_rows,
 )
 from pytest_tablebench.tables.table import Table
@@ -98,6 +101,7 @@ def duplicate_rows(
     times: int = 1,
 ) -> Table:
     """Show each listed row (0-based) `times` times in its place."""
+    require_flat(table, "duplicate_rows")
     require_count("times", times)
     _require_indices(table, "row_indices", row_indices, len(table.rows))
     chosen = set(row_indices)
@@ -118,6 +122,7 @@ def duplicate_columns(
     times: int = 1,
 ) -> Table:
     """Show each listed column (0-based) with its name `times` times in its place."""
+    require_flat(table, "duplicate_columns")
     require_full_rows(table, "duplicate_columns")
     require_count("times", times)
     _require_indices(table, "column_indices", column_indices, len(table.header))
@@ -133,8 +138,14 @@ def duplicate_columns(
 
 @changes_meaning
 def mask_cols_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape
-    """Rename the columns Col1, Col2, …."""
-    return table.replace(header=[f"Col{number}" for number in range(1, len(table.header) + 1)])
+    """Rename the columns Col1, Col2, …, and the names above them Group1, Group2, …."""
+    header = [f"Col{number}" for number in range(1, len(table.header) + 1)]
+    groups = count(1)
+    above = [
+        [f"Group{next(groups)}" if cell not in ("", None) else cell for cell in line]
+        for line in table.header_rows
+    ]
+    return replace(table, header=tuple(header), header_rows=tuple(map(tuple, above)))
 
 
 @changes_meaning
@@ -144,21 +155,22 @@ def shuffle_cols_names(table: Table, *, seed: int = 0) -> Table:
     seeded_random(
         {"table": table.as_mapping(), "seed": seed, "perturbation": "shuffle_cols_names"}
     ).shuffle(names)
-    return table.replace(header=names)
+    return replace(table, header=tuple(names))
 
 
 @changes_meaning
 def truncate_rows(table: Table, *, seed: int = 0, rows_to_keep: int = 20) -> Table:
     """Keep `rows_to_keep` rows drawn at random, in their order."""
     require_count("rows_to_keep", rows_to_keep)
-    count = len(table.rows)
-    if count <= rows_to_keep:
+    rows = len(table.rows)
+    if rows <= rows_to_keep:
         return table
+    require_flat(table, "truncate_rows")
     draw = seeded_random(
         {"table": table.as_mapping(), "seed": seed, "perturbation": "truncate_rows"}
     )
     return table.replace(
-        rows=[table.rows[index] for index in sorted(draw.sample(range(count), rows_to_keep))]
+        rows=[table.rows[index] for index in sorted(draw.sample(range(rows), rows_to_keep))]
     )
 
 
