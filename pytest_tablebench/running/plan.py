@@ -11,6 +11,8 @@ from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.models import picture_size, picture_tokens
 from pytest_tablebench.serializers.content import images_of
+from pytest_tablebench.strategies import rounds_of
+from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
@@ -187,7 +189,8 @@ def _look(runner: Runner, cases: Sequence[Case]) -> _Looked:
 def _follow(runner: Runner, case: Case, looked: _Looked) -> None:
     window = runner.prefetch
     strategy, task = window.strategy_of(case), window.task(case)
-    if getattr(strategy, "rounds", None) == 1:
+    rounds = rounds_of(case.strategy, runner.registry.strategies)
+    if rounds is not None and rounds[1] == 1:
         for number, one in enumerate(task.versions or (task,)):
             _look_up(runner, case, next(strategy.converse(one)), number, looked)
         return
@@ -198,14 +201,24 @@ def _follow(runner: Runner, case: Case, looked: _Looked) -> None:
             step, number = conversation.send(reply), number + 1
         except StopIteration:
             return
-    looked.further.add(strategy.name)
+    looked.further.add(_named(strategy.name, rounds))
+
+
+def _named(strategy: str, rounds: tuple[int, int] | None) -> str:
+    """Return a strategy with how many calls its answers take, where that is known."""
+    if rounds is None:
+        return strategy
+    least, most = rounds
+    calls = counted(most, "call") if least == most else f"{least} to {counted(most, 'call')}"
+    return f"{strategy} ({calls} a case)"
 
 
 def _look_up(runner: Runner, case: Case, step: Step, number: int, looked: _Looked) -> Reply | None:
     """Return the stored reply to a step; without one take note of what is asked."""
     if isinstance(step, Execute) or step.model not in {None, case.model}:
         # What is asked next is known when that was done.
-        looked.further.add(runner.prefetch.strategy_of(case).name)
+        rounds = rounds_of(case.strategy, runner.registry.strategies)
+        looked.further.add(_named(runner.prefetch.strategy_of(case).name, rounds))
         return None
     request, store = runner.prefetch.request(case, step, number), runner.models.store()
     key = request.key()

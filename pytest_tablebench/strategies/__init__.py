@@ -8,6 +8,7 @@ from pytest_tablebench.strategies._base import (
     Strategy,
     Task,
     named_strategy,
+    rounds_of,
     way_of,
 )
 from pytest_tablebench.strategies._demonstrations import DemonstrationPool, choose, input_fields
@@ -32,6 +33,7 @@ __all__ = [
     "choose",
     "input_fields",
     "named_strategy",
+    "rounds_of",
     "texts_of",
     "way_of",
 ]

@@ -36,6 +36,7 @@ __all__ = [
     "Task",
     "at_least",
     "named_strategy",
+    "rounds_of",
     "system_message",
     "the_reply",
     "way_of",
@@ -121,8 +122,9 @@ class Strategy(Protocol):
     """How one task becomes an answer.
 
     `name` is used in options, keys and records. `converse` must do nothing slow by itself: that
-    is what its steps are for. One whose conversations have one step alone may say so, `rounds = 1`:
-    the plan of a run then prices all of it.
+    is what its steps are for. It may say in `rounds` how many questions its conversations have: a
+    number, or a function of the parameters that returns the least and the most. With one alone the
+    plan of a run prices all of it.
 
     Further attributes that one may have:
 
@@ -173,6 +175,16 @@ def way_of(text: str, known: Mapping[str, Strategy]) -> Way:
     """Return where a strategy has the answer put; `reply` for one that is not registered here."""
     way: Way = getattr(known.get(text.partition("[")[0].strip()), "way", "reply")
     return way
+
+
+def rounds_of(text: str, known: Mapping[str, Strategy]) -> tuple[int, int] | None:
+    """Return how many questions a strategy asks a model at least and at most; None: unknown."""
+    strategy, params = named_strategy(text, known)
+    found: Any = getattr(strategy, "rounds", None)
+    if callable(found):
+        least, most = found(params)
+        return int(least), int(most)
+    return None if found is None else (int(found), int(found))
 
 
 def at_least(least: float, kind: type[int] | type[float] = int) -> Callable[[Any], Any]:

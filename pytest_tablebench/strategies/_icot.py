@@ -51,6 +51,10 @@ class ICoT:
     serializer = "frame"
     parameters: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"max_exec": at_least(0)}
 
+    def rounds(self, params: Mapping[str, Any]) -> tuple[int, int]:
+        """Return the least and the most questions: one behind each program, and the first."""
+        return 1, params.get("max_exec", MAX_PROGRAMS) + 1
+
     def converse(self, task: Task) -> Conversation:
         """Ask and run in turn."""
         frames = frame_names(task.tables, task.compat)

@@ -34,6 +34,7 @@ class PoT:
     """One request for a program, which is run once; what it prints is judged."""
 
     name = "pot"
+    rounds = 1
     way: Way = "printed"
     serializer = "frame"
 

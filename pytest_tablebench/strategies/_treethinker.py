@@ -95,6 +95,11 @@ class TreeThinker:
     }
     measures = (TREE_F1, ALIGN_RECALL)
 
+    def rounds(self, params: Mapping[str, Any]) -> tuple[int, int]:
+        """Return the least and the most questions, which are as many."""
+        count = 2 if params.get("tree", True) else 1
+        return count, count
+
     def converse(self, task: Task) -> Conversation:
         """Ask for the tree, and then for the answer."""
         parts: dict[str, float] = {}

@@ -9,7 +9,7 @@ import pytest
 from pytest_tablebench.datasets import AnswerForm, PromptParts, asked
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.strategies import Direct, named_strategy, way_of
+from pytest_tablebench.strategies import Direct, named_strategy, rounds_of, way_of
 
 
 def whole(value: object) -> int:
@@ -74,3 +74,19 @@ def test_a_dataset_says_what_a_way_of_asking_means_for_it():
     printed = asked(own, "printed")
     assert (printed.metric, printed.chain("fixed")) == ("exact_match", ("to_string_stripped",))
     assert asked(own, "box").metric == starter.metric
+
+
+@pytest.mark.parametrize(
+    ("strategy", "rounds"),
+    [
+        ("direct", (1, 1)),
+        ("tcot", (1, 1)),
+        ("pot", (1, 1)),
+        ("icot", (1, 4)),
+        ("icot[max_exec=1]", (1, 2)),
+        ("treethinker", (2, 2)),
+        ("treethinker[tree=off]", (1, 1)),
+    ],
+)
+def test_a_strategy_tells_the_plan_how_often_it_asks(strategy, rounds):
+    assert rounds_of(strategy, builtin_registry().strategies) == rounds
