@@ -82,7 +82,8 @@ ASKED = (
     Option(
         "--bench-strategy",
         "A,B",
-        "how a model is asked: direct, or a registered strategy. Default: the dataset's, direct",
+        "how a model is asked: direct, tcot, pot, icot, treethinker, or a registered strategy; "
+        "parameters in brackets. Default: the dataset's, direct",
         setting="strategies",
         read=names,
         recorded="strategy",
