@@ -11,6 +11,7 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.paper._leaderboard import leaderboard
 from pytest_tablebench.reports.paper._plots import write_plots
+from pytest_tablebench.reports.paper._realhit import realhit_leaderboard, realhit_means
 from pytest_tablebench.reports.paper._runs import (
     Row,
     RunData,
@@ -35,7 +36,7 @@ from pytest_tablebench.util.names import printable, slug
 __all__ = ["PaperReport", "Part", "report_folder", "report_lines", "write_report"]
 
 _INDEX, _MANIFEST = "README.md", "report.json"
-_BOARDS = ("leaderboard", "treb_leaderboard")
+_BOARDS = ("leaderboard", "treb_leaderboard", "realhit_leaderboard", "realhit_means")
 _KINDS = {".csv", ".md", ".png", ".svg"}
 _DEFAULT = Path("tablebench-report")
 
@@ -87,7 +88,9 @@ def write_report(
         # All that can go wrong in the records goes wrong before anything is touched.
         analyses = _analyses(loaded)
         boards = tuple(
-            board for make in (leaderboard, treb_leaderboard) if (board := make(loaded)) is not None
+            board
+            for make in (leaderboard, treb_leaderboard, realhit_leaderboard, realhit_means)
+            if (board := make(loaded)) is not None
         )
         for path in former:
             path.unlink(missing_ok=True)
@@ -254,7 +257,7 @@ def report_lines(report: PaperReport) -> Iterator[str]:
     for board in report.boards:
         yield from terminal_lines(_condensed(board), note_limit=10)
     if not report.boards:
-        yield "leaderboard: none, no run has a dataset of ToRR or TReB"
+        yield "leaderboard: none, no run has a dataset of ToRR, TReB or RealHiTBench"
     yield f"report: {printable(str(report.folder))}"
 
 

@@ -1,0 +1,148 @@
+"""One's runs beside the published rows of RealHiTBench (spec: realhitbench.md section 9)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from importlib import resources
+
+from pytest_tablebench.reports.paper._runs import Row, RunData
+from pytest_tablebench.reports.paper._text import PaperTable, Value
+from pytest_tablebench.results._tasks import mean_parts, plain_mean
+from pytest_tablebench.util.names import counted, printable
+
+__all__ = ["published_realhit", "realhit_leaderboard", "realhit_means"]
+
+BENCHMARK = "realhitbench"
+TASKS = {
+    "fc": ("em", "f1"),
+    "nr": ("em", "f1"),
+    "sc": ("em", "f1"),
+    "da": ("gpt_eval", "rouge_l"),
+    "cg": ("pass@1", "ecr"),
+}
+"""The two figures of each task, in the order of the paper's Table 2."""
+
+_COLUMNS = tuple((f"realhit_{task}", part) for task, parts in TASKS.items() for part in parts)
+_NAMES = tuple(f"{task.upper()} {part}" for task, parts in TASKS.items() for part in parts)
+_BUCKETS = ("<10K", "10-20K", ">20K")
+_QUESTIONS = 3071
+_PUBLISHED_JUDGE = "gpt-4o"
+_CITATION = (
+    'published: "RealHiTBench: A Comprehensive Realistic Hierarchical Table Benchmark for '
+    'Evaluating LLM-Based Table Analysis", arXiv 2506.13405'
+)
+_CAVEATS = (
+    "published rows were measured by other code, which compares the answers about rearranged "
+    "tables with the model's own (--bench-structure self), and judged by GPT-4o",
+    "the printed header of the paper's Table 5 has its columns swapped; they stand here by name",
+)
+
+
+def published_realhit(name: str = "realhitbench") -> list[dict[str, str]]:
+    """Return published rows as printed, by column name."""
+    text = resources.files(__package__).joinpath(f"{name}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+
+
+def realhit_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
+    """Return one's runs, a row for each strategy and modality, then Tables 2, 5 and 7.
+
+    None without any of the five tasks.
+    """
+    rows: list[tuple[Value, ...]] = []
+    notes: list[str] = []
+    for run, strategy, modality, own in _parts_of(runs):
+        rows.append((run.model, "this run", modality, strategy, *mean_parts(own, _COLUMNS)))
+        notes.append("; ".join(_notes(run, own)))
+    if not rows:
+        return None
+    for line in published_realhit():
+        figures = [float(value) / 100 for value in list(line.values())[4:]]
+        source = f"published, Table {line['table']}"
+        rows.append((line["model"], source, line["input"], line["strategy"], *figures))
+        notes.append("")
+    return PaperTable(
+        "realhit_leaderboard",
+        "RealHiTBench leaderboard (layout of the paper's Table 2)",
+        ("model", "source", "input", "strategy", *_NAMES),
+        tuple(rows),
+        tuple(notes),
+        notes=(_CITATION, *_CAVEATS),
+    )
+
+
+def realhit_means(runs: Sequence[RunData]) -> PaperTable | None:
+    """Return means by task and by tokens of the table, then Tables 3, 4 and 6 as printed.
+
+    One's mean of a task is that of its two figures, and of anything else that of its tasks' means.
+    """
+    names = (*TASKS, "all", *_BUCKETS)
+    rows: list[tuple[Value, ...]] = []
+    for run, strategy, modality, own in _parts_of(runs):
+        by_task = [_mean(own, task) for task in TASKS]
+        buckets = [
+            plain_mean(
+                _mean([row for row in own if row.tags.get("tokens") == bucket], task)
+                for task in TASKS
+            )
+            for bucket in _BUCKETS
+        ]
+        figures = (*by_task, plain_mean(by_task), *buckets)
+        rows.append((run.model, "this run", modality, strategy, *figures))
+    if not rows:
+        return None
+    published: dict[tuple[str, ...], dict[str, float]] = {}
+    for line in published_realhit("realhitbench_means"):
+        key = line["model"], f"published, Table {line['table']}", line["input"], line["strategy"]
+        published.setdefault(key, {})[line["name"]] = float(line["value"]) / 100
+    rows += [(*key, *(found.get(name) for name in names)) for key, found in published.items()]
+    return PaperTable(
+        "realhit_means",
+        "RealHiTBench means by task, and by tokens of the table",
+        ("model", "source", "input", "strategy", *names),
+        tuple(rows),
+        ("",) * len(rows),
+        notes=(
+            _CITATION,
+            "Table 4's means are not those of the columns of Table 2, Table 6 is over 500 "
+            "questions, and the paper does not say what counted the tokens of Table 3",
+        ),
+    )
+
+
+def _parts_of(runs: Sequence[RunData]) -> Iterator[tuple[RunData, str, str, list[Row]]]:
+    """Yield the rows of each run by strategy and modality."""
+    for run in runs:
+        own = [row for row in run.rows if row.benchmark == BENCHMARK]
+        for strategy, modality in dict.fromkeys((row.strategy, row.modality) for row in own):
+            kept = [row for row in own if (row.strategy, row.modality) == (strategy, modality)]
+            yield run, strategy, modality, kept
+
+
+def _mean(rows: Sequence[Row], task: str) -> float | None:
+    return plain_mean(mean_parts(rows, [(f"realhit_{task}", part) for part in TASKS[task]]))
+
+
+def _notes(run: RunData, rows: Sequence[Row]) -> list[str]:
+    """Return how a run differs from the paper's, one clause each."""
+    notes = []
+    asked = len({(row.dataset, row.example_id) for row in rows})
+    if asked != _QUESTIONS:
+        notes.append(f"{counted(asked, 'question')} of {_QUESTIONS:,}")
+    judge = run.run.get("judge")
+    if judge is None:
+        notes.append("no judge")
+    elif str(judge).rpartition("/")[2] != _PUBLISHED_JUDGE:
+        notes.append(f"judged by {printable(str(judge), 60)}")
+    if run.run.get("structure") != "self":
+        notes.append(f"structure {printable(str(run.run.get('structure')), 20)}, paper self")
+    if run.run.get("compat") != "reference":
+        notes.append("mode fixed, several metrics differ from the paper's")
+    formats = sorted({row.serializer for row in rows})
+    if formats != ["latex"] and "text" in {row.modality for row in rows}:
+        notes.append(f"formats {printable(', '.join(formats), 80)}, paper latex")
+    arranged = {row.perturbation for row in rows} - {"none"}
+    if arranged:
+        notes.append("perturbed tables too")
+    return notes
