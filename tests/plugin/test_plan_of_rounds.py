@@ -45,6 +45,12 @@ def test_steps_behind_an_answer_that_is_not_there_are_named(bench):
     text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
     bench.pytester.makeconftest(text + ROUNDS)
     given = ("--model=echo/any", "--bench-limit=2", "--bench-store=answers")
+    ways = ("--bench-strategy=tcot,pot,icot[max_exec=1],treethinker", "--bench-plan")
+    lines = bench.run(*given, *ways).outlines
+    # tcot and pot ask once, and the tree of one table is asked once: 2 + 2 + 2 + 1.
+    assert figures(lines)["calls"] == "7"
+    further = "further steps of icot (1 to 2 calls a case), treethinker (2 calls a case) are in"
+    assert any(further in line for line in lines)
     both = ("--bench-strategy=direct,twice", "--bench-plan")
     before = bench.run(*given, *both)
     # Two questions in two ways: what comes behind the first step of `twice` hangs on its answer.

@@ -16,7 +16,7 @@ from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Limits
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.running.answer import step_records
 from pytest_tablebench.running.prefetch import PrefetchWindow, Route
-from pytest_tablebench.strategies import Conversation, Strategy, Task
+from pytest_tablebench.strategies import Conversation, Said, Strategy, Task
 from pytest_tablebench.tables.table import Table
 
 TABLE = Table(["Name", "Age"], [["Ada", "36"], ["Bo", "41"]])
@@ -165,3 +165,60 @@ def test_programs_are_known_by_all_that_can_change_their_outcome():
         Execute("print(1)", same.files, Limits(cpu_s=1.0)),
     ]
     assert len({same.key(), *(other.key() for other in others)}) == 5
+
+
+class Insists:
+    """Asks otherwise where a question is refused."""
+
+    name = "insists"
+
+    def converse(self, task: Task) -> Conversation:
+        with contextlib.suppress(ModelError):
+            yield Ask((Message("user", "rudely"),))
+        reply = yield Ask((Message("user", "politely"),))
+        assert isinstance(reply, Reply)
+        return Said(reply.text, ("asked_twice",), {"patience": 0.5})
+
+
+class Refuses(Dictionary):
+    """Refuses what it has no answer to."""
+
+    reason = "bad_request"
+
+    def _outcome(self, task: Request | Execute) -> Outcome:
+        found = super()._outcome(task)
+        return ModelError("no", reason=self.reason) if isinstance(found, ModelError) else found
+
+
+def test_a_refused_question_may_be_asked_otherwise():
+    executor = Refuses({("m", "politely"): "well"})
+    pending = conversations(Insists(), lambda: executor).complete(CASE)
+    assert pending.answer is not None, pending.error
+    assert (pending.answer.text, pending.answer.flags) == ("well", ("asked_twice",))
+    assert pending.answer.parts == {"patience": 0.5}
+    assert executor.lanes == ["m", "m"]
+    # Both are refused: the second refusal is the case's own.
+    pending = conversations(Insists(), lambda: Refuses({})).complete(CASE)
+    assert isinstance(pending.error, ModelError)
+    assert pending.error.reason == "bad_request"
+    # No strategy is told of what is no refusal.
+    executor = Refuses({("m", "politely"): "well"})
+    executor.reason = "rate_limit"
+    pending = conversations(Insists(), lambda: executor).complete(CASE)
+    assert isinstance(pending.error, ModelError)
+    assert (pending.error.reason, executor.lanes) == ("rate_limit", ["m"])
+
+
+def test_what_was_said_behind_the_prompt_is_kept():
+    program = "print(sum(map(int, files['ages.csv'].split(','))))"
+    executor = Dictionary({("m", "write"): program, ("m", "printed 77"): "77 years"})
+    pending = conversations(Calculates(), lambda: executor).complete(CASE)
+    assert pending.answer is not None
+    assert pending.prompt == "write"
+    assert pending.answer.turns == (
+        ("reply", program),
+        ("program", program),
+        ("output", "77"),
+        ("user", "printed 77"),
+        ("reply", "77 years"),
+    )
