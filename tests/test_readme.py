@@ -411,5 +411,7 @@ def test_the_table_shown_is_what_the_run_gives(name: str) -> None:
         run_.ask()
         record = run_.record({}, None)
         cells.append(Cell(*cell_values(record)))
-    for line in summary_lines(summarize(cells)):
+    parts = getattr(dataset, "parts", None)
+    shown = {"by_dataset": {name: {"parts": None if parts is None else list(parts)}}}
+    for line in summary_lines(summarize(cells), shown):
         assert plain(line.strip()) in plain(README)
