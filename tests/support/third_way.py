@@ -106,7 +106,7 @@ class ThirdWay:
         for name, place in self.columns.items():
             cells = [row[place] for row in self.texts]
             plain = name not in self.numeric and not re.fullmatch(r"\d{4}-\d\d-\d\d", cells[0])
-            if plain and len(set(cells)) == len(cells):
+            if plain and len(set(cells)) == len(set(map(tuple, self.texts))):
                 return [cells[id_] for id_ in ids]
         raise AssertionError("no names")
 
@@ -140,7 +140,8 @@ class ThirdWay:
         return [str(self.table.rows[row][place])]
 
     def _find(self, ids: list[int], column: str, value: str) -> list[str]:
-        return self.label([id_ for id_ in ids if self.texts[id_][self.columns[column]] == value])
+        found = [id_ for id_ in ids if self.texts[id_][self.columns[column]] == value]
+        return list(dict.fromkeys(self.label(found)))  # an entry may stand there twice
 
     def _value_of(self, ids: list[int], column: str) -> list[str]:
         return [self.texts[id_][self.columns[column]] for id_ in ids]

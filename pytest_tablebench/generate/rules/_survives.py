@@ -19,8 +19,15 @@ CHANGES: Mapping[str, frozenset[str]] = {
     "mask_cols_names": frozenset({"names"}),
     "shuffle_cols_names": frozenset({"names"}),
     "truncate_rows": frozenset({"row order", "row count", "rows"}),
+    "repeat_rows": frozenset({"row order", "row count"}),
+    "distractor_columns": frozenset({"column count"}),
+    "synonym_names": frozenset({"wording of names"}),
+    "abbreviate_names": frozenset({"wording of names"}),
 }
-"""What each perturbation of `tables.perturbations` changes; of rows, those that hold something."""
+"""What each perturbation of `tables.perturbations` changes; of rows, those that hold something.
+
+Those that are not here change what is asked for, or the answer with the table.
+"""
 
 _BY_NAME = frozenset({"names", "rows"})
 _COUNTED = _BY_NAME | {"row count"}
@@ -31,8 +38,8 @@ _NEEDS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("cell", "cells", "find", "change", "ratio", "is_cell", "is_more"), _BY_NAME),
     "cell_at": frozenset({"row order", "column order", "direction", "rows"}),
     "row_of": _ONE_CELL | {"row order", "direction"},
-    "heading_of": _ONE_CELL | {"names"},
-    "partner": _COUNTED | {"column count"},
+    "heading_of": _ONE_CELL | {"names", "wording of names"},
+    "partner": _COUNTED | {"column count", "wording of names"},
 }
 _SIDES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("up", "down"), _ONE_CELL | {"row order", "direction"}),
