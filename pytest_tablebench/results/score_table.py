@@ -132,6 +132,9 @@ class ScoreTable:
         import numpy as np
 
         key = self.key(axes)
+        fixed = all(len(self.names[axis]) < 2 for axis in CASE if axis not in axes)
+        if fixed and len(self.cells) == len(self):
+            return None
         order = np.lexsort((self.repeat, key))
         same = (np.diff(key[order]) == 0) & (np.diff(self.repeat[order]) == 0)
         if not same.any():
@@ -142,6 +145,24 @@ class ScoreTable:
     def case(self, row: int, *axes: str) -> str:
         """Return the names of a row's axes for a message."""
         return "/".join(self.names[axis][self.codes[axis][row]] for axis in axes)
+
+
+def _same(value: np.generic, many: int) -> NDArray[Any]:
+    """Return a column that has one value in each row, and takes the memory of one."""
+    import numpy as np
+
+    return np.broadcast_to(value, many)
+
+
+def _column(values: array[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """Return values as a column."""
+    import numpy as np
+
+    found = np.frombuffer(values, dtype=values.typecode) if values else np.array(values)
+    first = found[:1]
+    if len(found) and np.array_equal(found, _same(first[0], len(found)), equal_nan=True):
+        return _same(first.astype(dtype)[0], len(found))
+    return found.astype(dtype)
 
 
 class ScoreTableBuilder:
@@ -248,13 +269,22 @@ class ScoreTableBuilder:
             of_mapping = itemgetter(*self._required)
             # As it stands in a file: there the answer itself is, and no mark of it.
             whole = "prediction" in record and "said" not in record
+            bare, nothing = len(self._required), (1, *(None for _ in _OPTIONAL), None)
             return lambda one: (
-                *self._models,
-                *of_mapping(one),
-                one.get("repeat", 1),
-                *map(one.get, _OPTIONAL),
-                answer_mark(one.get("prediction")) if whole else one.get("said"),
+                (*self._models, *of_mapping(one), *nothing)
+                if len(one) == bare
+                else (
+                    *self._models,
+                    *of_mapping(one),
+                    one.get("repeat", 1),
+                    *map(one.get, _OPTIONAL),
+                    answer_mark(one.get("prediction")) if whole else one.get("said"),
+                )
             )
+        every = (*self._required, "repeat", *_OPTIONAL, "said")
+        if all(hasattr(record, name) for name in every):
+            of_all = attrgetter(*every)
+            return lambda one: (*self._models, *of_all(one))
         of_object = attrgetter(*self._required)
         there = [name for name in _OPTIONAL if hasattr(record, name)]
         return lambda one: (
@@ -280,7 +310,11 @@ class ScoreTableBuilder:
                         )
                 names[axis] = tuple(sorted(set(own)))
                 place = {name: number for number, name in enumerate(names[axis])}
-                codes[axis] = np.array([place[name] for name in own], dtype=np.int32)[rows]
+                codes[axis] = (
+                    _same(np.int32(0), len(rows))
+                    if len(place) == 1
+                    else np.array([place[name] for name in own], dtype=np.int32)[rows]
+                )
         for axis in AXES:  # of no record
             names.setdefault(axis, ())
             codes.setdefault(axis, np.array([], dtype=np.int32))
@@ -300,8 +334,8 @@ class ScoreTableBuilder:
             codes,
             score=np.array(self._score),
             passed=np.array(self._passed),
-            threshold=np.array(self._threshold),
-            repeat=np.array(self._repeat, dtype=np.int64),
+            threshold=_column(self._threshold, np.float64),
+            repeat=_column(self._repeat, np.int64),
             checks=checks,
             parts=parts,
             answers=answers,

@@ -303,13 +303,19 @@ def _rater_scores(grid: Grid, raters: Raters) -> Floats:
     for start in range(0, len(scores), step):
         block = slice(start, start + step)
         weights = raters.configurations[block].T
-        counts = known @ weights  # models, examples, raters
-        means = np.divide(filled @ weights, counts, out=np.zeros(counts.shape), where=counts > 0)
-        used: Floats = (counts > 0).astype(float)
-        if raters.examples is not None:
-            used *= raters.examples[block].T
-        size = used.sum(axis=1)
-        total = np.einsum("mer,mer->mr", means, used)
-        block_scores = np.divide(total, size, out=np.full(size.shape, np.nan), where=size > 0)
-        scores[block] = block_scores.T
+        # Model by model: products this small are not worth threads of their own.
+        counts, means = known @ weights, filled @ weights  # models, examples, raters
+        used: Any = None if raters.examples is None else raters.examples[block].T
+        if not counts.all():  # of some example nothing is known
+            used = counts > 0 if used is None else used * (counts > 0)
+            counts[counts == 0] = 1.0
+        means /= counts
+        if used is None:
+            scores[block] = means.mean(axis=1).T
+            continue
+        means *= used
+        size = used.sum(axis=-2)  # of each model, or of all alike
+        scores[block] = np.divide(
+            means.sum(axis=1), size, out=np.full(means.shape[::2], np.nan), where=size > 0
+        ).T
     return scores

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pytest_tablebench.results.score_table import Floats, Integers
+    from pytest_tablebench.results.score_table import Codes, Floats, Integers
 
 __all__ = ["Grid", "Scores", "examples_mean", "read_scores"]
 
@@ -94,6 +94,14 @@ def examples_mean(values: Floats) -> Floats:
     return means(means(values, axis=tuple(range(2, values.ndim))))
 
 
+def _places(codes: Codes) -> tuple[Integers, Integers]:
+    """Return the codes that occur, ascending, and the place of each row's among them."""
+    import numpy as np
+
+    there = np.bincount(codes) > 0
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
+
+
 def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
     """Read records, mappings or objects with the same names, in one pass; or take their table.
 
@@ -118,19 +126,20 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
         )
     altered = [place for place, name in enumerate(names["perturbation"]) if name in table.altered]
     grids = []
+    codes = {axis: cells.codes(axis) for axis in ("dataset", *_AXES)}
     for code, dataset in enumerate(names["dataset"]):
-        own = np.flatnonzero(cells.codes("dataset") == code)
+        own = np.flatnonzero(codes["dataset"] == code)
         if altered:
-            plain = own[~np.isin(cells.codes("perturbation")[own], altered)]
+            plain = own[~np.isin(codes["perturbation"][own], altered)]
             own = plain if len(plain) else own
-        found = [np.unique(cells.codes(axis)[own], return_inverse=True) for axis in _AXES[1:]]
+        found = [_places(codes[axis][own]) for axis in _AXES[1:]]
         examples, serializers, perturbations = (
             tuple(names[axis][place] for place in present)
             for axis, (present, _) in zip(_AXES[1:], found, strict=True)
         )
         shape = len(names["model"]), len(examples), len(serializers), len(perturbations)
         scores = np.full(shape, np.nan)
-        model = cells.codes("model")[own].astype(np.intp)
+        model = codes["model"][own]
         scores[model, *(places for _, places in found)] = cells.score[own]
         grids.append(Grid(dataset, examples, serializers, perturbations, scores))
     return Scores(names["model"], tuple(grids))
