@@ -82,8 +82,8 @@ class Cells:
         asked = np.diff(start, append=len(rows))
         first, known = rows[start], np.isfinite(table.score[rows])
         score, passed = table.score[first], table.passed[first]
-        answered = known[start].astype(np.int32)
-        right = np.nan_to_num(passed).astype(np.int32)
+        answered = known[start].astype(np.int64)
+        right = np.nan_to_num(passed).astype(np.int64)
         for cell in np.flatnonzero(asked > 1):  # nearly always none
             own = rows[start[cell] : start[cell] + asked[cell]]
             scores = table.score[own][known[start[cell] : start[cell] + asked[cell]]].tolist()

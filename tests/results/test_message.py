@@ -41,6 +41,7 @@ messages = st.builds(
     st.booleans(),
     st.none() | st.builds(Spent, st.none() | COUNT, st.none() | COUNT, COST),
     st.none() | st.tuples(TEXT, TEXT),
+    st.none() | st.tuples(TEXT, st.lists(st.lists(TEXT, max_size=2), max_size=2)),
     st.none()
     | st.tuples(TEXT, TEXT, st.lists(st.dictionaries(TEXT, TEXT, max_size=2), max_size=2)),
     st.none() | st.dictionaries(TEXT, TEXT, max_size=2),

@@ -139,7 +139,7 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
         )
         shape = len(names["model"]), len(examples), len(serializers), len(perturbations)
         scores = np.full(shape, np.nan)
-        model = codes["model"][own]
+        model = codes["model"][own].astype(np.intp)
         scores[model, *(places for _, places in found)] = cells.score[own]
         grids.append(Grid(dataset, examples, serializers, perturbations, scores))
     return Scores(names["model"], tuple(grids))
