@@ -13,7 +13,7 @@ __all__ = ["MOST", "by_tag"]
 MOST = 200
 """Values of a tag that have figures of their own: those of the most examples."""
 
-TAGS = 50
+TAGS = 20
 """Tags that have figures: those of the most examples."""
 
 Tags = Mapping[str, Sequence[str]]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tablebench.results import Cell, ScoreTable, analyse, summarize
-from pytest_tablebench.results._slices import MOST
+from pytest_tablebench.results._slices import MOST, TAGS
 
 Records = list[Cell]
 
@@ -89,6 +89,13 @@ def test_of_many_values_the_commonest_are_shown_and_the_rest_are_together():
     assert found["values"][values[-1]]["performance"] == 0.5
     assert (found["n_others"], found["others"]["n_examples"]) == (2, 2)
     assert found["without"]["performance"] == 0
+
+
+def test_of_many_tags_the_commonest_are_shown():
+    tags = {f"t{n:02}": "x" for n in range(TAGS + 3)}
+    found = scope([cell("e1", "html", 1.0, tags=tags), cell("e2", "html", 1.0, tags={"t22": "y"})])
+    assert list(found["tags"]) == [*(f"t{n:02}" for n in range(TAGS - 1)), "t22"]
+    assert found["tags_left_out"] == 3
 
 
 # Named parts

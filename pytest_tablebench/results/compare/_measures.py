@@ -24,8 +24,8 @@ __all__ = ["PairedDataset", "measure_difference"]
 MOST_LEFT_OUT = 0.2
 """Share of examples with an incomplete grid from which robustness is not told (section 5)."""
 
-COMPARED = 20
-"""Values of a tag that are compared: those of the most examples, as each takes its own test."""
+COMPARED = 60
+"""Values of tags that are compared in a dataset: the commonest, as each takes its own test."""
 
 _SAME = 1e-12
 
@@ -68,23 +68,21 @@ class PairedDataset:
         return PairedDataset(self.dataset, *sides)
 
     def tags(self) -> dict[tuple[str, str], list[int]]:
-        """Return the rows of each tag's commonest values; what the run after says comes first.
+        """Return the rows of the commonest tags and values; what the run after says comes first.
 
-        Values that fewer than two examples have are left out.
+        Those that fewer than two examples have are left out.
         """
         found: dict[tuple[str, str], list[int]] = {}
         shared = self.shared.tolist()
         for tag in sorted({*self.before.tags, *self.after.tags}):
             none = ("",) * len(self.after.examples)
             columns = (side.tags.get(tag, none) for side in (self.after, self.before))
-            rows: dict[str, list[int]] = {}
             for row, values in enumerate(zip(*columns, strict=True)):
                 value = values[0] or values[1]
                 if value and shared[row]:
-                    rows.setdefault(value, []).append(row)
-            ranked = sorted(rows, key=lambda value: (-len(rows[value]), value))[:COMPARED]
-            found |= {(tag, one): rows[one] for one in sorted(ranked) if len(rows[one]) > 1}
-        return found
+                    found.setdefault((tag, value), []).append(row)
+        ranked = sorted(found, key=lambda name: (-len(found[name]), name))[:COMPARED]
+        return {name: found[name] for name in sorted(ranked) if len(found[name]) > 1}
 
     def rows(self, rows: Sequence[int]) -> PairedDataset:
         """Return some examples."""
