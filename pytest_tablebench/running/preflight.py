@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.datasets import metric_of
+from pytest_tablebench.datasets.case import TEXT
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._typed_answer import KINDS
 from pytest_tablebench.running.scoring import asked_by
@@ -16,9 +17,10 @@ from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable, unknown_name
 
 if TYPE_CHECKING:
+    from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.running.runner import Runner
 
-__all__ = ["check_datasets", "check_replay", "check_threshold"]
+__all__ = ["check_datasets", "check_replay", "check_sight", "check_threshold"]
 
 
 def check_threshold(place: str, value: object) -> None:
@@ -41,6 +43,21 @@ def check_replay(runner: Runner) -> None:
             f"--bench-replay answers from a store, and there is none ({where}); name it with "
             f"--bench-store DIR or --bench-store-readonly DIR"
         )
+
+
+def check_sight(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
+    """Raise `SettingsError` for a model that is to be shown pictures and reads none.
+
+    Raises `ModelError` when the engine cannot tell about a model.
+    """
+    for model, cases in by_model.items():
+        shown = next((case for case in cases if case.modality != TEXT), None)
+        if shown is not None and runner.models.sees(model, shown.dataset) is False:
+            raise SettingsError(
+                f"{printable(model, 80)} reads no pictures, and {shown.dataset} shows them "
+                f"({shown.modality}); leave them out with --bench-modality text, or give a model "
+                f"that does"
+            )
 
 
 def check_datasets(runner: Runner, names: Iterable[str]) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets.case import TEXT, Case, case_ids
+from pytest_tablebench.datasets.case import case_ids
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.executors.local import (
     Address,
@@ -30,6 +30,7 @@ from pytest_tablebench.executors.local import (
 from pytest_tablebench.results import MediaFolder
 from pytest_tablebench.results.writer import RunWriter
 from pytest_tablebench.running.plan import ModelPlan, plan_model
+from pytest_tablebench.running.preflight import check_sight
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.session.messages import EngineWanted, RunPlace
 from pytest_tablebench.session.selection import Selection
@@ -364,7 +365,7 @@ class Session:
         known = runner.models.engine_models()
         asked = [model for model in runner.models.lanes() if model in by_model]
         try:
-            self._check_sight(by_model)
+            check_sight(runner, by_model)
             plans = [plan_model(runner, model, by_model[model], exact=exact) for model in asked]
         except ModelError as error:
             raise SettingsError(str(error)) from None
@@ -381,18 +382,6 @@ class Session:
             replace(plan, judge=self._judge_of(plan.model), priced_by_reply=plan.model not in known)
             for plan in plans
         ]
-
-    def _check_sight(self, by_model: Mapping[str, Sequence[Case]]) -> None:
-        """Raise `SettingsError` for a model that is to be shown pictures and reads none."""
-        models = self.require_runner().models
-        for model, cases in by_model.items():
-            shown = next((case for case in cases if case.modality != TEXT), None)
-            if shown is not None and models.sees(model, shown.dataset) is False:
-                raise SettingsError(
-                    f"{printable(model, 80)} reads no pictures, and {shown.dataset} shows them "
-                    f"({shown.modality}); leave them out with --bench-modality text, or give a "
-                    f"model that does"
-                )
 
     def _judge_of(self, model: str) -> str | None:
         """Return who judges a model's answers, where anybody does."""
