@@ -241,7 +241,7 @@ def test_runs_that_differ_are_compared_aloud(bench, capsys):
     assert code == 0
     for sentence in (
         "note: compat modes differ: fixed (echo/any), reference (echo/other); ",
-        "note: example limits differ: the dataset's own (echo/any), 2 (echo/other); ",
+        "note: example limits differ: all (echo/any), 2 (echo/other); ",
         "note: toy: configurations differ: 4 (echo/any), 1 (echo/other); ",
         "note: toy: examples differ: 3 (echo/any), 2 (echo/other); 2 are common to all",
     ):
