@@ -255,7 +255,13 @@ def test_a_data_folder_elsewhere_does_not_bring_in_other_tests(tmp_path, written
     }
     command = [sys.executable, "-m", "pytest", *written.format("../elsewhere/data").split()]
     done = subprocess.run(
-        [*command, "--bench-limit=1", "--bench-serializer=csv", "--bench-perturbation=none"],
+        [
+            *command,
+            "--bench-dataset=starter",
+            "--bench-limit=1",
+            "--bench-serializer=csv",
+            "--bench-perturbation=none",
+        ],
         cwd=root,
         env=environment,
         capture_output=True,
