@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import example as example_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,6 +38,8 @@ def run_of(rows: list[tuple[str, str, str]]) -> Records:
 
 
 @settings(max_examples=25)
+@example_of([("merged", "d", "bbb"), ("flat", "d", "aaa")], "em", "all")
+@example_of([("merged", "d", "..."), ("flat", "d", "aaa")], "consistency", "d")
 @given(drawn, st.sampled_from(MEASURES), st.sampled_from(["all", "b", "d", "d[f0]"]))
 def test_a_gate_on_a_slice_is_the_gate_on_a_run_of_that_slice_alone(rows, measure, scope):
     records = run_of(rows)

@@ -112,12 +112,14 @@ def _unknown(gate: Gate, side: Sheet | None, whose: str) -> str | None:
 
     if side is None:
         return None
-    if gate.measure == "consistency" and side.said is None:
+    if gate.measure == "consistency" and (side.said is None or not side.said.any()):
         return f"no case {whose}has an answer to compare"
     if gate.part is None:
         return None
-    if gate.part not in side.parts:
-        known = [printable(name, 40) for name in side.parts]
+    # Of a slice the others may have parts that none of its own examples has.
+    parts = [name for name, values in side.parts.items() if np.isfinite(values).any()]
+    if gate.part not in parts:
+        known = [printable(name, 40) for name in parts]
         has = known_names(gate.part, known) if known else "there are none"
         return f"no case {whose}has a part {printable(gate.part, 80)!r} of its score; {has}"
     values = values_of(side, gate)
