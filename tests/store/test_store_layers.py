@@ -209,6 +209,8 @@ def test_what_litellm_knows_of_a_model_comes_back_whole(tmp_path):
         output_cost_per_token=4.4e-06,
         max_input_tokens=200_000,
         tokenizer="o200k_base",
+        sees=True,
+        continues=False,
         litellm_version="1.100.0",
     )
     assert None not in vars(known).values()
