@@ -7,7 +7,7 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -16,96 +16,13 @@ from typing import Any
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import Settings, without_credentials
-from pytest_tablebench.results import Cell, RunFolder, ScoreTable, check_writable, claim_folder
+from pytest_tablebench.results import RunFolder, ScoreTable, check_writable, claim_folder
 from pytest_tablebench.results._joined import JoinedCase, with_checks
-from pytest_tablebench.results._texts import TEXTS, TextWriter
+from pytest_tablebench.results._kept import Kept
 from pytest_tablebench.results.loaded_run import LoadedRun
-from pytest_tablebench.results.message import CaseMessage, Spent
+from pytest_tablebench.results.message import CaseMessage
 
 __all__ = ["Received", "RunWriter"]
-
-
-@dataclass
-class _Paid:
-    """What calls have cost, summed up; None where a part of it is unknown."""
-
-    calls_paid: int = 0
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
-    cost_usd: float | None = 0.0
-
-    def add(self, calls: int, spent: Spent) -> None:
-        """Add what calls have cost together."""
-        self.calls_paid += calls
-        self.prompt_tokens = _plus(self.prompt_tokens, spent.prompt_tokens)
-        self.completion_tokens = _plus(self.completion_tokens, spent.completion_tokens)
-        self.cost_usd = _plus(self.cost_usd, spent.cost_usd)
-
-
-def _paid(totals: Mapping[str, Any] | None, summed: _Paid) -> dict[str, Any]:
-    """Return what the engine says was paid, else what the records add up to."""
-    if totals is None:
-        return {**vars(summed), "calls_repeated": None}
-    return {name: totals[name] for name in vars(summed)} | {"calls_repeated": totals["retries"]}
-
-
-def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    if not one["calls_paid"]:
-        return dict(other)
-    return {name: _plus(one[name], other[name]) for name in one}
-
-
-@dataclass
-class _Kept:
-    """One model's part of a run.
-
-    What it cost is summed up over the records, unless the engine makes the calls: then the
-    engine's own `totals` count, which hold calls that no case took in the end as well.
-    """
-
-    model: str
-    path: Path
-    folder: RunFolder | None = None
-    cells: dict[str, Cell] = field(default_factory=dict)
-    cases: dict[str, JoinedCase] = field(default_factory=dict)
-    totals: Mapping[str, Any] | None = None
-    judge_totals: Mapping[str, Any] | None = None
-    own: _Paid = field(default_factory=_Paid)
-    judge: _Paid = field(default_factory=_Paid)
-    written: int = 0
-    claimed: bool = False
-
-    def __post_init__(self) -> None:
-        self.move(self.path)
-
-    def move(self, path: Path) -> None:
-        """Take another folder, before anything is written."""
-        self.path = path
-        self.texts = TextWriter(path / TEXTS)
-
-    @property
-    def hits(self) -> int:
-        """How many cases were answered from the store alone."""
-        return sum(case.from_store for case in self.cases.values())
-
-    def add(self, message: CaseMessage) -> None:
-        """Count what an item has cost."""
-        if message.calls and message.spent is not None:
-            self.own.add(message.calls, message.spent)
-        for spent in message.judged:
-            self.judge.add(1, spent)
-
-    def spent(self) -> dict[str, Any]:
-        """Return what has been paid so far: sums with an unknown part are None."""
-        found = _paid(self.totals, self.own)
-        if self.totals is None or self.judge_totals is not self.totals:
-            judged = _paid(self.judge_totals, self.judge)
-            if judged["calls_paid"]:
-                found = _sum(found, judged)
-        if not found["calls_paid"]:
-            # Nothing was asked: whether it would have had a price is not known.
-            found |= {"prompt_tokens": None, "completion_tokens": None, "cost_usd": None}
-        return found
 
 
 @dataclass(frozen=True)
@@ -124,7 +41,7 @@ class RunWriter:
         self.started = datetime.now(UTC)
         self.counts: dict[str, int] = {"right": 0, "wrong": 0, "no_answer": 0}
         self.facts: dict[str, Any] = {}
-        self.kept = {model: _Kept(model, path) for model, path in paths.items()}
+        self.kept = {model: Kept(model, path) for model, path in paths.items()}
         self.made: list[Path] = []
         self.plans: dict[str, dict[str, Any]] = {}
         self.unfinished: list[str] = []
@@ -197,7 +114,7 @@ class RunWriter:
         return Received(line, case.finished)
 
     def _record(
-        self, kept: _Kept, case: JoinedCase, message: CaseMessage, *, better: bool
+        self, kept: Kept, case: JoinedCase, message: CaseMessage, *, better: bool
     ) -> str | None:
         """Write the case's record where it is another one now; return its line, if there is one.
 
@@ -286,7 +203,7 @@ class RunWriter:
         found = sum(len(case.findings) for case in kept.cases.values())
         return found >= int(self.facts.get("items", {}).get(model, 0))
 
-    def _status(self, kept: _Kept) -> str:
+    def _status(self, kept: Kept) -> str:
         return "complete" if self.complete(kept.model) else "incomplete"
 
     def run_data(self, model: str) -> dict[str, Any]:
@@ -307,7 +224,7 @@ class RunWriter:
                 self.unfinished.append(str(error))
         return runs
 
-    def _finish_one(self, kept: _Kept, folder: RunFolder, exit_code: int) -> LoadedRun:
+    def _finish_one(self, kept: Kept, folder: RunFolder, exit_code: int) -> LoadedRun:
         folder.check()
         if kept.written > len(kept.cells):
             with contextlib.suppress(OSError):  # then both stand there, and the last counts
@@ -326,7 +243,7 @@ class RunWriter:
             with contextlib.suppress(OSError):
                 folder.rmdir()
 
-    def _run_data(self, kept: _Kept, *, status: str, exit_code: int | None) -> dict[str, Any]:
+    def _run_data(self, kept: Kept, *, status: str, exit_code: int | None) -> dict[str, Any]:
         return {
             "status": status,
             "exit_code": exit_code,
@@ -384,10 +301,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, tuple) else value
-
-
-def _plus(total: Any, part: Any) -> Any:
-    return None if total is None or part is None else total + part
 
 
 def _versions() -> dict[str, str | None]:

@@ -24,6 +24,7 @@ from pytest_tablebench.session.messages import (
     decode,
     encode,
 )
+from pytest_tablebench.session.planning import model_plans
 from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Alone(_Keeps):
         if wanted.needed:
             state.start_engine(wanted)
             state.ask_own_engine()
-        writer.learn_plans(plan.to_json() for plan in state.plans())
+        writer.learn_plans(plan.to_json() for plan in model_plans(state))
         if not plan_only:
             writer.open()  # last: a run that is refused leaves nothing behind
 
@@ -205,7 +206,7 @@ class Worker:
         state.join(self._ask(state.wanted_engine()), self._workers)
         ahead = Ahead()
         if self.speaks:  # of several workers one works out what is ahead
-            plans = [plan.to_json() for plan in state.plans()]
+            plans = [plan.to_json() for plan in model_plans(state)]
             ahead = Ahead(state.planned, state.telling.facts() or {}, plans, state.problems)
         self._tell(ahead)
 

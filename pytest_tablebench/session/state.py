@@ -11,7 +11,6 @@ import gc
 import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import case_ids
-from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local import (
     Address,
     Engine,
@@ -29,14 +28,11 @@ from pytest_tablebench.executors.local import (
 )
 from pytest_tablebench.results import MediaFolder
 from pytest_tablebench.results.writer import RunWriter
-from pytest_tablebench.running.plan import ModelPlan, plan_model
-from pytest_tablebench.running.preflight import check_sight
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.session.messages import EngineWanted, RunPlace
 from pytest_tablebench.session.selection import Selection
 from pytest_tablebench.session.telling import Telling
 from pytest_tablebench.util.interrupts import uninterrupted
-from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices
 
 if TYPE_CHECKING:
@@ -353,54 +349,6 @@ class Session:
         """Take note of what was selected: what stands for the case of each item."""
         self.selection = Selection.of(params, self.require_runner().missing)
         self.planned = self.selection.planned()
-
-    def plans(self) -> list[ModelPlan]:
-        """Return what each model behind the engine is going to be asked; makes no call.
-
-        Raises `SettingsError` for a budget that could not be kept, and when nothing can be
-        asked at all.
-        """
-        runner = self.require_runner()
-        by_model, exact = self.selection.by_model(), self.settings.plan
-        known = runner.models.engine_models()
-        asked = [model for model in runner.models.lanes() if model in by_model]
-        try:
-            check_sight(runner, by_model)
-            plans = [plan_model(runner, model, by_model[model], exact=exact) for model in asked]
-        except ModelError as error:
-            raise SettingsError(str(error)) from None
-        paid = self.settings.max_cost is not None and not self.settings.replay
-        for plan in plans:
-            if paid and plan.calls and plan.cost_usd is None and plan.model in known:
-                raise SettingsError(
-                    f"--bench-max-cost: the price of {printable(plan.model, 80)} is unknown, so a "
-                    f"budget cannot be kept; leave the option out"
-                )
-        if paid and self.judges:
-            self._check_price_of_judge()
-        return [
-            replace(plan, judge=self._judge_of(plan.model), priced_by_reply=plan.model not in known)
-            for plan in plans
-        ]
-
-    def _judge_of(self, model: str) -> str | None:
-        """Return who judges a model's answers, where anybody does."""
-        runner = self.require_runner()
-        datasets = {case.dataset for case in self.selection.cases if case.model == model}
-        judged = runner.judges(datasets)
-        return self.settings.judge if judged else None
-
-    def _check_price_of_judge(self) -> None:
-        """Raise `SettingsError` where what the judge costs cannot be held against a budget."""
-        models, judge = self.require_runner().models, str(self.settings.judge)
-        if judge not in models.engine_models():
-            return
-        facts = models.facts_about(judge)
-        if facts is None or facts.input_cost_per_token is None:
-            raise SettingsError(
-                f"--bench-max-cost: the price of the judge {printable(judge, 80)} is unknown, so a "
-                f"budget cannot be kept; leave the option out"
-            )
 
     def planned_gates(self) -> dict[str, list[PlannedGate]]:
         """Return, by model, what each gate can see with the cases that were selected."""

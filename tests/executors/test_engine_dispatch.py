@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_tablebench.executors.local._dispatch import (
-    SPARE_RETRIES,
-)
+from pytest_tablebench.executors.local._course import SPARE_RETRIES
 from pytest_tablebench.executors.local._queue import Job, JobQueue
 from tests.support.desk import (
     DOWN,

@@ -9,12 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.executors.local._dispatch import (
-    GIVE_UP_AFTER,
-    SPARE_RETRIES,
-    STOP_AFTER,
-    Wait,
-)
+from pytest_tablebench.executors.local._course import GIVE_UP_AFTER, SPARE_RETRIES, STOP_AFTER
+from pytest_tablebench.executors.local._dispatch import Wait
 from tests.support.desk import (
     DOWN,
     FILTERED,

@@ -11,28 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tablebench.errors import MODEL_STOPPED, STOPPED, ModelError
+from pytest_tablebench.executors.local._course import SPARE_RETRIES, Course, Totals
 from pytest_tablebench.executors.local._pace import Pace
-from pytest_tablebench.executors.local._queue import Job, JobQueue
+from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._wire import error_fields
 from pytest_tablebench.models._retry import RetryPolicy
 
 __all__ = ["Dispatcher", "Lane", "Limits", "Wait"]
 
-STOP_AFTER = 3
-"""Failures in a row that no other case of a model can survive either, until it is given up."""
-
-GIVE_UP_AFTER = 20
-"""Calls of a model in a row that failed for good in other ways, until it is given up."""
-
-SPARE_RETRIES = 200
-"""Retries a model has beside one for every answer it gave."""
-
 WAIT_S = 5.0
 """Seconds without any answer from which a provider is said to be waited for; less where there is
 less patience."""
-
-# Failures that say something about this case only.
-OF_THE_CASE = frozenset({"context_window", "content_filter"})
 
 
 @dataclass(frozen=True)
@@ -76,55 +65,6 @@ class Wait:
 
 
 @dataclass
-class _Course:
-    """How one model has done: failures in a row, and the retries it has used up."""
-
-    queue: JobQueue = field(default_factory=JobQueue)
-    whole_run_failures: int = 0
-    other_failures: int = 0
-    retries: int = 0
-    in_flight: int = 0
-    most_usd: float | None = None
-    given_up: ModelError | None = None
-
-    def answered(self) -> None:
-        self.whole_run_failures = self.other_failures = 0
-
-    def failed(self, error: ModelError) -> str | None:
-        """Count a failure for good; return why the model is given up, if it is."""
-        if error.whole_run:
-            self.whole_run_failures += 1
-        elif error.reason not in OF_THE_CASE:
-            self.other_failures += 1
-        if self.whole_run_failures >= STOP_AFTER:
-            return f"stopped after {STOP_AFTER} cases in a row without an answer: {error}"
-        if self.other_failures >= GIVE_UP_AFTER:
-            return (
-                f"stopped after {GIVE_UP_AFTER} cases in a row without an answer, for all their "
-                f"retries: {error}"
-            )
-        return None
-
-
-@dataclass
-class _Totals:
-    """What one model has cost so far. Sums with an unknown part are None."""
-
-    calls_paid: int = 0
-    attempts: int = 0
-    retries: int = 0
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
-    cost_usd: float | None = 0.0
-
-    def add(self, reply: Mapping[str, Any]) -> None:
-        self.calls_paid += 1
-        for name in ("prompt_tokens", "completion_tokens", "cost_usd"):
-            total, part = getattr(self, name), reply.get(name)
-            setattr(self, name, None if total is None or part is None else total + part)
-
-
-@dataclass
 class Dispatcher:
     """Starts jobs as limits allow, and sees each through to its answer or its last error.
 
@@ -150,14 +90,14 @@ class Dispatcher:
     most_in_flight: int = 0
     stopped: ModelError | None = None
     spent_usd: float = 0.0
-    totals: list[_Totals] = field(init=False)
+    totals: list[Totals] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.totals = [_Totals() for _ in self.lanes]
+        self.totals = [Totals() for _ in self.lanes]
         most, patience = self.limits.connections, self.limits.patience
         self.paces = {lane.provider: Pace(most, patience) for lane in self.lanes}
         self.policy = RetryPolicy(self.limits.retries)
-        self._courses = [_Course() for _ in self.lanes]
+        self._courses = [Course() for _ in self.lanes]
         self._turn = 0
         self._wake_at = 0.0
         self._resting: set[Job] = set()
@@ -375,7 +315,7 @@ class Dispatcher:
         if why is not None:
             self.give_up(job.lane, why)
 
-    def _ended(self, course: _Course) -> bool:
+    def _ended(self, course: Course) -> bool:
         return self.stopped is not None or course.given_up is not None
 
     def give_up(self, lane: int, why: str) -> None:

@@ -1,0 +1,288 @@
+"""One source on its way into its folder: what is missing is fetched, checked and put in place."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pytest_tablebench.datasets._files import PULL_RECORD, file_digest, inside
+from pytest_tablebench.datasets.pull._archive import unpack
+from pytest_tablebench.datasets.pull._lock import Lock, Unwritable, read_lock, write_text
+from pytest_tablebench.datasets.pull._replies import NotThere, Remote
+from pytest_tablebench.datasets.pull._transfer import Transfer, part_of
+from pytest_tablebench.datasets.pull._upstream import File, Upstream
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.names import counted
+
+__all__ = ["LICENCE_NAME", "Say", "SourcePull"]
+
+LICENCE_NAME = "LICENCE-upstream.txt"
+ARCHIVE_NAME = ".tablebench-pull.tar.gz"
+STAGING_NAME = ".tablebench-pull.unpacked"
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class SourcePull:
+    """One source on its way into its folder."""
+
+    upstream: Upstream
+    folder: Path
+    endpoint: str
+    transfer: Transfer
+    say: Say
+    _stated: Mapping[str, str] = field(default_factory=dict)
+    """What a listing says of the files' SHA-256."""
+
+    def run(self) -> None:
+        lock = read_lock(self.folder, self.upstream)
+        if lock is not None and lock.complete and self._intact(lock):
+            (self.folder / ARCHIVE_NAME).unlink(missing_ok=True)
+            self._tell(
+                f"already there, {counted(len(lock.files), 'file')} as recorded ({self.folder})"
+            )
+            return
+        if lock is None:
+            lock = self._new_lock()
+        self._adopt(lock)
+        self._announce()
+        if self.upstream.host == "github_archive":
+            self._pull_archive(lock)
+        else:
+            self._pull_files(lock)
+        lock.complete = True
+        lock.write(self.folder)
+        shown = f" at commit {lock.commit}" if lock.commit else ""
+        self._tell(f"{counted(len(lock.files), 'file')} in {self.folder}{shown}")
+
+    def _tell(self, text: str) -> None:
+        self.say(f"{self.upstream.name}: {text}")
+
+    def _new_lock(self) -> Lock:
+        return Lock(
+            source=self.upstream.home,
+            revision=self.upstream.revision,
+            pinned=self.upstream.pinned,
+            licence=asdict(self.upstream.licence),
+            endpoint=self.endpoint,
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def _intact(self, lock: Lock) -> bool:
+        """Tell whether every recorded file is as recorded; name the ones that are not."""
+        bad = [name for name in sorted(lock.files) if not self._is_recorded(lock, name)]
+        for name in bad[:5]:
+            there = (self.folder / name).is_file()
+            self._tell(f"{name} {'is not as recorded' if there else 'is gone'}; fetched again")
+        if len(bad) > 5:
+            self._tell(f"and {counted(len(bad) - 5, 'more file')}")
+        return not bad
+
+    def _is_recorded(self, lock: Lock, name: str) -> bool:
+        path = self.folder / name
+        return name in lock.files and path.is_file() and file_digest(path) == lock.files[name]
+
+    def _adopt(self, lock: Lock) -> None:
+        """Record files that people put there themselves, where the source may not give them."""
+        if not self.upstream.by_hand:
+            return
+        for file in self.upstream.files:
+            path = inside(self.folder, file.target)
+            if file.target not in lock.files and path.is_file():
+                lock.files[file.target] = file_digest(path)
+                lock.by_hand.append(file.target)
+                self._tell(f"{file.target} was put there by hand; recorded as it is, not fetched")
+        if lock.by_hand:
+            lock.write(self.folder)
+
+    def _announce(self) -> None:
+        """Say what comes under which terms, and keep the terms beside the data."""
+        upstream = self.upstream
+        self._tell(f"from {upstream.home} at {upstream.revision}")
+        if not upstream.home.startswith(self.endpoint):
+            self._tell(f"asked of the server {self.endpoint}")
+        self._tell(f"licence {upstream.licence.name}, {upstream.licence.address}")
+        if not upstream.pinned:
+            self._tell(
+                f"warning: {upstream.revision!r} is a branch, not a fixed revision; others may "
+                "get other files another day"
+            )
+        if not any(file.sha256 for file in upstream.files):
+            self._tell(
+                "checksums are not known beforehand: those of the first download are kept in "
+                f"{PULL_RECORD}, and later downloads must have the same"
+            )
+        self._write_licence()
+
+    def _write_licence(self) -> None:
+        upstream = self.upstream
+        write_text(
+            self.folder / LICENCE_NAME,
+            f"Source: {upstream.home}\nRevision: {upstream.revision}\n"
+            f"Licence, as stated there: {upstream.licence.name}\n"
+            f"Text of the licence: {upstream.licence.address}\n",
+        )
+
+    # Single files
+
+    def _pull_files(self, lock: Lock) -> None:
+        on_hub = self.upstream.host in {"hub", "modelscope"}
+        files = self._listed(lock) if on_hub else self.upstream.files
+        for file in files:
+            name = file.target
+            if self._is_recorded(lock, name) or self._finished_part(lock, name):
+                continue
+            target = inside(self.folder, name)
+            try:
+                remote, stated = self._on_hub(lock, file) if on_hub else (self._raw(file), None)
+                digest = self.transfer.fetch(remote, target)
+            except NotThere:
+                if not file.optional:
+                    raise
+                self._tell(f"there is no {file.path} upstream; goes without")
+                continue
+            try:
+                self._judge(lock, name, digest, [file.sha256, stated], remote.url)
+            except DataError:
+                self.transfer.discard(target)
+                raise
+            # Recorded first: whatever happens next, this digest is the one that counts.
+            lock.files[name] = digest
+            lock.write(self.folder)
+            self.transfer.settle(target)
+
+    def _raw(self, file: File) -> Remote:
+        upstream = self.upstream
+        return Remote(f"{self.endpoint}/{upstream.repository}/raw/{upstream.revision}/{file.path}")
+
+    def _listed(self, lock: Lock) -> tuple[File, ...]:
+        from pytest_tablebench.datasets.pull._hub import hub_files
+        from pytest_tablebench.datasets.pull._modelscope import modelscope_files
+
+        if self.upstream.host == "modelscope":
+            files, self._stated = modelscope_files(
+                self.upstream,
+                self.upstream.revision,
+                endpoint=self.endpoint,
+                transfer=self.transfer,
+            )
+            return files
+        revision = lock.commit or self.upstream.revision
+        return hub_files(self.upstream, revision, endpoint=self.endpoint, transfer=self.transfer)
+
+    def _on_hub(self, lock: Lock, file: File) -> tuple[Remote, str | None]:
+        from pytest_tablebench.datasets.pull._hub import hub_facts
+        from pytest_tablebench.datasets.pull._modelscope import modelscope_facts
+
+        if self.upstream.host == "modelscope":
+            found = modelscope_facts(
+                self.upstream,
+                file.path,
+                self.upstream.revision,
+                self._stated.get(file.path, ""),
+                endpoint=self.endpoint,
+            )
+            return found.remote, found.sha256
+        # The commit of the first file is that of all: a branch may move in between.
+        facts = hub_facts(
+            self.upstream,
+            file.path,
+            lock.commit or self.upstream.revision,
+            endpoint=self.endpoint,
+            transfer=self.transfer,
+        )
+        lock.commit = lock.commit or facts.commit
+        return facts.remote, facts.sha256
+
+    def _finished_part(self, lock: Lock, name: str) -> bool:
+        """Put a part in place that was recorded just before an earlier pull ended."""
+        target = self.folder / name
+        part = part_of(target)
+        if name not in lock.files or not part.is_file() or file_digest(part) != lock.files[name]:
+            return False
+        self.transfer.settle(target)
+        return True
+
+    def _judge(
+        self, lock: Lock, name: str, digest: str, known: Sequence[str | None], url: str
+    ) -> None:
+        """Raise `DataError` for bytes that are not what they must be."""
+        path = self.folder / name
+        for expected in known:
+            if expected is not None and digest != expected:
+                raise DataError(
+                    f"{path}: what came from {url} has SHA-256 {digest}, not {expected}; "
+                    "it was thrown away"
+                )
+        recorded = lock.files.get(name)
+        if recorded is not None and digest != recorded:
+            raise DataError(
+                f"{path}: what came from {url} has SHA-256 {digest}, but {recorded} was recorded "
+                f"{lock.time}; it was thrown away. If upstream has changed and you want the new "
+                f"files, move {self.folder} away and pull again"
+            )
+        if recorded is None and path.is_file() and file_digest(path) != digest:
+            raise DataError(
+                f"{path} was not put there by this command and differs from {url}; nothing was "
+                f"changed. Move {self.folder} away and pull again"
+            )
+
+    # Archives
+
+    def _pull_archive(self, lock: Lock) -> None:
+        upstream = self.upstream
+        url = f"{self.endpoint}/{upstream.repository}/archive/{upstream.revision}.tar.gz"
+        archive, staging = self.folder / ARCHIVE_NAME, self.folder / STAGING_NAME
+        self._fetch_archive(lock, url, archive)
+        shutil.rmtree(staging, ignore_errors=True)
+        self._tell("unpacking")
+        try:
+            try:
+                names, commit = unpack(archive, upstream.files, staging)
+            except Unwritable:
+                raise  # the archive is not to blame, and need not be fetched again
+            except DataError:
+                archive.unlink(missing_ok=True)
+                raise
+            digests = {name: file_digest(staging / name) for name in names}
+            self._judge_archive(lock, digests, archive, url)
+            lock.files, lock.commit = digests, commit
+            lock.write(self.folder)
+            for parent in {(self.folder / name).parent for name in names}:
+                parent.mkdir(parents=True, exist_ok=True)
+            for name in names:
+                (staging / name).replace(self.folder / name)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+        # The record first: without the archive it would have to come again.
+        lock.archive, lock.complete = None, True
+        lock.write(self.folder)
+        archive.unlink(missing_ok=True)
+
+    def _fetch_archive(self, lock: Lock, url: str, archive: Path) -> None:
+        """Download the archive, unless an earlier pull ended after it had come in whole."""
+        if lock.archive and archive.is_file() and file_digest(archive) == lock.archive:
+            return
+        lock.archive = self.transfer.fetch(Remote(url), archive)
+        lock.write(self.folder)
+        self.transfer.settle(archive)
+
+    def _judge_archive(self, lock: Lock, digests: dict[str, str], archive: Path, url: str) -> None:
+        """Compare an archive's files, not its bytes: servers pack the same files differently."""
+        known = {file.path: file.sha256 for file in self.upstream.files}
+        try:
+            for name in sorted(lock.files.keys() - digests.keys()):
+                raise DataError(
+                    f"{self.folder / name}: recorded {lock.time}, but no longer in {url}; nothing "
+                    f"was changed. If you want the new files, move {self.folder} away and pull "
+                    "again"
+                )
+            for name, digest in digests.items():
+                self._judge(lock, name, digest, [known.get(name)], url)
+        except DataError:
+            archive.unlink(missing_ok=True)
+            raise

@@ -1,0 +1,73 @@
+"""How one model has done so far: what it has cost, and when it is given up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.executors.local._queue import JobQueue
+
+__all__ = ["GIVE_UP_AFTER", "SPARE_RETRIES", "STOP_AFTER", "Course", "Totals"]
+
+STOP_AFTER = 3
+"""Failures in a row that no other case of a model can survive either, until it is given up."""
+
+GIVE_UP_AFTER = 20
+"""Calls of a model in a row that failed for good in other ways, until it is given up."""
+
+SPARE_RETRIES = 200
+"""Retries a model has beside one for every answer it gave."""
+
+# Failures that say something about this case only.
+OF_THE_CASE = frozenset({"context_window", "content_filter"})
+
+
+@dataclass
+class Course:
+    """How one model has done: failures in a row, and the retries it has used up."""
+
+    queue: JobQueue = field(default_factory=JobQueue)
+    whole_run_failures: int = 0
+    other_failures: int = 0
+    retries: int = 0
+    in_flight: int = 0
+    most_usd: float | None = None
+    given_up: ModelError | None = None
+
+    def answered(self) -> None:
+        self.whole_run_failures = self.other_failures = 0
+
+    def failed(self, error: ModelError) -> str | None:
+        """Count a failure for good; return why the model is given up, if it is."""
+        if error.whole_run:
+            self.whole_run_failures += 1
+        elif error.reason not in OF_THE_CASE:
+            self.other_failures += 1
+        if self.whole_run_failures >= STOP_AFTER:
+            return f"stopped after {STOP_AFTER} cases in a row without an answer: {error}"
+        if self.other_failures >= GIVE_UP_AFTER:
+            return (
+                f"stopped after {GIVE_UP_AFTER} cases in a row without an answer, for all their "
+                f"retries: {error}"
+            )
+        return None
+
+
+@dataclass
+class Totals:
+    """What one model has cost so far. Sums with an unknown part are None."""
+
+    calls_paid: int = 0
+    attempts: int = 0
+    retries: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+    cost_usd: float | None = 0.0
+
+    def add(self, reply: Mapping[str, Any]) -> None:
+        self.calls_paid += 1
+        for name in ("prompt_tokens", "completion_tokens", "cost_usd"):
+            total, part = getattr(self, name), reply.get(name)
+            setattr(self, name, None if total is None or part is None else total + part)

@@ -1,0 +1,103 @@
+"""One model's part of a run that is being kept: its cells so far, and what its calls have cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.results._folder import RunFolder
+from pytest_tablebench.results._joined import JoinedCase
+from pytest_tablebench.results._record import Cell
+from pytest_tablebench.results._texts import TEXTS, TextWriter
+from pytest_tablebench.results.message import CaseMessage, Spent
+
+__all__ = ["Kept"]
+
+
+@dataclass
+class _Paid:
+    """What calls have cost, summed up; None where a part of it is unknown."""
+
+    calls_paid: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+    cost_usd: float | None = 0.0
+
+    def add(self, calls: int, spent: Spent) -> None:
+        """Add what calls have cost together."""
+        self.calls_paid += calls
+        self.prompt_tokens = _plus(self.prompt_tokens, spent.prompt_tokens)
+        self.completion_tokens = _plus(self.completion_tokens, spent.completion_tokens)
+        self.cost_usd = _plus(self.cost_usd, spent.cost_usd)
+
+
+def _paid(totals: Mapping[str, Any] | None, summed: _Paid) -> dict[str, Any]:
+    """Return what the engine says was paid, else what the records add up to."""
+    if totals is None:
+        return {**vars(summed), "calls_repeated": None}
+    return {name: totals[name] for name in vars(summed)} | {"calls_repeated": totals["retries"]}
+
+
+def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    if not one["calls_paid"]:
+        return dict(other)
+    return {name: _plus(one[name], other[name]) for name in one}
+
+
+@dataclass
+class Kept:
+    """One model's part of a run.
+
+    What it cost is summed up over the records, unless the engine makes the calls: then the
+    engine's own `totals` count, which hold calls that no case took in the end as well.
+    """
+
+    model: str
+    path: Path
+    folder: RunFolder | None = None
+    cells: dict[str, Cell] = field(default_factory=dict)
+    cases: dict[str, JoinedCase] = field(default_factory=dict)
+    totals: Mapping[str, Any] | None = None
+    judge_totals: Mapping[str, Any] | None = None
+    own: _Paid = field(default_factory=_Paid)
+    judge: _Paid = field(default_factory=_Paid)
+    written: int = 0
+    claimed: bool = False
+
+    def __post_init__(self) -> None:
+        self.move(self.path)
+
+    def move(self, path: Path) -> None:
+        """Take another folder, before anything is written."""
+        self.path = path
+        self.texts = TextWriter(path / TEXTS)
+
+    @property
+    def hits(self) -> int:
+        """How many cases were answered from the store alone."""
+        return sum(case.from_store for case in self.cases.values())
+
+    def add(self, message: CaseMessage) -> None:
+        """Count what an item has cost."""
+        if message.calls and message.spent is not None:
+            self.own.add(message.calls, message.spent)
+        for spent in message.judged:
+            self.judge.add(1, spent)
+
+    def spent(self) -> dict[str, Any]:
+        """Return what has been paid so far: sums with an unknown part are None."""
+        found = _paid(self.totals, self.own)
+        if self.totals is None or self.judge_totals is not self.totals:
+            judged = _paid(self.judge_totals, self.judge)
+            if judged["calls_paid"]:
+                found = _sum(found, judged)
+        if not found["calls_paid"]:
+            # Nothing was asked: whether it would have had a price is not known.
+            found |= {"prompt_tokens": None, "completion_tokens": None, "cost_usd": None}
+        return found
+
+
+def _plus(total: Any, part: Any) -> Any:
+    return None if total is None or part is None else total + part
