@@ -44,6 +44,10 @@ __all__ = [
 ]
 
 
+MANY = 6
+"""Datasets of a benchmark that have lines of their own below the final table; more have none."""
+
+
 def header_line(settings: Settings, paths: Mapping[str, Path]) -> str:
     """Return the line that says what is run, on what, and where the results go."""
     default = "" if settings.model_given else " (the default)"
@@ -110,10 +114,13 @@ def in_process_lines(models: Iterable[str]) -> list[str]:
 
 def data_lines(datasets: Mapping[str, Any]) -> list[str]:
     """Return the lines people must read about the data: notes and unusable rows."""
-    lines = []
+    together: dict[str, list[str]] = {}
+    for raw, facts in datasets.items():
+        for note in facts["notes"]:
+            together.setdefault(printable(note), []).append(printable(raw, 60))
+    lines = [f"{', '.join(names)}: {note}" for note, names in together.items()]
     for raw, facts in datasets.items():
         name = printable(raw, 60)
-        lines += [f"{name}: {printable(note)}" for note in facts["notes"]]
         problems = facts["problems"]
         if problems:
             lines.append(f"{name}: {counted(len(problems), 'bad row')} left out:")
@@ -225,11 +232,17 @@ def summary_lines(summary: Mapping[str, Any], run: Mapping[str, Any] | None = No
         for dataset, scope in datasets.items():
             rows.append(scope_row(shown[dataset], scope))
             details += _best_and_worst(shown[dataset], scope)
-            declared = declared_parts(run or {}, dataset)
-            details += beside_lines(shown[dataset], scope, declared)
+            if len(datasets) <= MANY:
+                declared = declared_parts(run or {}, dataset)
+                details += beside_lines(shown[dataset], scope, declared)
         if list(datasets) != [name]:
             whole = f"{printable(name, 60)} (all)"
             rows.append(scope_row(whole, benchmark))
+            if len(datasets) > MANY:
+                details.append(
+                    f"{whole}: what stands beside the score of each dataset is in summary.json "
+                    f"and on the page"
+                )
             if len(datasets) > 1:
                 details += _repeat_lines(whole, benchmark)
                 details += beside_lines(whole, benchmark)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.beside_text import beside_lines, tag_lines
+from pytest_tablebench.reports.terminal import data_lines, summary_lines
 from pytest_tablebench.results import summarize
 from tests.results.test_slices import cell, example
 
@@ -57,3 +60,15 @@ def test_a_tag_that_nothing_has_is_named_beside_those_there_are():
         tag_lines(summarize(RECORDS), "kin")
     with pytest.raises(SettingsError, match="no example of this run has a tag"):
         tag_lines(summarize([cell("e", "html", 1.0)]), "kind")
+
+
+@pytest.mark.parametrize(("datasets", "own"), [(6, 6), (7, 0)])
+def test_many_datasets_have_no_lines_of_their_own(datasets, own):
+    records = [replace(one, dataset=f"d{number}") for number in range(datasets) for one in RECORDS]
+    lines = [line for line in summary_lines(summarize(records)) if "beside the score: em" in line]
+    assert len(lines) == own + 1  # the benchmark's own
+
+
+def test_a_note_of_several_datasets_is_said_once():
+    facts = {name: {"notes": ["the same", f"of {name}"], "problems": []} for name in ("a", "b")}
+    assert data_lines(facts) == ["a, b: the same", "a: of a", "b: of b"]
