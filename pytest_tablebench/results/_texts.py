@@ -61,7 +61,8 @@ class ExampleText:
     """An example as it was asked: perturbed.
 
     `id` is `dataset/example/perturbation`, `tables` holds mappings with `title` (text or None),
-    `header` (list of names) and `rows` (lists of cells: text, number, boolean or None).
+    `header` (list of names) and `rows` (lists of cells: text, number, boolean or None). A table
+    with more has it in `structure`, by the names that `Table` has for it.
     """
 
     id: str
@@ -107,11 +108,8 @@ class TextWriter:
     def example(self, id: str, question: str, tables: Iterable[Mapping[str, Any]]) -> None:  # noqa: A002 - the name in the file
         """Keep a question and its tables; `id` as `example_key` returns it."""
         if self._is_new(f"e{id}"):
-            shown = [
-                {"title": table.get("title"), "header": table["header"], "rows": table["rows"]}
-                for table in tables
-            ]
             line = {"schema": SCHEMA, "kind": "example", "id": id}
+            shown = [{"title": None, **table} for table in tables]
             self._write({**line, "question": question, "tables": shown})
 
     def flush(self) -> None:

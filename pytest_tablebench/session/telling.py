@@ -10,7 +10,7 @@ from pytest_tablebench.results._record import Cell, cell_values
 from pytest_tablebench.results._texts import example_key
 from pytest_tablebench.results.message import CaseMessage, Found, Spent
 from pytest_tablebench.serializers.content import text_of
-from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table import STRUCTURE, Table
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
@@ -144,8 +144,12 @@ def _says_nothing(run: CaseRun, finding: Finding) -> bool:
 
 def _tables(example: Example) -> list[dict[str, Any]]:
     """Return an example's tables as JSON values, for readers of the run."""
-    return [
-        {"title": table.title, "header": list(table.header), "rows": [list(r) for r in table.rows]}
-        for table in example.inputs.values()
-        if isinstance(table, Table)
-    ]
+    return [_values(table) for table in example.inputs.values() if isinstance(table, Table)]
+
+
+def _values(table: Table) -> dict[str, Any]:
+    rows = [list(row) for row in table.rows]
+    values = {"title": table.title, "header": list(table.header), "rows": rows}
+    if not table.is_structured:
+        return values
+    return {**values, "structure": {name: getattr(table, name) for name in STRUCTURE}}

@@ -17,10 +17,22 @@ if TYPE_CHECKING:
 
     from pytest_tablebench.tables.hierarchy.paths import Paths
 
-__all__ = ["Cell", "Path", "Span", "Table"]
+__all__ = ["STRUCTURE", "Cell", "Path", "Span", "Table"]
 
 Cell = Any
 """Text, int, float, bool or None; a list where an upstream file holds one inside a cell."""
+
+
+STRUCTURE = (
+    "header_rows",
+    "row_headers",
+    "row_levels",
+    "spans",
+    "captions",
+    "sections",
+    "notes",
+)
+"""The fields of a `Table` that flat tables leave empty."""
 
 
 class Span(NamedTuple):
@@ -113,15 +125,7 @@ class Table:
     @property
     def is_structured(self) -> bool:
         """Whether the table has any of the fields that flat tables leave empty."""
-        return bool(
-            self.header_rows
-            or self.row_headers
-            or self.row_levels
-            or self.spans
-            or self.captions
-            or self.sections
-            or self.notes
-        )
+        return any(getattr(self, name) for name in STRUCTURE)
 
     @property
     def lines(self) -> tuple[tuple[Cell, ...], ...]:

@@ -197,14 +197,6 @@ def test_prompts_of_right_answers_are_left_out_first(
     assert "texts.jsonl.gz" in text_of(soup, ".about")
 
 
-def test_wide_and_long_tables_are_cut_with_their_size_told() -> None:
-    table = {"title": None, "header": ["h"] * 90, "rows": [["c" * 999] * 100] * 300}
-    title, header, rows, count, width = packing._shown_table(table)
-    assert (title, len(header), len(rows), len(rows[0])) == (None, 60, 200, 60)
-    assert (count, width) == (300, 100)
-    assert len(rows[0][0]) == 400
-
-
 def test_an_example_right_in_some_configurations_only_is_marked(tmp_path: Path) -> None:
     records = [
         record(example_id="mixed", serializer="csv"),

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pytest_tablebench.reports.html._drawn import shown_chart
+from pytest_tablebench.reports.html._tables import shown_example
 from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import ExampleText, Text, TranscriptText, example_key
 from pytest_tablebench.util.names import are, counted
@@ -30,7 +32,7 @@ _REPLY_LIMITS = (20_000, 8_000, 3_000, 1_200, 500, 200)
 _DETAIL_BUDGET, _TABLE_BUDGET = 13_000_000, 6_500_000
 _WRONG_PROMPT_BUDGET, _RIGHT_PROMPT_BUDGET = 9_000_000, 5_000_000
 _TURNS, _TURN_LIMIT = 40, 20_000
-_PROMPT_LIMIT, _CELL_LIMIT, _ROW_LIMIT, _COLUMN_LIMIT = 60_000, 400, 200, 60
+_PROMPT_LIMIT = 60_000
 _OUTCOMES = ("right", "wrong", "no_answer")
 
 
@@ -248,6 +250,7 @@ def _detail(record: Record, marks: CaseMarks, limit: int) -> list[Any]:
         record.prompt_digest,
         outcome and [outcome, reply[: min(limit, 2000)], _length(reply)],
         [[str(name)[:200], None if passed is None else bool(passed)] for name, passed in checks],
+        shown_chart(record),
     ]
 
 
@@ -340,7 +343,7 @@ def _pack_texts(records: Sequence[Record], texts: Iterable[Text]) -> tuple[dict[
             record = keys.get(found.id)
             if record is not None:
                 places.questions.setdefault((record.dataset, record.example_id), found.question)
-                tables.add(_shown_example(found), _placer(places.tables, found.id))
+                tables.add(shown_example(found), _placer(places.tables, found.id))
         elif found.digest in asked:
             target = first if found.digest in wrong else rest
             shown: list[Any]
@@ -361,37 +364,6 @@ def _placer(places: dict[str, int], key: str) -> Callable[[int], None]:
         places[key] = number
 
     return place
-
-
-def _shown_example(found: ExampleText) -> list[Any]:
-    """Return id, question, its whole length, and up to five tables cut to what a screen shows."""
-    tables = [_shown_table(table) for table in found.tables[:5]]
-    return [found.id, found.question[:4000], len(found.question), tables, len(found.tables)]
-
-
-def _shown_table(table: Mapping[str, Any]) -> list[Any]:
-    rows, header = table["rows"], table["header"]
-    width = max([len(header), *map(len, rows)], default=0)
-    title = table.get("title")
-    return [
-        None if title is None else str(title)[:_CELL_LIMIT],
-        [_cell(cell) for cell in header[:_COLUMN_LIMIT]],
-        [[_cell(cell) for cell in row[:_COLUMN_LIMIT]] for row in rows[:_ROW_LIMIT]],
-        len(rows),
-        width,
-    ]
-
-
-def _cell(value: Any) -> str | None:
-    if value is None:
-        return None
-    if isinstance(value, str):
-        text = value
-    elif isinstance(value, int | float):
-        text = str(value)  # as prompts show it
-    else:
-        text = json.dumps(value, default=str)
-    return text if len(text) <= _CELL_LIMIT else text[: _CELL_LIMIT - 1] + "…"
 
 
 # What does not fit

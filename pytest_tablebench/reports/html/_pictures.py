@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_tablebench.util.names import are, counted
 
-__all__ = ["Pictures", "pack_pictures"]
+__all__ = ["Pictures", "is_picture", "pack_pictures"]
 
 _NAME = re.compile(r"([0-9a-f]{64})\.(?:png|jpg|gif|webp)")
 _BUDGET = 9_000_000
@@ -20,7 +20,7 @@ _BUDGET = 9_000_000
 
 @dataclass(frozen=True)
 class Pictures:
-    """Blocks by the ids of their elements, the number of each by its file, and what is missing."""
+    """Blocks by the ids of their elements, the number of each by its file, and how many."""
 
     blocks: Mapping[str, str]
     numbers: Mapping[str, int]
@@ -47,17 +47,20 @@ def pack_pictures(media: Path) -> Pictures:
         numbers[name] = len(numbers)
         blocks[f"m{numbers[name]}"] = base64.b64encode(data).decode("ascii")
     notes: tuple[str, ...] = ()
-    if missing:
-        pictures = counted(missing, "picture")
-        notes = (
-            f"{pictures} did not fit in here; {'it' if missing == 1 else 'they'} "
-            f"{are(missing)} in media/",
-        )
+    if numbers or missing:
+        here = f"{counted(len(numbers), 'picture')} of media/ {are(len(numbers))} in here"
+        rest = f"; {counted(missing, 'larger one')} did not fit" if missing else ""
+        notes = (here + rest,)
     return Pictures(blocks, numbers, notes)
+
+
+def is_picture(name: str) -> bool:
+    """Whether this is the name of a file as `media/` has them: a digest, and what it is."""
+    return _NAME.fullmatch(name) is not None
 
 
 def _files(media: Path) -> list[Path]:
     try:
-        return [path for path in media.iterdir() if _NAME.fullmatch(path.name) and path.is_file()]
+        return [path for path in media.iterdir() if is_picture(path.name) and path.is_file()]
     except OSError:
         return []

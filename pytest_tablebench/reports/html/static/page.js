@@ -192,7 +192,25 @@
   };
   const where = (file, what) => make("p", "hint", what + " " + file + " in the run folder" +
     (data.facts.folder ? " " : "") + (data.facts.folder ? "(" + data.facts.folder + ")" : "") + ".");
-  const table = ([title, header, rows, rowCount, width]) => {
+  const NUMBER = /^[-+$€£(]?[0-9][0-9.,]{0,30}[)%]?$/;
+  // A table with merged cells: its lines, each with the cells that none covers.
+  const merged = (lines) => {
+    const node = make("table", "merged"), parts = { thead: make("thead"), tbody: make("tbody"), tfoot: make("tfoot") };
+    for (const [kind, cells] of lines) {
+      const tr = make("tr", "is-" + kind);
+      for (const [text, down, across, head, level] of cells) {
+        const td = make(head ? "th" : "td", level ? "in" + level : !head && NUMBER.test(text) ? "n" : "");
+        td.rowSpan = down;
+        td.colSpan = across;
+        td.dir = "auto";
+        tr.append(text === null ? td : write(td, text));
+      }
+      parts[kind === "caption" || kind === "head" ? "thead" : kind === "note" ? "tfoot" : "tbody"].append(tr);
+    }
+    node.append(...Object.values(parts));
+    return node;
+  };
+  const table = ([title, header, rows, rowCount, width, lines]) => {
     const box = make("div");
     if (title !== null) box.append(write(make("p", "lead"), title, true));
     const frame = make("div", "shown"), node = make("table"), head = make("thead");
@@ -200,7 +218,7 @@
     frame.setAttribute("role", "region");
     frame.setAttribute("aria-label", "Table");
     const numeric = header.map((_, j) => rows.length > 0 &&
-      rows.every((r) => r[j] === null || r[j] === undefined || r[j] === "" || /^[-+$€£(]?[0-9][0-9.,]{0,30}[)%]?$/.test(r[j])));
+      rows.every((r) => r[j] === null || r[j] === undefined || r[j] === "" || NUMBER.test(r[j])));
     const line = (cells, tag) => {
       const tr = make("tr");
       cells.forEach((cell, j) => {
@@ -216,9 +234,10 @@
     const tbody = make("tbody");
     tbody.append(...rows.map((r) => line(r, "td")));
     node.append(head, tbody);
-    frame.append(node);
+    frame.append(lines ? merged(lines) : node);
     box.append(frame);
-    const cut = rowCount > rows.length || width > Math.max(header.length, ...rows.map((r) => r.length));
+    const rowsHere = lines ? lines.filter(([kind]) => kind === "row" || kind === "section").length : rows.length;
+    const cut = rowCount > rowsHere || width > Math.max(header.length, ...rows.map((r) => r.length));
     if (cut) box.append(where("texts.jsonl.gz", "Shown in part: " + counted(rowCount, "row") + ", " + counted(width, "column") + " are whole in"));
     return box;
   };
@@ -288,17 +307,50 @@
     }
     return full(node);
   };
-  // A line of a prompt that names a picture of this run is shown as that.
-  const pictured = (text) => text.split(/\n\[image ([0-9a-f]{64}\.(?:png|jpg|gif|webp))\]\n/).flatMap((part, i) => {
-    if (i % 2 === 0) return part ? [said(part)] : [];
-    const number = data.facts.pictures[part];
-    if (number === undefined) return [where("media/" + part, "The picture is not in this page but in")];
+  const picture = (file, alt) => {
+    const number = data.facts.pictures[file];
+    if (number === undefined) return where("media/" + file, "The picture is not in this page but in");
     const node = make("img", "picture");
-    const kind = part.split(".")[1].replace("jpg", "jpeg");
+    const kind = file.split(".")[1].replace("jpg", "jpeg");
     node.src = "data:image/" + kind + ";base64," + byId("b-m" + number).textContent.trim();
-    node.alt = "The picture that the model was shown";
-    return [node];
-  });
+    node.alt = alt;
+    return node;
+  };
+  // A line of a prompt that names a picture of this run is shown as that.
+  const pictured = (text) => text.split(/\n\[image ([0-9a-f]{64}\.(?:png|jpg|gif|webp))\]\n/).flatMap((part, i) =>
+    i % 2 ? [picture(part, "The picture that the model was shown")] : part ? [said(part)] : []);
+  // Shapes are numbers of our own; the texts among them are numbers too.
+  const drawing = (shapes, label) => {
+    const svg = (tag, name, values) => {
+      const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+      if (name) node.setAttribute("class", name);
+      for (const [key, value] of Object.entries(values)) node.setAttribute(key, value);
+      return node;
+    };
+    const root = svg("svg", "expected", { viewBox: "0 0 360 216", role: "img", "aria-label": label });
+    for (const [tag, name, values, text] of shapes) {
+      const node = svg(tag, name, values);
+      if (text !== undefined) node.textContent = text;
+      root.append(node);
+    }
+    return root;
+  };
+  const chartCard = (detail) => {
+    if (!detail[13]) return [];
+    const [file, kind, shapes, here, all] = detail[13];
+    const side = (caption, content) => {
+      const node = make("figure");
+      node.append(make("figcaption", "", caption), content);
+      return node;
+    };
+    const values = (here < all ? "the first " + count(here) + " of " : "") + counted(all, "value");
+    const both = make("div", "charts");
+    both.append(
+      side("Drawn by the program", file ? picture(file, "The chart that the program drew") : make("p", "empty", "Nothing was drawn.")),
+      side("Expected: " + kind + ", " + values, shapes.length ? drawing(shapes, "The expected values as a chart: " + kind)
+        : make("p", "empty", "The expected values are no numbers that can be drawn.")));
+    return [full(card("Chart", both))];
+  };
   const promptCard = (i, detail) => {
     const node = make("details", "card full"), digest = detail[10];
     node.append(make("summary", "", "Prompt"));
@@ -332,7 +384,7 @@
     if (opened !== i) return;
     byId("case-title").replaceChildren();
     write(byId("case-title"), detail[0], true);
-    body.replaceChildren(factCard(i, detail), ...nodes, ...replyCards(i, detail), ...steps, promptCard(i, detail));
+    body.replaceChildren(factCard(i, detail), ...nodes, ...chartCard(detail), ...replyCards(i, detail), ...steps, promptCard(i, detail));
     byId("before").disabled = visible.indexOf(i) <= 0;
     byId("after").disabled = visible.indexOf(i) === visible.length - 1;
     if (!dialog.open) dialog.showModal();

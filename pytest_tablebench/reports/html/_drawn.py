@@ -1,0 +1,146 @@
+"""Expected values of a chart as simple shapes, to stand beside the picture that was drawn.
+
+Shapes are made of numbers alone: the page makes elements of SVG of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.reports.html._pictures import is_picture
+from pytest_tablebench.results import Record
+
+__all__ = ["Shape", "shown_chart"]
+
+Shape = list[Any]
+"""The name of an element, its class, and its attributes; of a `text` also what it says."""
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 350, 10, 206
+"""The frame inside 360 x 216 units."""
+_SERIES, _VALUES = 8, 200
+"""More series, and more values of all, are not drawn."""
+_KINDS = ("line", "bar", "waterfall", "hbar", "pie", "scatter", "radar", "area")
+
+
+def shown_chart(record: Record) -> list[Any] | None:
+    """Return what the page shows of a chart; None for a case that is none.
+
+    It is the file of the picture that a program left (None: there is none), the kind of chart,
+    the shapes of the expected values (empty where they are no numbers), and how many values there
+    are, drawn and in all. A chart is what a metric of charts judged, or a program drew.
+    """
+    files = [step.get("picture") for step in record.steps if isinstance(step, Mapping)]
+    drawn = [name for name in files if isinstance(name, str) and is_picture(name)]
+    if not drawn and not str(record.metric).endswith("_chart"):
+        return None
+    kind = next(filter(None, map(_kind, record.tags.values())), "bar")
+    series = next(filter(None, map(_series, record.references)), [])
+    total = sum(map(len, series))
+    kept = _cut(series)
+    shapes = (_wedges(kept) if kind == "pie" else None) or (_on_axis(kept, kind) if kept else [])
+    return [drawn[-1] if drawn else None, kind, shapes, sum(map(len, kept)), total]
+
+
+def _kind(tag: str) -> str | None:
+    """Return what a tag such as `bar` or `LineChart Generation` names."""
+    word = tag.split(" ", 1)[0].lower().removesuffix("chart")
+    return word if word in _KINDS else None
+
+
+def _series(reference: Any) -> list[list[float]]:
+    """Return the numbers of a text such as `[[1, 2]]` or `y_references = [1, 2]`, else nothing."""
+    from pytest_tablebench.metrics._chart_values import read_values  # only runs with charts need it
+
+    try:
+        found = read_values(str(reference).rpartition("=")[2])
+        given = found if all(isinstance(one, list) for one in found) else [found]
+        series = [[float(value) for value in one] for one in given if one]
+    except (TypeError, ValueError, OverflowError):
+        return []
+    return series if all(abs(value) < 1e100 for one in series for value in one) else []
+
+
+def _cut(series: Sequence[list[float]]) -> list[list[float]]:
+    left, kept = _VALUES, []
+    for one in series[:_SERIES]:
+        if left > 0:
+            kept.append(one[:left])
+            left -= len(kept[-1])
+    return kept
+
+
+def _wedges(series: Sequence[Sequence[float]]) -> list[Shape] | None:
+    """Return a pie, begun on the right and drawn against the clock; None where it would be none."""
+    values = [value for one in series for value in one]
+    total = math.fsum(values)
+    if min(values, default=-1) < 0 or total <= 0:
+        return None
+    shapes, angle = [], 0.0
+    for number, value in enumerate(values):
+        turn = 2 * math.pi * value / total
+        if turn > 6.28:
+            shapes.append(["circle", _tone(number), {"cx": 180, "cy": 108, "r": 96}])
+        elif turn:
+            start, end = _on_circle(angle), _on_circle(angle + turn)
+            path = f"M180 108L{start}A96 96 0 {int(turn > math.pi)} 0 {end}Z"
+            shapes.append(["path", _tone(number), {"d": path}])
+        angle += turn
+    return shapes
+
+
+def _on_circle(angle: float) -> str:
+    return f"{180 + 96 * math.cos(angle):.1f} {108 - 96 * math.sin(angle):.1f}"
+
+
+def _tone(number: int) -> str:
+    return f"t{number % 6}"
+
+
+def _on_axis(series: Sequence[Sequence[float]], kind: str) -> list[Shape]:
+    values = [value for one in series for value in one]
+    # Lying bars stand here, and what makes no pie is drawn as bars.
+    bars = kind in {"bar", "waterfall", "hbar", "pie"}
+    low, high = min(values), max(values)
+    if bars or kind in {"area", "radar"}:
+        low, high = min(low, 0.0), max(high, 0.0)
+    if low == high:
+        low, high = low - 1, high + 1
+
+    def up(value: float) -> float:
+        return round(_BOTTOM - (_BOTTOM - _TOP) * (value - low) / (high - low), 1)
+
+    shapes = _scale(low, high, up)
+    longest = max(map(len, series))
+    room = (_RIGHT - _LEFT) / longest
+    for number, one in enumerate(series):
+        middles = [round(_LEFT + room * (at + 0.5), 1) for at in range(len(one))]
+        if bars:
+            wide = room * 0.8 / len(series)
+            for at, value in enumerate(one):
+                x = round(_LEFT + room * (at + 0.1) + wide * number, 1)
+                top, foot = sorted((up(value), up(0.0)))
+                size = {"width": round(wide, 1), "height": round(max(foot - top, 0.5), 1)}
+                shapes.append(["rect", _tone(number), {"x": x, "y": top, **size}])
+            continue
+        points = [*zip(middles, map(up, one), strict=True)]
+        if kind != "scatter" and len(points) > 1:
+            shapes.append(["polyline", _tone(number), {"points": _joined(points)}])
+        shapes += [["circle", _tone(number), {"cx": x, "cy": y, "r": 2.5}] for x, y in points]
+    return shapes
+
+
+def _scale(low: float, high: float, up: Any) -> list[Shape]:
+    """Return lines with numbers at both ends of the axis, and at 0."""
+    marks = {low, high, 0.0} if low < 0 < high else {low, high}
+    shapes: list[Shape] = []
+    for mark in sorted(marks):
+        y = up(mark)
+        shapes.append(["line", "grid", {"x1": _LEFT, "x2": _RIGHT, "y1": y, "y2": y}])
+        shapes.append(["text", "tick", {"x": _LEFT - 6, "y": y + 4}, f"{mark:.4g}"])
+    return shapes
+
+
+def _joined(points: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x},{y}" for x, y in points)

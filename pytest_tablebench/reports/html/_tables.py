@@ -1,0 +1,137 @@
+"""A question with its tables as a page shows them: cut to what a screen holds, merges kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.results._texts import ExampleText
+
+__all__ = ["shown_example", "shown_table"]
+
+_CELL_LIMIT, _ROW_LIMIT, _COLUMN_LIMIT = 400, 200, 60
+_BESIDE_LIMIT = 20
+"""Captions, header lines and notes, of each so many."""
+_DEEPEST = 8
+"""Levels of indentation that can be told apart."""
+_WIDE = {"caption", "section", "note"}
+"""Lines whose texts run over the empty cells behind them, as in a spreadsheet."""
+
+
+def shown_example(found: ExampleText) -> list[Any]:
+    """Return id, question, its whole length, and up to five tables cut to what a screen shows."""
+    tables = [shown_table(table) for table in found.tables[:5]]
+    return [found.id, found.question[:4000], len(found.question), tables, len(found.tables)]
+
+
+def shown_table(table: Mapping[str, Any]) -> list[Any]:
+    """Return title, header, rows, and how many rows and columns there are in all.
+
+    A table with structure has no rows there, but a sixth item: its lines, each the kind (`caption`,
+    `head`, `row`, `section`, `note`) and the cells that no merged cell covers, each with text, how
+    many lines and columns it covers, whether it is a header, and how deep it is indented.
+    """
+    rows, header = table["rows"], table["header"]
+    width = max([len(header), *map(len, rows)], default=0)
+    title = table.get("title")
+    shown: list[Any] = [
+        None if title is None else str(title)[:_CELL_LIMIT],
+        [_cell(cell) for cell in header[:_COLUMN_LIMIT]],
+        [],
+        len(rows),
+        width,
+    ]
+    structure = table.get("structure")
+    if isinstance(structure, Mapping):
+        return [*shown, _lines(table, structure, min(width, _COLUMN_LIMIT))]
+    shown[2] = [[_cell(cell) for cell in row[:_COLUMN_LIMIT]] for row in rows[:_ROW_LIMIT]]
+    return shown
+
+
+def _lines(table: Mapping[str, Any], structure: Mapping[str, Any], width: int) -> list[Any]:
+    """Return the lines that are shown; a merged cell that is cut keeps what is left of it."""
+    kept = list(_kept(table, structure))
+    place = {number: at for at, (number, _, _, _) in enumerate(kept)}
+    sizes: dict[tuple[int, int], tuple[int, int]] = {}
+    covered: set[tuple[int, int]] = set()
+    for row, column, rows, columns in _spans(structure):
+        if row not in place:
+            continue
+        down = [place[n] for n in range(row, min(row + rows, kept[-1][0] + 1)) if n in place]
+        across = range(column, min(column + columns, width))
+        if not down or not across:
+            continue
+        sizes[down[0], column] = len(down), len(across)
+        covered |= {(line, over) for line in down for over in across}
+    names = _number(structure.get("row_headers"))
+    lines = []
+    for at, (_, kind, level, line) in enumerate(kept):
+        cells = line[:width]
+        labels = [n for n, cell in enumerate(cells[:names]) if not _is_empty(cell)]
+        shown, end = [], 0
+        for column, cell in enumerate(cells):
+            size = sizes.get((at, column))
+            if column < end or (size is None and (at, column) in covered):
+                continue
+            if size is None and kind in _WIDE and not _is_empty(cell):
+                end = column + 1
+                while end < len(cells) and _is_empty(cells[end]) and (at, end) not in covered:
+                    end += 1
+                size = 1, end - column
+            head = kind == "head" or (kind in {"row", "section"} and column < names)
+            indent = level if column == (labels[-1] if labels else 0) else 0
+            shown.append([_cell(cell), *(size or (1, 1)), int(head), indent])
+        lines.append([kind, shown])
+    return lines
+
+
+def _is_empty(cell: Any) -> bool:
+    return cell is None or cell == ""
+
+
+def _kept(
+    table: Mapping[str, Any], structure: Mapping[str, Any]
+) -> Iterator[tuple[int, str, int, Sequence[Any]]]:
+    """Yield the lines that are shown: number in the sheet, kind, level, cells."""
+    captions, above = _listed(structure, "captions"), _listed(structure, "header_rows")
+    sections, levels = set(structure.get("sections") or ()), structure.get("row_levels") or ()
+    heads = [*above[:_BESIDE_LIMIT], table["header"]]
+    at = len(captions) + len(above) + 1
+    for number, line in enumerate(captions[:_BESIDE_LIMIT]):
+        yield number, "caption", 0, line
+    for number, line in enumerate(heads, len(captions)):
+        # The last header line keeps its own number, whatever of those above it is left out.
+        yield (at - 1 if line is heads[-1] else number), "head", 0, line
+    for row, line in enumerate(table["rows"][:_ROW_LIMIT]):
+        level = min(_number(levels[row]), _DEEPEST) if row < len(levels) else 0
+        yield at + row, "section" if row in sections else "row", level, line
+    notes = _listed(structure, "notes")[:_BESIDE_LIMIT]
+    for number, line in enumerate(notes, at + len(table["rows"])):
+        yield number, "note", 0, line
+
+
+def _listed(structure: Mapping[str, Any], name: str) -> list[list[Any]]:
+    return [line for line in structure.get(name) or () if isinstance(line, list)]
+
+
+def _spans(structure: Mapping[str, Any]) -> Iterator[list[int]]:
+    for span in structure.get("spans") or ():
+        if len(span) == 4 and all(isinstance(n, int) and n >= 0 for n in span):
+            yield span
+
+
+def _number(value: Any) -> int:
+    return max(0, value) if isinstance(value, int) else 0
+
+
+def _cell(value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, int | float):
+        text = str(value)  # as prompts show it
+    else:
+        text = json.dumps(value, default=str)
+    return text if len(text) <= _CELL_LIMIT else text[: _CELL_LIMIT - 1] + "…"

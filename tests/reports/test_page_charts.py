@@ -1,0 +1,100 @@
+"""What the page of a run holds of charts: the picture that was drawn, and the expected values."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.reports.html._drawn import shown_chart
+from pytest_tablebench.results import Record
+from tests.support.page_files import block, page, text_of
+from tests.support.page_runs import record
+
+PNG = b"\x89PNG of ours"
+NAME = f"{hashlib.sha256(PNG).hexdigest()}.png"
+
+
+def chart(reference: str, kind: str = "bar", picture: Any = NAME, **given: Any) -> Record:
+    steps = ({"kind": "ask"}, {"kind": "execute"} | ({"picture": picture} if picture else {}))
+    plain: dict[str, Any] = {"metric": "tablebench_chart", "references": (reference,)}
+    return record(**{**plain, "tags": {"chart": kind}, "steps": steps, **given})
+
+
+def shapes(reference: str, kind: str = "bar") -> list[Any]:
+    found = shown_chart(chart(reference, kind))
+    assert found is not None
+    return [one for one in found[2] if one[1] not in {"grid", "tick"}]
+
+
+def test_a_chart_case_holds_its_picture_and_the_expected_values(tmp_path: Path) -> None:
+    (tmp_path / "run" / "media").mkdir(parents=True)
+    (tmp_path / "run" / "media" / NAME).write_bytes(PNG)
+    soup = page(tmp_path, [chart("y_references = [[2, 4]]"), record(example_id="plain")])
+    found, none = (detail[13] for detail in block(soup, "d0"))
+    assert none is None
+    picture, kind, drawn, here, total = found
+    assert (picture, kind, here, total) == (NAME, "bar", 2, 2)
+    number = block(soup, "index")["facts"]["pictures"][NAME]
+    embedded = soup.find(id=f"b-m{number}")
+    assert embedded is not None
+    assert base64.b64decode(embedded.text) == PNG
+    # From 0 to 4 over 196 units: the second bar twice as high as the first, both on the ground.
+    bars = [one[2] for one in drawn if one[0] == "rect"]
+    assert [bar["height"] for bar in bars] == [98, 196]
+    assert {bar["y"] + bar["height"] for bar in bars} == {206}
+    assert [one[3] for one in drawn if one[0] == "text"] == ["0", "4"]
+    assert "1 picture of media/ is in here" in text_of(soup, ".about")
+
+
+@pytest.mark.parametrize(
+    ("kind", "elements"),
+    [
+        ("LineChart Generation", ["polyline", "circle", "circle", "polyline", "circle", "circle"]),
+        ("scatter", ["circle"] * 4),
+        ("PieChart Generation", ["path"] * 4),
+        ("hbar", ["rect"] * 4),
+        ("a tag of another kind", ["rect"] * 4),
+    ],
+)
+def test_each_kind_of_chart_is_drawn_as_such(kind: str, elements: list[str]) -> None:
+    assert [one[0] for one in shapes("[[1, 2], [3, 4]]", kind)] == elements
+
+
+def test_a_pie_is_cut_by_shares() -> None:
+    # A quarter from the right to the top, then three quarters the long way round.
+    assert [one[2]["d"] for one in shapes("[1, 3]", "pie")] == [
+        "M180 108L276.0 108.0A96 96 0 0 0 180.0 12.0Z",
+        "M180 108L180.0 12.0A96 96 0 1 0 276.0 108.0Z",
+    ]
+    assert [one[0] for one in shapes("[0, 7]", "pie")] == ["circle"]
+    assert [one[0] for one in shapes("[-1, 7]", "pie")] == ["rect", "rect"]
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["[[masked, 1]]", "", "[]", "[[[1]]]", "12", f"[{'9' * 400}]", "[1, [2]]", "<svg onload=x>"],
+)
+def test_references_that_are_no_values_are_not_drawn(reference: str) -> None:
+    assert shown_chart(chart(reference)) == [NAME, "bar", [], 0, 0]
+
+
+def test_too_many_values_are_cut_and_counted() -> None:
+    found = shown_chart(chart(str([[1.5] * 150] * 20)))
+    assert found is not None
+    assert found[3:] == [200, 3000]
+    assert sum(one[0] == "rect" for one in found[2]) == 200
+
+
+def test_only_names_of_pictures_are_taken_and_a_failed_program_has_none() -> None:
+    for name in ("../../etc/passwd", "__proto__", "x.svg", 7, None):
+        found = shown_chart(chart("[1]", picture=name))
+        assert found is not None
+        assert found[0] is None
+    assert shown_chart(record()) is None
+    drawn_on_the_way = shown_chart(chart("[1]", metric="exact_match"))
+    assert drawn_on_the_way is not None
+    assert drawn_on_the_way[0] == NAME

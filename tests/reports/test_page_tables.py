@@ -1,0 +1,86 @@
+"""Tables in the page of a run: cut to what a screen shows, with their merged cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.datasets import Example
+from pytest_tablebench.reports.html._tables import shown_table
+from pytest_tablebench.results._texts import ExampleText, TextWriter, read_texts
+from pytest_tablebench.session.telling import _tables
+from pytest_tablebench.tables.table import Span, Table
+
+SALES = Table(
+    ["Region", "Town", "2020", "2021"],
+    [["North", "", "", ""], ["", "Ayton", 1, 2], ["", "Beeford", 3, 4]],
+    header_rows=[["Region", "", "Sales", ""]],
+    captions=[["Sales of towns", "", "", ""]],
+    notes=[["Source: ours", "", "", ""]],
+    row_headers=2,
+    row_levels=[0, 1, 1],
+    sections=[0],
+    spans=[Span(0, 0, 1, 4), Span(1, 2, 1, 2), Span(4, 0, 2, 1)],
+)
+
+
+def kept(table: Table, tmp_path: Path) -> Any:
+    """A table as readers of a run find it."""
+    example = Example("e", {"table": table}, "q", ("a",), "a")
+    writer = TextWriter(tmp_path / "texts.jsonl.gz")
+    writer.example("e", "q", _tables(example))
+    writer.close()
+    [found] = read_texts(tmp_path / "texts.jsonl.gz")
+    assert isinstance(found, ExampleText)
+    return found.tables[0]
+
+
+def test_a_table_with_structure_keeps_its_merges_levels_and_kinds_of_lines(tmp_path: Path) -> None:
+    title, header, rows, count, width, lines = shown_table(kept(SALES, tmp_path))
+    assert (title, header, rows) == (None, ["Region", "Town", "2020", "2021"], [])
+    assert (count, width) == (3, 4)
+    assert lines == [
+        ["caption", [["Sales of towns", 1, 4, 0, 0]]],
+        ["head", [["Region", 1, 1, 1, 0], ["", 1, 1, 1, 0], ["Sales", 1, 2, 1, 0]]],
+        ["head", [[name, 1, 1, 1, 0] for name in ("Region", "Town", "2020", "2021")]],
+        ["section", [["North", 1, 4, 1, 0]]],
+        ["row", [["", 2, 1, 1, 0], ["Ayton", 1, 1, 1, 1], ["1", 1, 1, 0, 0], ["2", 1, 1, 0, 0]]],
+        ["row", [["Beeford", 1, 1, 1, 1], ["3", 1, 1, 0, 0], ["4", 1, 1, 0, 0]]],
+        ["note", [["Source: ours", 1, 4, 0, 0]]],
+    ]
+
+
+def test_a_flat_table_is_kept_and_shown_as_before(tmp_path: Path) -> None:
+    found = kept(Table(["a", "b"], [[1, None]], "T"), tmp_path)
+    assert found == {"title": "T", "header": ["a", "b"], "rows": [[1, None]]}
+    assert shown_table(found) == ["T", ["a", "b"], [["1", None]], 1, 2]
+
+
+def test_wide_and_long_tables_are_cut_with_their_size_told() -> None:
+    table = {"title": None, "header": ["h"] * 90, "rows": [["c" * 999] * 100] * 300}
+    title, header, rows, count, width = shown_table(table)
+    assert (title, len(header), len(rows), len(rows[0])) == (None, 60, 200, 60)
+    assert (count, width) == (300, 100)
+    assert len(rows[0][0]) == 400
+
+
+def test_merged_cells_are_cut_with_the_lines_and_columns_they_cover(tmp_path: Path) -> None:
+    table = Table(
+        ["h"] * 70,
+        [["c"] + [""] * 69 for _ in range(300)],
+        notes=[["n"] + [""] * 69],
+        # Over all columns; from the third last row that is shown; a note below what is cut.
+        spans=[Span(1, 0, 2, 70), Span(198, 0, 100, 1), Span(301, 0, 1, 70)],
+    )
+    lines = shown_table(kept(table, tmp_path))[5]
+    assert len(lines) == 1 + 200 + 1
+    assert lines[1][1] == [["c", 2, 60, 0, 0]]
+    assert lines[2][1] == []
+    assert lines[198][1][0] == ["c", 3, 1, 0, 0]
+    assert lines[-1] == ["note", [["n", 1, 60, 0, 0]]]
+
+
+def test_merged_cells_that_no_table_has_are_left_out() -> None:
+    structure = {"spans": [[-(10**12), 0, 10**12, 1], [0, 0, 10**12, 10**12], [9, 9, 1, 1], [1]]}
+    found = {"title": None, "header": ["a", "b"], "rows": [["1", "2"]], "structure": structure}
+    assert shown_table(found)[5] == [["head", [["a", 2, 2, 1, 0]]], ["row", []]]
