@@ -10,6 +10,9 @@ import os
 
 import httpcore  # noqa: F401
 import httpx  # noqa: F401
+import matplotlib.backends.backend_agg
+import matplotlib.backends.backend_svg
+import matplotlib.figure  # noqa: F401
 import numpy  # noqa: F401
 import pandas  # noqa: F401
 import pytest

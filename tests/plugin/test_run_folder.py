@@ -24,7 +24,7 @@ RECORD_FIELDS = {
     *("strategy", "modality", "outcome", "score", "passed", "metric", "parts", "prediction"),
     *("raw", "references", "reason", "flags", "prompt_digest", "latency_s", "prompt_tokens"),
     *("completion_tokens", "cost_usd", "from_store", "checks"),
-    *("threshold", "part", "tags", "preserves_meaning", "steps"),
+    *("threshold", "part", "tags", "preserves_meaning", "steps", "transcript"),
 }
 TIME_FIELDS = ("latency_s",)
 SCOPE_FIELDS = {
@@ -71,6 +71,7 @@ def test_a_record_has_every_field(bench):
         "tags": {"asks": "age"},
         "preserves_meaning": True,
         "steps": [],
+        "transcript": None,
         "prompt_tokens": 10,
         "completion_tokens": 1,
         "cost_usd": None,
