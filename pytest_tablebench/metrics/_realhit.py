@@ -6,18 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
-from math import exp, log
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
-from pytest_tablebench.metrics._bleu import bleu_tokens
+from pytest_tablebench.metrics._bleu import bleu_tokens, smoothed_bleu
 from pytest_tablebench.metrics._numbers import numbers_as_words
 from pytest_tablebench.metrics._postprocess import run_chain
 from pytest_tablebench.metrics._rouge import rouge_l
 from pytest_tablebench.metrics._unicode import normalized
 
-__all__ = ["normal_form", "realhit", "realhit_analysis", "sacrebleu"]
+__all__ = ["normal_form", "realhit", "realhit_analysis"]
 
 _CHAIN = ("lower_case", "remove_punctuations", "remove_articles", "fix_whitespace")
 _DECIMAL = re.compile(r"\b\d+\.\d+\b")
@@ -95,7 +94,7 @@ def _reference_parts(wanted: str, given: str) -> dict[str, float]:
         "em": float(wanted == given),
         "f1": _percent(_word_f1(wanted, given)),
         "rouge_l": _percent(rouge_l(_ASCII_TOKEN.findall(wanted), _ASCII_TOKEN.findall(given))),
-        "sacrebleu": _percent(sacrebleu(wanted, given)),
+        "sacrebleu": _percent(_sacrebleu(wanted, given)),
     }
 
 
@@ -118,26 +117,7 @@ def _word_f1(wanted: str, given: str) -> float:
     return 2 * same / (len(one) + len(other)) if same else 0.0
 
 
-def sacrebleu(reference: str, prediction: str) -> float:
-    """Return corpus BLEU of one pair as SacreBLEU gives it by default, 0 to 1.
-
-    Exponential smoothing, and 0 where a text is shorter than four tokens. nltk counts the runs
-    that both texts hold.
-    """
-    from nltk.translate.bleu_score import brevity_penalty, modified_precision
-
-    given, wanted = bleu_tokens(prediction), bleu_tokens(reference)
-    if len(given) < 4:
-        return 0.0
-    shares, unseen = [], 1
-    for length in range(1, 5):
-        found = modified_precision([wanted], given, length)
-        if found.numerator:
-            shares.append(found.numerator / found.denominator)
-        elif length == 1:
-            return 0.0
-        else:
-            unseen *= 2
-            shares.append(1 / (unseen * found.denominator))
-    penalty: float = brevity_penalty(len(wanted), len(given))
-    return min(1.0, penalty * exp(sum(map(log, shares)) / len(shares)))
+def _sacrebleu(wanted: str, given: str) -> float:
+    """Return BLEU as SacreBLEU gives it for a corpus: 0 for fewer than four tokens."""
+    tokens = bleu_tokens(given)
+    return smoothed_bleu(tokens, bleu_tokens(wanted)) if len(tokens) >= 4 else 0.0

@@ -9,16 +9,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from math import exp, isclose, log
+from math import isclose
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
-from pytest_tablebench.metrics._bleu import cut_tokens
+from pytest_tablebench.metrics._bleu import cut_tokens, smoothed_bleu
 from pytest_tablebench.metrics._chinese import chinese_words, is_chinese
 from pytest_tablebench.metrics._rouge import common_length, rouge_l
 
-__all__ = ["sentence_bleu", "treb_bleu", "treb_em", "treb_rouge"]
+__all__ = ["treb_bleu", "treb_em", "treb_rouge"]
 
 
 def treb_em(
@@ -52,11 +52,7 @@ def treb_bleu(
     **_: Any,
 ) -> Score:
     """Sentence BLEU as sacrebleu defines it, from 0 to 1."""
-
-    def share(given: str, wanted: str) -> float:
-        return min(1.0, sentence_bleu(given, wanted) / 100)
-
-    return _best("bleu", share, prediction, references)
+    return _best("bleu", _sentence_bleu, prediction, references)
 
 
 def treb_rouge(
@@ -97,8 +93,6 @@ def _near(given: str, wanted: str, tolerance: float | None) -> bool:
 
 # BLEU
 
-_LONGEST = 4
-
 # As sacrebleu prepares a text: an ampersand is turned back before the brackets, so that it may
 # begin one of them.
 _WRITTEN = (
@@ -111,28 +105,11 @@ _WRITTEN = (
 )
 
 
-def sentence_bleu(prediction: str, answer: str) -> float:
-    """Return BLEU of one text against one answer, 0 to 100 (Papineni and others 2002).
-
-    Runs of one to four tokens, as far as the prediction is long enough for any; where none of a
-    length is shared, half a run counts the first time, a quarter the second, and so on (Chen and
-    Cherry 2014, method 3). Where no token is shared the result is 0.
-    """
+def _sentence_bleu(prediction: str, answer: str) -> float:
+    """Return smoothed BLEU of one text against one answer, 0 to 1."""
     if is_chinese(answer):
         prediction, answer = (" ".join(chinese_words(text)) for text in (prediction, answer))
-    given, wanted = _tokens(prediction), _tokens(answer)
-    if not set(given) & set(wanted):
-        return 0.0
-    logarithms: list[float] = []
-    unshared = 1.0
-    for length in range(1, min(_LONGEST, len(given)) + 1):
-        total = len(given) - length + 1
-        shared = (_runs(given, length) & _runs(wanted, length)).total()
-        if not shared:
-            unshared *= 2
-        logarithms.append(log(100 * shared / total if shared else 100 / (unshared * total)))
-    brevity = exp(1 - len(wanted) / len(given)) if len(given) < len(wanted) else 1.0
-    return brevity * exp(sum(logarithms) / len(logarithms))
+    return smoothed_bleu(_tokens(prediction), _tokens(answer))
 
 
 def _tokens(text: str) -> list[str]:
@@ -140,10 +117,6 @@ def _tokens(text: str) -> list[str]:
     for written, character in _WRITTEN:
         text = text.replace(written, character)
     return cut_tokens(text)
-
-
-def _runs(tokens: Sequence[str], length: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(tokens[start:] for start in range(length)), strict=False))
 
 
 # ROUGE-L

@@ -15,7 +15,6 @@ from pytest_tablebench import score
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
 from pytest_tablebench.metrics._chinese import is_chinese
 from pytest_tablebench.metrics._judge_reply import read_judgement, reference_score
-from pytest_tablebench.metrics._treb import sentence_bleu
 from pytest_tablebench.strategies._interleaved import Interleaved
 from pytest_tablebench.strategies._programs import frame_names, observation, program_step
 from pytest_tablebench.strategies._replies import (
@@ -119,8 +118,6 @@ def replay_em(record: Record) -> list[str]:
 @replays("treb.bleu")
 def replay_bleu(record: Record) -> Iterator[str]:
     prediction, answer = record["prediction"], record["answer"]
-    found = sentence_bleu(prediction, answer)
-    yield from differences(found, record["expected"])
     for compat in COMPAT_MODES:
         share = score("treb_bleu", prediction, [answer], compat=compat).value
         yield from differences(100 * share, record["expected"], compat)

@@ -295,7 +295,7 @@ def cells(
     score: float | None = 0.5,
 ) -> list[Row]:
     return [
-        Row("", model, benchmark, dataset, str(e), s, p, score, False, None)
+        Row(benchmark, dataset, str(e), s, p, score, False, None, case_id="", model=model)
         for e in range(examples)
         for s in serializers
         for p in perturbations

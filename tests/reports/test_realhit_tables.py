@@ -17,8 +17,8 @@ from pytest_tablebench.reports.paper._runs import Row, RunData
 
 def row(dataset: str, tokens: str = "<10K", **parts: float) -> Row:
     return Row(
-        f"{dataset}/1", "m", "realhitbench", dataset, "1", "latex", "none", 0.0, False, None,
-        parts=parts, tags={"tokens": tokens},
+        "realhitbench", dataset, "1", "latex", "none", 0.0, False, None,
+        parts=parts, tags={"tokens": tokens}, case_id=f"{dataset}/1", model="m",
     )  # fmt: skip
 
 

@@ -91,7 +91,7 @@ def test_a_repeat_that_is_no_count_is_refused(repeat):
 def test_reports_read_repeats(tmp_path):
     def rows(times):
         return tuple(
-            Row("", "m", "b", "d", "e", "html", "none", 1.0, True, None, n)
+            Row("b", "d", "e", "html", "none", 1.0, True, None, n, case_id="", model="m")
             for n in range(1, times + 1)
         )
 

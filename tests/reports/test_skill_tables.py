@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,9 @@ def run(strategy: str, score: float, *, judged: bool = True, cost: float | None 
     parts = {"llm_score": score} if judged else {"em": score}
     rows = tuple(
         Row(
-            f"{name}/1/html/none/{strategy}", "m", "treb", name, "1", "html", "none", score, True,
-            None, strategy=strategy, parts=parts, tags={"skill": skill}, cost_usd=cost,
+            "treb", name, "1", "html", "none", score, True, None, strategy=strategy, parts=parts,
+            tags={"skill": skill}, case_id=f"{name}/1/html/none/{strategy}", model="m",
+            cost_usd=cost,
         )
         for skill, name in SKILLS.items()
     )  # fmt: skip
@@ -97,7 +99,7 @@ def test_one_run_in_several_strategies_is_a_report_too(tmp_path: Path) -> None:
 def test_without_tagged_skills_there_is_no_leaderboard() -> None:
     plain = run("tcot", 0.4)
     rows = tuple(
-        Row(row.case_id, "m", "treb", row.dataset, "1", "html", "none", 1.0, True, None)
+        replace(row, score=1.0, strategy="direct", parts={}, tags={}, cost_usd=None)
         for row in plain.rows
     )
     assert treb_leaderboard([RunData(plain.path, "m", {}, rows)]) is None

@@ -16,7 +16,6 @@ from PIL import Image as Pillow
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.serializers import pictures, serialize
 from pytest_tablebench.serializers.content import Image
-from pytest_tablebench.serializers.picture import as_square
 from pytest_tablebench.serializers.picture._draw import column_widths, line_heights
 from pytest_tablebench.serializers.picture._fonts import fonts, without_marks
 from pytest_tablebench.serializers.picture._sheet import sheet_of
@@ -218,9 +217,3 @@ def test_short_rows_are_filled_up() -> None:
     ragged = Table(["a", "b"], [["1"], ["2", "3", "4"]])
     assert sheet_of(ragged).columns == 3
     assert serialize(ragged, "image").startswith(b"\x89PNG")
-
-
-def test_a_square_is_the_picture_stretched() -> None:
-    [picture] = pictures(FLAT)
-    square = opened(as_square(picture).data)
-    assert square.size == (max(opened(picture.data).size),) * 2

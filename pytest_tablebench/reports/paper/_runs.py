@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.reports.memory_text import memory_lines
-from pytest_tablebench.results import read_records, read_run, summarize
+from pytest_tablebench.results import Cell, read_records, read_run, summarize
 from pytest_tablebench.results._folder import RUN, recorded_text
 from pytest_tablebench.results._memory import tells_memory
 from pytest_tablebench.results._record import cell_values
@@ -20,28 +20,12 @@ from pytest_tablebench.util.names import out_of, printable
 __all__ = ["Row", "RunData", "differences", "load_runs", "run_remarks", "strays", "told_apart"]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row(Cell):
     """A `Cell` and whose it is: what aggregates and analyses look at."""
 
     case_id: str
     model: str
-    benchmark: str
-    dataset: str
-    example_id: str
-    serializer: str
-    perturbation: str
-    score: float | None
-    passed: bool | None
-    reason: str | None
-    repeat: int = 1
-    checks: Mapping[str, bool | None] = field(default_factory=dict)
-    strategy: str = "direct"
-    modality: str = "text"
-    parts: Mapping[str, float] = field(default_factory=dict)
-    tags: Mapping[str, str] = field(default_factory=dict)
-    said: int | None = None
-    preserves_meaning: bool = True
     cost_usd: float | None = None
 
 
@@ -93,10 +77,10 @@ def _run_folders(path: Path) -> list[Path]:
 def _load(path: Path) -> RunData:
     run = read_run(path)
     model = str(run.get("model"))
-    rows = []
-    for record in read_records(path):
-        values: list[Any] = [record.case_id, model, *cell_values(record), record.cost_usd]
-        rows.append(Row(*values))
+    rows = [
+        Row(*cell_values(one), case_id=one.case_id, model=model, cost_usd=one.cost_usd)
+        for one in read_records(path)
+    ]
     return RunData(path, model, run, tuple(rows))
 
 

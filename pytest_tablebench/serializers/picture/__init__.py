@@ -8,7 +8,6 @@ a note above it that says which part it is.
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import TableError
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.serializers.picture._sheet import Sheet
     from pytest_tablebench.tables.table import Table
 
-__all__ = ["as_square", "pictures", "to_png"]
+__all__ = ["pictures", "to_png"]
 
 _FRAME = 17
 LONG, SHORT = 1536 - _FRAME, 768 - _FRAME
@@ -62,20 +61,6 @@ def pictures(table: Table) -> tuple[Image, ...]:
         return tuple(Image(_PNG, part) for part in _parts(*_laid_out(table)))
     except TableError as error:
         raise _named(table, error) from None
-
-
-def as_square(image: Image) -> Image:
-    """Return a picture stretched to a square whose sides are its longer one, as PNG.
-
-    That distorts it; published scripts of models with open weights do so (spec: realhitbench.md
-    section 2).
-    """
-    from PIL import Image as Pillow
-
-    with Pillow.open(io.BytesIO(image.data)) as opened:
-        side, out = max(opened.size), io.BytesIO()
-        opened.resize((side, side)).save(out, "PNG")
-    return Image(_PNG, out.getvalue())
 
 
 def _named(table: Table, error: TableError) -> TableError:
