@@ -187,14 +187,14 @@ def _look(runner: Runner, cases: Sequence[Case]) -> _Looked:
 
 
 def _follow(runner: Runner, case: Case, looked: _Looked) -> None:
-    window = runner.prefetch
-    strategy, task = window.strategy_of(case), window.task(case)
+    conversations = runner.conversations
+    strategy, task = conversations.strategy_of(case), conversations.task(case)
     rounds = rounds_of(case.strategy, runner.registry.strategies)
     if rounds is not None and rounds[1] == 1:
         for number, one in enumerate(task.versions or (task,)):
             _look_up(runner, case, next(strategy.converse(one)), number, looked)
         return
-    conversation = window.converse(case, task)
+    conversation = conversations.begin(case, task)
     step, number = next(conversation), 0
     while (reply := _look_up(runner, case, step, number, looked)) is not None:
         try:
@@ -218,9 +218,9 @@ def _look_up(runner: Runner, case: Case, step: Step, number: int, looked: _Looke
     if isinstance(step, Execute) or step.model not in {None, case.model}:
         # What is asked next is known when that was done.
         rounds = rounds_of(case.strategy, runner.registry.strategies)
-        looked.further.add(_named(runner.prefetch.strategy_of(case).name, rounds))
+        looked.further.add(_named(runner.conversations.strategy_of(case).name, rounds))
         return None
-    request, store = runner.prefetch.request(case, step, number), runner.models.store()
+    request, store = runner.conversations.request(case, step, number), runner.models.store()
     key = request.key()
     reply = looked.stored.get(key)
     if reply is None and key not in looked.prompts:

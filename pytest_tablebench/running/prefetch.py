@@ -9,7 +9,7 @@ calls, and what has arrived is taken in whenever a case starts or waits.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,19 +25,17 @@ from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request
 from pytest_tablebench.running.answer import answer_of, picture_of, shown_by, step_facts, turns_of
+from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.giving_up import GivingUp
-from pytest_tablebench.running.judging import Judging, not_judged, request_of
+from pytest_tablebench.running.judging import Judging, not_judged
 from pytest_tablebench.running.pending import PendingCase, Route
 from pytest_tablebench.running.replies import Replies
 from pytest_tablebench.serializers.content import Image, images_of
-from pytest_tablebench.strategies import Said, asked_about, named_strategy
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets import ReplyForm
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.results import MediaFolder
     from pytest_tablebench.store import Store
-    from pytest_tablebench.strategies import Strategy, Task
 
 __all__ = ["PendingCase", "PrefetchWindow", "Route"]
 
@@ -49,17 +47,12 @@ class PrefetchWindow:
     """All conversations of one process.
 
     Arguments:
-        task: makes the task of a case: its example, its prompt.
-        strategies: how a task becomes an answer, by name.
+        conversations: begins the conversation about a case.
         judging: begins the conversation about a score, where a metric has one.
-        route: how a model is asked about a dataset, by their names; without the second, how it
-            judges, or is asked besides. It may wait for the engine the first time.
         store: answers kept; None without any.
         executor: does what the process itself does not; made when it is needed first.
         models: those of the run, by name; it goes on until all of them are given up.
         retries: further attempts at calls made in this process.
-        reply_form: gives the form of plain replies to a case, None where it has none.
-        format_retries: how often a reply without its form is asked for again.
         patience: seconds for which a provider in this process may answer nothing.
         clock: seconds, from any starting point.
         max_reply: bytes of UTF-8 that an answer keeps.
@@ -70,16 +63,12 @@ class PrefetchWindow:
     def __init__(
         self,
         *,
-        task: Callable[[Case], Task],
-        strategies: Mapping[str, Strategy],
+        conversations: Conversations,
         judging: Judging | None = None,
-        route: Callable[[str, str | None], Route],
         store: Callable[[], Store | None],
         executor: Callable[[], Executor],
         models: Sequence[str],
         retries: int,
-        reply_form: Callable[[Case], ReplyForm | None] = lambda _: None,
-        format_retries: int = 0,
         patience: float,
         clock: Callable[[], float] = time.perf_counter,
         max_reply: int = MAX_REPLY,
@@ -92,11 +81,8 @@ class PrefetchWindow:
         """Cases that are begun ahead of the one that runs."""
         self.media: Callable[[str], MediaFolder] | None = None
         """Where the pictures that a model is shown are kept, by its name."""
-        self.task = task
-        self._reply_form = reply_form
-        self._format_retries = format_retries
-        self._strategies = strategies
-        self._route = route
+        self._conversations = conversations
+        self._route = conversations.route
         self._make_executor = executor
         self._judging = judging or Judging()
         self._giving_up = GivingUp(models, patience, self._is_engines)
@@ -182,9 +168,9 @@ class PrefetchWindow:
         if pending.error is not None:
             return pending
         try:
-            task = replace(self.task(case), continues=self._route_of(case, None).continues)
+            task = self._conversations.task_of(case)
             pending.example, pending.prompt = task.example, task.prompt
-            pending.conversation = self.converse(case, task)
+            pending.conversation = self._conversations.begin(case, task)
             step = next(pending.conversation)
             if isinstance(step, Ask) and not task.versions:
                 pending.prompt = shown_by(step)
@@ -192,38 +178,6 @@ class PrefetchWindow:
         except Exception as error:  # of a part of the user's own its item shows where
             self._fail(pending, error)
         return pending
-
-    def strategy_of(self, case: Case) -> Strategy:
-        """Return how a case becomes an answer."""
-        return named_strategy(case.strategy, self._strategies)[0]
-
-    def converse(self, case: Case, task: Task) -> Generator[Step, Reply | Execution, Said]:
-        """Begin all that is asked about a case."""
-        tasks = [replace(one, continues=task.continues) for one in task.versions] or [task]
-        form, retries = self._reply_form(case), self._format_retries
-        return asked_about(self.strategy_of(case), tasks, form, retries)
-
-    def first_request(self, case: Case) -> Request | None:
-        """Return what a case's conversation begins with, None where that is no question.
-
-        Raises `ModelError`.
-        """
-        step = next(self.converse(case, self.task(case)))
-        return self.request(case, step, 0) if isinstance(step, Ask) else None
-
-    def _route_of(self, case: Case, step: Ask | None) -> Route:
-        """Return how a step of a case's strategy is asked: parameters are a dataset's own.
-
-        Raises `ModelError`.
-        """
-        if step is not None and step.model is not None:
-            return self._route(step.model, None)
-        return self._route(case.model, case.dataset)
-
-    def request(self, case: Case, step: Ask, number: int) -> Request:
-        """Return the request that a step of a case's strategy means. Raises `ModelError`."""
-        route = self._route_of(case, step)
-        return request_of(route, case, step, self.strategy_of(case).name, number)
 
     def _do(self, pending: PendingCase, step: Step) -> None:
         """Have one step of a conversation done: from the store, here or by the executor."""
@@ -256,8 +210,8 @@ class PrefetchWindow:
                 route, pending.case, step, len(pending.judging), pending.example
             )
         else:
-            route = self._route_of(pending.case, step)
-            request = self.request(pending.case, step, len(pending.steps))
+            route = self._conversations.route_of(pending.case, step)
+            request = self._conversations.request(pending.case, step, len(pending.steps))
         pending.key = request.key()
         self._keep_images(pending.case.model, request)
         media = None if self.media is None else self.media(pending.case.model).path

@@ -22,6 +22,7 @@ from pytest_tablebench.errors import (
 from pytest_tablebench.running.answer import Answer
 from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.case_run import CaseRun, no_answer_reason, no_answer_text
+from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.judging import Judging
 from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
@@ -49,17 +50,20 @@ class Runner:
         self._sources: dict[str, Source] = {}
         self.renderer = Renderer(settings, registry, self.source, self.axes.shots)
         self.judging = Judging(registry, settings.judge, settings.compat)
+        self.conversations = Conversations(
+            self.renderer.task,
+            registry.strategies,
+            self.models.route,
+            lambda case: asked_by(registry, case.dataset, case.strategy).reply_form,
+            settings.format_retries,
+        )
         self.prefetch = PrefetchWindow(
-            task=self.renderer.task,
-            strategies=registry.strategies,
-            route=self.models.route,
+            conversations=self.conversations,
             store=self.models.store,
             judging=self.judging,
             executor=self.models.executor,
             models=settings.models,
             retries=settings.retries,
-            reply_form=lambda case: asked_by(registry, case.dataset, case.strategy).reply_form,
-            format_retries=settings.format_retries,
             patience=settings.patience,
             max_reply=settings.max_reply,
             keep=settings.stored,

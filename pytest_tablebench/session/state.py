@@ -132,7 +132,7 @@ class Session:
         runner, cases = self.require_runner(), self.selection.cases
         if self.settings.replay:
             return False
-        strategies = {case.strategy: runner.prefetch.strategy_of(case) for case in cases}
+        strategies = {case.strategy: runner.conversations.strategy_of(case) for case in cases}
         return any(getattr(one, "rounds", None) != 1 for one in strategies.values()) or any(
             runner.judging.is_wanted(*asked, runner.named_metrics(asked[0]))
             for asked in {(case.dataset, case.strategy) for case in cases}

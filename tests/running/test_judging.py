@@ -16,6 +16,7 @@ from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.judging import Judging, converses
 from pytest_tablebench.running.pending import PendingCase
 from pytest_tablebench.running.prefetch import PrefetchWindow, Route
@@ -96,12 +97,14 @@ def window(
     registry = Registry(datasets={"d": dataset}, metrics={"own": metric, "plain": exact_match})
     registry.postprocessors = dict(POSTPROCESSORS)
     found = PrefetchWindow(
-        task=lambda case: Task(
-            Example(case.example_id, {}, "", ("printed",), "", metric=named), case.example_id
+        conversations=Conversations(
+            task=lambda case: Task(
+                Example(case.example_id, {}, "", ("printed",), "", metric=named), case.example_id
+            ),
+            strategies={"direct": Direct()},
+            route=lambda model, _: Route(model, {}),
         ),
-        strategies={"direct": Direct()},
         judging=Judging(registry, judge),
-        route=lambda model, _: Route(model, {}),
         store=lambda: None,
         executor=lambda: executor,
         models=("m",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from pytest_tablebench.datasets import Example
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.executors import Work
-from pytest_tablebench.models import Reply, Request
+from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.models._scripted import ScriptedModel
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.prefetch import PrefetchWindow, Route
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.store import Store
@@ -62,9 +64,9 @@ def window_with(
 
     found: Any = engine
     window = PrefetchWindow(
-        task=task,
-        strategies={"direct": Direct()},
-        route=lambda model, _: Route(model, {}, provider=provider),
+        conversations=Conversations(
+            task, {"direct": Direct()}, lambda model, _: Route(model, {}, provider=provider)
+        ),
         store=lambda: store,
         keep=store is not None,
         executor=lambda: found,
@@ -262,19 +264,20 @@ def test_only_a_rerun_is_meant_to_be_tried_again():
 
 
 def test_a_provider_is_not_asked_for_what_another_run_has_paid_for_meanwhile(tmp_path):
-    asked: list[str] = []
+    asked: list[Request] = []
 
     class Counting:
         def complete(self, request: Request) -> Reply:
-            asked.append(request.text)
+            asked.append(request)
             return Reply("paid here")
 
     store, other = Store.open(tmp_path), Store.open(tmp_path)
     window = window_with(Engine(), size=1, provider=Counting(), store=store)
     assert said(window, 0) == "paid here"
-    other.put(window.first_request(CASES[1]), Reply("paid there"))
+    following = replace(asked[0], messages=(Message("user", "1"),), case_id=CASES[1].case_id)
+    other.put(following, Reply("paid there"))
     assert said(window, 1) == "paid there"
-    assert asked == ["0"]
+    assert [request.text for request in asked] == ["0"]
     store.close()
     other.close()
 
@@ -286,9 +289,9 @@ def test_what_was_cut_is_a_flag_of_the_answer(tmp_path: Path) -> None:
     def said(limit: int, script: ScriptedModel) -> tuple[str, tuple[str, ...]]:
         with Store.open(tmp_path) as store:
             window = PrefetchWindow(
-                task=task,
-                strategies={"direct": Direct()},
-                route=lambda model, _: Route(model, {}, provider=script),
+                conversations=Conversations(
+                    task, {"direct": Direct()}, lambda model, _: Route(model, {}, provider=script)
+                ),
                 store=lambda: store,
                 executor=lambda: pytest.fail("an engine is asked"),
                 models=("m",),

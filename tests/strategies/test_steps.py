@@ -15,6 +15,7 @@ from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Limits
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.running.answer import step_records
+from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.prefetch import PrefetchWindow, Route
 from pytest_tablebench.strategies import Conversation, Said, Strategy, Task
 from pytest_tablebench.tables.table import Table
@@ -97,9 +98,11 @@ def conversations(
 ) -> PrefetchWindow:
     example = Example("1", {"question": question, "table": TABLE}, question, ("x",), "x")
     return PrefetchWindow(
-        task=lambda case: Task(example, f"ask {case.example_id}"),
-        strategies={"direct": strategy},
-        route=lambda model, _: Route(model, {}),
+        conversations=Conversations(
+            task=lambda case: Task(example, f"ask {case.example_id}"),
+            strategies={"direct": strategy},
+            route=lambda model, _: Route(model, {}),
+        ),
         store=lambda: None,
         executor=make,
         models=("m",),
