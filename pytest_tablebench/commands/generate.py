@@ -1,4 +1,4 @@
-"""`tablebench generate rules|probes TABLES... -o DIR`: questions from tables."""
+"""`tablebench generate rules|probes|twins TABLES... -o DIR`: questions from tables."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ def add_parser(commands: Any) -> None:
     probes = ways.add_parser("probes", help="sizes, cells, rows, columns: elementary reading")
     _add_common(probes, per_table=20)
     probes.set_defaults(lines=_probes)
+    twins = ways.add_parser(
+        "twins", help="each question of a table with merged cells, and of one with parts exchanged"
+    )
+    _add_common(twins, per_table=10)
+    twins.set_defaults(lines=_twins)
 
 
 def _add_common(parser: argparse.ArgumentParser, *, per_table: int) -> None:
@@ -92,6 +97,15 @@ def _probes(given: argparse.Namespace) -> tuple[list[str], int]:
     maker = ProbeGenerator(seed=given.seed, **chosen)
     lines = _write(given, maker, {"way": "probes", **chosen})
     return [lines[0], _shares("by kind", maker.tally.recipes), *lines[1:]], 0
+
+
+def _twins(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.generate.twins import TwinGenerator
+
+    chosen = {"language": given.language, "per_table": given.per_table}
+    maker = TwinGenerator(seed=given.seed, **chosen)
+    lines = _write(given, maker, {"way": "twins", **chosen})
+    return [lines[0], _shares("twins with exchanged", maker.exchanged), *lines[1:]], 0
 
 
 def _shares(what: str, counts: Mapping[str, int]) -> str:

@@ -27,9 +27,11 @@ def add_parser(commands: Any) -> None:
 
 
 def _tree(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.tables.hierarchy.complexity import complexity
     from pytest_tablebench.tables.hierarchy.tree import true_tree
 
-    tree = true_tree(_read(given.table, given.sheet))
+    table = _read(given.table, given.sheet)
+    tree = true_tree(table)
     if given.tuples:
         return [printable(str(one), 400) for one in tree.headers], 0
     lines = []
@@ -38,7 +40,7 @@ def _tree(given: argparse.Namespace) -> tuple[list[str], int]:
         lines.append(" " * (len(line) - len(text)) + printable(text, 400))
     kinds = {kind: sum(one.kind == kind for one in tree.headers) for kind in "CR"}
     columns, rows = counted(kinds["C"], "column header"), counted(kinds["R"], "row header")
-    return [*lines, f"{columns}, {rows}"], 0
+    return [*lines, f"{columns}, {rows}", str(complexity(table))], 0
 
 
 def _read(path: Path, sheet: str | None) -> Table:

@@ -45,9 +45,11 @@ class Maker(Protocol):
 
     Attributes:
         reads_structure: whether it takes tables with merged cells or several header lines.
+        together: how many questions in a row are of use together alone; their order stays.
     """
 
     reads_structure: bool
+    together: int
 
     def make(self, table: Table, most: int | None) -> tuple[str, Iterable[Pair]] | None:
         """Return a digest of the table and its questions; None (and counts why) for no table."""
@@ -115,7 +117,7 @@ def write_dataset(
             _make(part, sources, maker, limit, say)
             count = part.count
             if count:
-                _finish(folder, part, made_with)
+                _finish(folder, part, made_with, maker.together)
     except OSError as error:
         raise DataError(f"{folder} cannot be written: {error.strerror or error}") from None
     (folder / PART).unlink()
@@ -154,14 +156,17 @@ def _make(
             part.close_table("", maker)
             continue
         digest, pairs = made
-        kind = "xlsx" if table.is_structured else "csv"
-        name = f"{slug(Path(source.name).stem, 40, digest=False)}-{digest[:8]}.{kind}"
-        any_pair = False
+        stem = f"{slug(Path(source.name).stem, 40, digest=False)}-{digest[:8]}"
+        written = set[str]()
         for pair in pairs:
-            if not any_pair:
-                _write_table(table, folder / "tables" / name)
-                any_pair = True
-            part.append(_row(pair, f"tables/{name}", table.title))
+            shown, name = table, stem
+            if pair.other is not None:
+                shown, name = pair.other.table, f"{stem}-{pair.other.name}"
+            name = f"tables/{name}.{'xlsx' if shown.is_structured else 'csv'}"
+            if name not in written:
+                _write_table(shown, folder / name)
+                written.add(name)
+            part.append(_row(pair, name, table.title))
         part.close_table(digest, maker)
 
 
@@ -292,9 +297,11 @@ class _Part:
                 yield file.readline()
 
 
-def _finish(folder: Path, part: _Part, made_with: Mapping[str, Any]) -> None:
-    places = part.places()
-    seeded_random("order of questions", seed=int(made_with.get("seed", 0))).shuffle(places)
+def _finish(folder: Path, part: _Part, made_with: Mapping[str, Any], together: int) -> None:
+    found = part.places()
+    starts = array("Q", range(0, len(found), together))
+    seeded_random("order of questions", seed=int(made_with.get("seed", 0))).shuffle(starts)
+    places = array("Q", (place for at in starts for place in found[at : at + together]))
     limit = f"limit = {_FEW}  # of {len(places):,}, in a drawn order" if len(places) > _FEW else ""
     options = " ".join(f"{name}={value}" for name, value in made_with.items() if name != "files")
     text = f"# Written by `tablebench generate`: {printable(options, 300)}\n\n[defaults]\n{limit}\n"

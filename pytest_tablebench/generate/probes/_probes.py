@@ -274,6 +274,7 @@ class ProbeGenerator:
     """
 
     reads_structure = True
+    together = 1
 
     def __init__(self, *, seed: int = 0, per_table: int = 20, language: str = "auto") -> None:
         self.tally = Tally()

@@ -11,7 +11,7 @@ from pytest_tablebench.generate.rules._generate import (
     RuleGenerator,
     Tally,
 )
-from pytest_tablebench.generate.rules._plan import Amount, Pair, Plan, Step, Texts
+from pytest_tablebench.generate.rules._plan import Amount, Other, Pair, Plan, Step, Texts
 from pytest_tablebench.generate.rules._sheet import Sheet
 from pytest_tablebench.generate.rules._wording import LANGUAGES
 
@@ -20,6 +20,7 @@ __all__ = [
     "RECIPES",
     "SKILLS",
     "Amount",
+    "Other",
     "Pair",
     "Plan",
     "Recipe",

@@ -123,6 +123,7 @@ class RuleGenerator:
     """
 
     reads_structure = False
+    together = 1
 
     def __init__(
         self,

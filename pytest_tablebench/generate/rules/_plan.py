@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from pytest_tablebench.errors import TableBenchError
+from pytest_tablebench.tables.table import Table
 
-__all__ = ["Amount", "Found", "Pair", "Plan", "RejectedError", "Step", "Texts"]
+__all__ = ["Amount", "Found", "Other", "Pair", "Plan", "RejectedError", "Step", "Texts"]
 
 
 class RejectedError(TableBenchError):
@@ -71,6 +72,14 @@ Found = Texts | Amount | bool
 
 
 @dataclass(frozen=True)
+class Other:
+    """A table that was made of another: what it is called beside that one, and it."""
+
+    name: str
+    table: Table
+
+
+@dataclass(frozen=True)
 class Pair:
     """A question with its answer, as a row of a dataset's questions.
 
@@ -83,6 +92,7 @@ class Pair:
         tolerance: of a rounded number. unit: of a number.
         tags: skill, subtask, difficulty, language, recipe.
         perturbations: those that leave the answer true.
+        other: a table made of the given one, which the question is asked of.
     """
 
     id: str
@@ -95,3 +105,4 @@ class Pair:
     unit: str
     tags: Mapping[str, str]
     perturbations: tuple[str, ...]
+    other: Other | None = None

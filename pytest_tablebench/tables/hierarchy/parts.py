@@ -16,7 +16,7 @@ from pytest_tablebench.tables.hierarchy.layout import to_table
 from pytest_tablebench.tables.hierarchy.paths import one_line
 from pytest_tablebench.tables.table import Span, Table
 
-__all__ = ["parts_of"]
+__all__ = ["parts_of", "read_again"]
 
 
 def parts_of(table: Table) -> tuple[Table, ...]:
@@ -35,6 +35,11 @@ def parts_of(table: Table) -> tuple[Table, ...]:
         lines = range(len(table.captions), len(table.lines) - len(table.notes))
         return tuple(_cut(table, lines, block) for block in blocks)
     return (table,)
+
+
+def read_again(table: Table) -> Table:
+    """Return what is read of the table's lines, merged cells and indents, as of a workbook."""
+    return _cut(table, range(len(table.lines)), range(len(table.header)))
 
 
 def _stacked(table: Table) -> list[int]:

@@ -13,35 +13,48 @@ from pytest_tablebench.tables.hierarchy.grid import owners
 from pytest_tablebench.tables.hierarchy.paths import Paths, expanded, one_line
 from pytest_tablebench.tables.table import Cell, Span, Table
 
-__all__ = ["shuffled_columns", "shuffled_rows", "turned", "with_empty_rows"]
+__all__ = [
+    "ColumnUnits",
+    "row_units",
+    "shuffled_columns",
+    "shuffled_rows",
+    "turned",
+    "with_columns",
+    "with_empty_rows",
+    "with_rows",
+]
 
 
 def shuffled_rows(table: Table, draw: Random) -> Table:
     """Put units of rows in another order, each inside of its section."""
+    order: list[int] = []
+    for head, units in row_units(table):
+        draw.shuffle(units)
+        order += [*head, *(row for unit in units for row in unit)]
+    return with_rows(table, order)
+
+
+def row_units(table: Table) -> list[tuple[list[int], list[list[int]]]]:
+    """Return for each section the rows that stay in front, and the units that can be moved.
+
+    The first section is what stands before the first row that names one; it may be empty.
+    """
     levels = table.row_levels or (0,) * len(table.rows)
     tied = _tied_rows(table)
-    order: list[int] = []
-    units: list[list[int]] = []
-
-    def close() -> None:
-        draw.shuffle(units)
-        order.extend(row for unit in units for row in unit)
-        units.clear()
-
+    found: list[tuple[list[int], list[list[int]]]] = [([], [])]
     root = 0
     for row, level in enumerate(levels):
+        head, units = found[-1]
         if row in table.sections:
-            close()
-            order.append(row)
+            found.append(([row], []))
         elif units and (row in tied or level > root):
             units[-1].append(row)
         elif level and not units:
-            order.append(row)  # deeper than all before it in its section: it stays in front
+            head.append(row)  # deeper than all before it in its section: it stays in front
         else:
             units.append([row])
             root = level
-    close()
-    return _with_rows(table, order)
+    return found
 
 
 def _tied_rows(table: Table) -> set[int]:
@@ -66,10 +79,10 @@ def with_empty_rows(table: Table, draw: Random, times: int) -> Table:
             if row is None or not (levels[row] or row in tied)
         ]
         order.insert(places[draw.randint(0, len(places) - 1)], None)
-    return _with_rows(table, order)
+    return with_rows(table, order)
 
 
-def _with_rows(table: Table, order: Sequence[int | None]) -> Table:
+def with_rows(table: Table, order: Sequence[int | None]) -> Table:
     """Return the table with its rows in another order, an empty one for each None."""
     first = len(table.captions) + len(table.header_rows) + 1
     last = first + len(table.rows)
@@ -101,24 +114,50 @@ def _changed(table: Table, **parts: object) -> Table:
 
 def shuffled_columns(table: Table, draw: Random) -> Table:
     """Put columns that stand under one name in another order, and such names among themselves."""
-    top = len(table.captions)
-    first = top + len(table.header_rows) + 1
-    last = first + len(table.rows)
-    inner = [span for span in table.spans if top <= span.row < last]
-    width = len(table.header)
-    start = table.row_headers
-    for span in inner:
-        end = span.column + span.columns
-        if span.column < table.row_headers < end < width:
-            start = max(start, end)  # merged with row headers, which stay
-    gaps = _unmerged_groups(table, inner, range(top, first - 1))
-    while start in gaps:
-        start += 1  # under a name of the row headers, or left of all names
+    parts = ColumnUnits(table)
 
     def arranged(columns: list[int], line: int) -> list[int]:
+        units = parts.units(columns, line)
+        draw.shuffle(units)
+        deeper = [
+            arranged(u, line + 1) if len(u) > 1 and line + 1 < parts.first else u for u in units
+        ]
+        return [column for unit in deeper for column in unit]
+
+    columns = [*parts.columns]
+    order = [*range(parts.columns.start), *(arranged(columns, parts.top) if columns else [])]
+    return with_columns(table, order)
+
+
+class ColumnUnits:
+    """Which columns of a table can be moved, and what holds them together.
+
+    Attributes:
+        columns: those that can be moved; the ones before them stay.
+        top, first: the first header line, and the line after the last one.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.top = len(table.captions)
+        self.first = self.top + len(table.header_rows) + 1
+        last = self.first + len(table.rows)
+        self._inner = [span for span in table.spans if self.top <= span.row < last]
+        width = len(table.header)
+        start = table.row_headers
+        for span in self._inner:
+            end = span.column + span.columns
+            if span.column < table.row_headers < end < width:
+                start = max(start, end)  # merged with row headers, which stay
+        self._gaps = _unmerged_groups(table, self._inner, range(self.top, self.first - 1))
+        while start in self._gaps:
+            start += 1  # under a name of the row headers, or left of all names
+        self.columns = range(start, width)
+
+    def units(self, columns: Sequence[int], line: int) -> list[list[int]]:
+        """Return neighbouring columns as units that a header line, or one below it, holds."""
         low, high = columns[0], columns[-1] + 1
-        glued = set(gaps)
-        for span in inner:
+        glued = set(self._gaps)
+        for span in self._inner:
             end = span.column + span.columns
             if span.row + span.rows > line and not (span.column <= low and end >= high):
                 glued.update(range(span.column + 1, end))
@@ -128,12 +167,7 @@ def shuffled_columns(table: Table, draw: Random) -> Table:
                 units[-1].append(column)
             else:
                 units.append([column])
-        draw.shuffle(units)
-        deeper = [arranged(u, line + 1) if len(u) > 1 and line + 1 < first else u for u in units]
-        return [column for unit in deeper for column in unit]
-
-    order = [*range(start), *(arranged([*range(start, width)], top) if start < width else [])]
-    return _with_columns(table, order, range(top, last))
+        return units
 
 
 def _unmerged_groups(table: Table, inner: Iterable[Span], lines: range) -> set[int]:
@@ -148,7 +182,10 @@ def _unmerged_groups(table: Table, inner: Iterable[Span], lines: range) -> set[i
     }
 
 
-def _with_columns(table: Table, order: list[int], lines: range) -> Table:
+def with_columns(table: Table, order: Sequence[int]) -> Table:
+    """Return the table with its columns in another order; captions and notes stay."""
+    top, depth = len(table.captions), len(table.header_rows)
+    lines = range(top, top + depth + 1 + len(table.rows))
     place = {column: number for number, column in enumerate(order)}
     whole = expanded(table)
     spans = [
@@ -161,7 +198,6 @@ def _with_columns(table: Table, order: list[int], lines: range) -> Table:
     for (line, column), span in owners(spans).items():
         if line in lines and (line, column) != span[:2]:
             cells[line - lines.start][column] = ""
-    depth = len(table.header_rows)
     return _changed(
         table, header_rows=cells[:depth], header=cells[depth], rows=cells[depth + 1 :], spans=spans
     )

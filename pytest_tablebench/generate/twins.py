@@ -1,0 +1,113 @@
+"""Questions that are asked twice: of a table with structure, and of its twin.
+
+In a twin whole parts have changed places (`tables.hierarchy.twins`), and every answer is the same
+as before: who is right of the one alone reads places, not the structure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import cycle
+
+from pytest_tablebench.generate.probes import ProbeGenerator
+from pytest_tablebench.generate.rules import Other, Pair
+from pytest_tablebench.tables.hierarchy.complexity import complexity
+from pytest_tablebench.tables.hierarchy.twins import EXCHANGES, is_kept, twin
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.seeds import seeded_random
+
+__all__ = ["TwinGenerator"]
+
+
+class TwinGenerator:
+    """Makes probes of one table with structure after the other, each for it and for a twin.
+
+    Where several kinds of parts can be exchanged there are as many twins, asked in turns.
+
+    Arguments:
+        seed: another one gives other twins and probes.
+        per_table: most probes of one table, each asked twice.
+        language: as `ProbeGenerator` takes it.
+    """
+
+    reads_structure = True
+    together = 2
+
+    def __init__(self, *, seed: int = 0, per_table: int = 10, language: str = "auto") -> None:
+        self._probes = ProbeGenerator(seed=seed, per_table=per_table, language=language)
+        self._seed = seed
+        self.exchanged: Counter[str] = Counter()
+        self.tally = self._probes.tally
+
+    def skip(self, reason: str) -> None:
+        """Count a table that is left out."""
+        self._probes.skip(reason)
+
+    @property
+    def accepted(self) -> int:
+        """Questions so far; one that is asked twice counts once."""
+        return self._probes.accepted
+
+    def state(self) -> dict[str, dict[str, int]]:
+        """Return what was counted."""
+        return {**self._probes.state(), "exchanged": dict(self.exchanged)}
+
+    def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
+        """Go on from a state."""
+        counts = dict(state)
+        self.exchanged = Counter(counts.pop("exchanged"))
+        self._probes.resume(counts)
+        self.tally = self._probes.tally
+
+    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
+        """Return a digest of the table and its questions, None for a table that is left out."""
+        if not table.is_structured:
+            self.skip("without merged cells")
+            return None
+        made = self._probes.make(table, most)
+        if made is None:
+            return None
+        if not is_kept(table, table):
+            self.skip("not read as it is written")
+            return None
+        digest, pairs = made
+        twins = self._twins(table, digest)
+        if not twins:
+            self.skip("no parts to exchange")
+            return None
+        return digest, self._asked_twice(pairs, twins, _band(table))
+
+    def _twins(self, table: Table, digest: str) -> dict[str, Table]:
+        """Return the twins that are read as they were made, by what was exchanged."""
+        found = {}
+        for name in EXCHANGES:
+            draw = seeded_random(f"twins/{name}/{digest}", seed=self._seed)
+            made = twin(table, name, draw)
+            if made is not None and is_kept(table, made):
+                found[name] = made
+        return found
+
+    def _asked_twice(
+        self, pairs: Iterator[Pair], twins: Mapping[str, Table], band: str
+    ) -> Iterator[Pair]:
+        used = set[str]()
+        for pair, (name, table) in zip(pairs, cycle(twins.items()), strict=False):
+            if name not in used:
+                used.add(name)
+                self.exchanged[name] += 1
+            tags = {**pair.tags, "structure": name, "complexity": band}
+            yield replace(pair, tags={**tags, "shown": "original"})
+            yield replace(
+                pair,
+                id=f"{pair.id}-twin",
+                tags={**tags, "shown": "twin", "twin_of": pair.id},
+                other=Other(name.replace("_", "-"), table),
+            )
+
+
+def _band(table: Table) -> str:
+    """Return the quarter of the scale that a table's complexity lies in."""
+    low = min(complexity(table).score // 25, 3) * 25
+    return f"{low}-{low + 25}"
