@@ -138,7 +138,7 @@ def _scale(low: float, high: float, up: Any) -> list[Shape]:
     for mark in sorted(marks):
         y = up(mark)
         shapes.append(["line", "grid", {"x1": _LEFT, "x2": _RIGHT, "y1": y, "y2": y}])
-        shapes.append(["text", "tick", {"x": _LEFT - 6, "y": y + 4}, f"{mark:.4g}"])
+        shapes.append(["text", "tick", {"x": _LEFT - 6, "y": y + 4}, f"{mark:.6g}"])
     return shapes
 
 
