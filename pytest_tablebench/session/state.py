@@ -24,7 +24,6 @@ from pytest_tablebench.executors.local import (
     Engine,
     EngineConfig,
     LaneConfig,
-    settings_fields,
 )
 from pytest_tablebench.results import MediaFolder
 from pytest_tablebench.results.writer import RunWriter
@@ -163,17 +162,10 @@ class Session:
                 raise SettingsError("the run is over")
             if self.engine is None:
                 self.engine = Engine(
-                    EngineConfig(
+                    EngineConfig.of(
+                        settings,
                         [LaneConfig(*lane) for lane in wanted.lanes],
-                        settings.connections,
-                        settings.retries,
-                        settings.timeout,
-                        settings.max_cost,
-                        settings.patience,
-                        settings.store_folder(),
-                        max_reply=settings.max_reply,
                         eager=wanted.eager,
-                        settings=settings_fields(settings),
                         sandbox={
                             "container": settings.sandbox_container,
                             "unsafe": settings.sandbox_unsafe,

@@ -15,8 +15,8 @@ from pytest_tablebench.generate.rules import (
     SKILLS,
     Pair,
     RuleGenerator,
-    Tally,
 )
+from pytest_tablebench.generate.rules._generate import Tally
 from pytest_tablebench.generate.rules._survives import CHANGES
 from pytest_tablebench.tables.perturbations import PERTURBATIONS, perturb
 from pytest_tablebench.tables.table import Table

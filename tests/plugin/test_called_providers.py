@@ -9,8 +9,11 @@ import pytest
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.executors.local import reference_of, settings_fields
-from pytest_tablebench.executors.local._providers import read_settings_fields
+from pytest_tablebench.executors.local._providers import (
+    read_settings_fields,
+    reference_of,
+    settings_fields,
+)
 from tests.support.toy_bench import CONFTEST, read_lines
 
 TOGETHER = 8

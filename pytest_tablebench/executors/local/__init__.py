@@ -7,7 +7,7 @@ runs items.
 from pytest_tablebench.executors.local._client import Address, Client
 from pytest_tablebench.executors.local._executor import LocalExecutor
 from pytest_tablebench.executors.local._owner import Engine, EngineConfig, LaneConfig
-from pytest_tablebench.executors.local._providers import as_fields, reference_of, settings_fields
+from pytest_tablebench.executors.local._providers import as_fields, reference_of
 
 __all__ = [
     "Address",
@@ -18,5 +18,4 @@ __all__ = [
     "LocalExecutor",
     "as_fields",
     "reference_of",
-    "settings_fields",
 ]

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local._client import Address, Client
+from pytest_tablebench.executors.local._providers import settings_fields
 from pytest_tablebench.executors.local._wire import PROBLEMS, pack
 from pytest_tablebench.models._base import MAX_REPLY
 from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
@@ -71,6 +73,22 @@ class EngineConfig:
     """Of the run, for the makers of registered providers."""
     sandbox: Mapping[str, Any] = field(default_factory=dict)
     """How programs are run: arguments of `Sandbox`."""
+
+    @classmethod
+    def of(cls, settings: Settings, lanes: Sequence[LaneConfig], **other: Any) -> EngineConfig:
+        """Return what a run's settings make of the engine; `other` are further fields."""
+        return cls(
+            lanes,
+            settings.connections,
+            settings.retries,
+            settings.timeout,
+            settings.max_cost,
+            settings.patience,
+            settings.store_folder(),
+            max_reply=settings.max_reply,
+            settings=settings_fields(settings),
+            **other,
+        )
 
 
 class Engine:

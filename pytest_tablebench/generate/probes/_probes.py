@@ -14,7 +14,7 @@ from random import Random
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.generate._values import answer_text, cell_key, is_empty, parse_number
-from pytest_tablebench.generate.rules import LANGUAGES, Pair, Plan, Tally
+from pytest_tablebench.generate.rules import LANGUAGES, Pair, Plan, Tallying
 from pytest_tablebench.generate.rules._generate import plain_question, says
 from pytest_tablebench.tables.table import Cell, Path, Table
 from pytest_tablebench.util.seeds import seeded_random
@@ -264,7 +264,7 @@ def _wordings(language: str) -> dict[str, list[str]]:
     return dict(tomllib.loads(text))
 
 
-class ProbeGenerator:
+class ProbeGenerator(Tallying):
     """Makes probes of one table after the other.
 
     Arguments:
@@ -277,25 +277,8 @@ class ProbeGenerator:
     together = 1
 
     def __init__(self, *, seed: int = 0, per_table: int = 20, language: str = "auto") -> None:
-        self.tally = Tally()
+        super().__init__()
         self._seed, self._per_table, self._language = seed, per_table, language
-
-    def skip(self, reason: str) -> None:
-        """Count a table that is left out."""
-        self.tally.tables[reason] += 1
-
-    @property
-    def accepted(self) -> int:
-        """Questions so far."""
-        return self.tally.accepted
-
-    def state(self) -> dict[str, dict[str, int]]:
-        """Return what was counted."""
-        return self.tally.state()
-
-    def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
-        """Go on from a state."""
-        self.tally = Tally.of(state)
 
     def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
         """Return a digest of the table and its probes, None for a table that is left out."""

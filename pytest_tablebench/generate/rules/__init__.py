@@ -9,7 +9,7 @@ from pytest_tablebench.generate.rules._generate import (
     SKILLS,
     Recipe,
     RuleGenerator,
-    Tally,
+    Tallying,
 )
 from pytest_tablebench.generate.rules._plan import Amount, Other, Pair, Plan, Step, Texts
 from pytest_tablebench.generate.rules._sheet import Sheet
@@ -27,6 +27,6 @@ __all__ = [
     "RuleGenerator",
     "Sheet",
     "Step",
-    "Tally",
+    "Tallying",
     "Texts",
 ]

@@ -35,6 +35,7 @@ __all__ = [
     "Recipe",
     "RuleGenerator",
     "Tally",
+    "Tallying",
     "plain_question",
     "says",
     "written_answer",
@@ -112,7 +113,31 @@ class Tally:
         return found
 
 
-class RuleGenerator:
+class Tallying:
+    """Counts what a generator makes: all that it remembers."""
+
+    def __init__(self) -> None:
+        self.tally = Tally()
+
+    @property
+    def accepted(self) -> int:
+        """Questions so far."""
+        return self.tally.accepted
+
+    def skip(self, reason: str) -> None:
+        """Count a table that is left out."""
+        self.tally.tables[reason] += 1
+
+    def state(self) -> dict[str, dict[str, int]]:
+        """Return what was counted."""
+        return self.tally.state()
+
+    def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
+        """Go on from a state."""
+        self.tally = Tally.of(state)
+
+
+class RuleGenerator(Tallying):
     """Makes questions of one table after the other; what it remembers does not grow with them.
 
     Arguments:
@@ -133,7 +158,7 @@ class RuleGenerator:
         language: str = "auto",
         subtasks: Sequence[str] = tuple(SKILLS),
     ) -> None:
-        self.tally = Tally()
+        super().__init__()
         self._seed, self._per_table, self._language = seed, per_table, language
         self._recipes = [recipe for recipe in RECIPES.values() if recipe.subtask in subtasks]
         self._cells = self.tally.cells()
@@ -143,22 +168,9 @@ class RuleGenerator:
         sheet = self.sheet(table)
         return None if sheet is None else (sheet.digest, self.pairs(sheet, most))
 
-    def skip(self, reason: str) -> None:
-        """Count a table that is left out."""
-        self.tally.tables[reason] += 1
-
-    @property
-    def accepted(self) -> int:
-        """Questions so far."""
-        return self.tally.accepted
-
-    def state(self) -> dict[str, dict[str, int]]:
-        """Return what was counted; there is nothing else to remember."""
-        return self.tally.state()
-
     def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
         """Go on from a state."""
-        self.tally = Tally.of(state)
+        super().resume(state)
         self._cells = self.tally.cells()
 
     def sheet(self, table: Table) -> Sheet | None:

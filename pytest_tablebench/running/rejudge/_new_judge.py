@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, NotJudgedError
 from pytest_tablebench.executors import Work
-from pytest_tablebench.executors.local import Engine, EngineConfig, settings_fields
+from pytest_tablebench.executors.local import Engine, EngineConfig
 from pytest_tablebench.models import Reply, Request, ask
 from pytest_tablebench.running.judging import not_judged
 from pytest_tablebench.running.plan import price
@@ -83,20 +83,7 @@ class NewJudge(StoredJudge):
         self._engine: Engine | None = None
         lanes = list(self._models.lanes().values())
         if lanes:
-            settings = self._settings
-            self._engine = Engine(
-                EngineConfig(
-                    lanes,
-                    settings.connections,
-                    settings.retries,
-                    settings.timeout,
-                    settings.max_cost,
-                    settings.patience,
-                    settings.store_folder(),
-                    max_reply=settings.max_reply,
-                    settings=settings_fields(settings),
-                )
-            )
+            self._engine = Engine(EngineConfig.of(self._settings, lanes))
             engine = self._engine
             self._models.address = lambda: engine.client.address
 
