@@ -23,7 +23,7 @@ from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable, slug
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["PART", "Maker", "Source", "text_table", "write_dataset"]
+__all__ = ["PART", "Maker", "Source", "text_table", "usable_table", "write_dataset"]
 
 PART = ".generating.jsonl"
 """What a run has written so far; gone when it is done."""
@@ -137,18 +137,10 @@ def _make(
             return
         if number < part.done:
             continue
-        try:
-            table = source.read()
-        except (DataError, TableError) as error:
-            maker.skip("unreadable")
-            say(f"{printable(source.name, 80)} is left out: {error}")
+        table = usable_table(source, maker, say)
+        if table is None:
             part.close_table("", maker)
             continue
-        if table.is_structured and not maker.reads_structure:
-            maker.skip("merged cells or several lines of headings")
-            part.close_table("", maker)
-            continue
-        table = table if table.is_structured else text_table(table)
         made = maker.make(table, None if limit is None else limit - maker.accepted)
         if made is None or made[0] in part.digests:
             if made is not None:
@@ -168,6 +160,20 @@ def _make(
                 written.add(name)
             part.append(_row(pair, name, table.title))
         part.close_table(digest, maker)
+
+
+def usable_table(source: Source, maker: Maker, say: Callable[[str], None]) -> Table | None:
+    """Return a source's table as makers take it; None, counted and said, where it is left out."""
+    try:
+        table = source.read()
+    except (DataError, TableError) as error:
+        maker.skip("unreadable")
+        say(f"{printable(source.name, 80)} is left out: {error}")
+        return None
+    if table.is_structured and not maker.reads_structure:
+        maker.skip("merged cells or several lines of headings")
+        return None
+    return table if table.is_structured else text_table(table)
 
 
 def _write_table(table: Table, path: Path) -> None:
@@ -193,7 +199,7 @@ def _row(pair: Pair, file: str, title: str | None) -> dict[str, Any]:
         "question": pair.question,
         "answer": list(pair.answers) if len(pair.answers) > 1 else pair.answers[0],
     }
-    for name in ("metric", "tolerance", "unit"):
+    for name in ("metric", "tolerance", "unit", "threshold"):
         if value := getattr(pair, name):
             row[name] = value
     if title:

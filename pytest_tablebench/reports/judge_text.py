@@ -10,15 +10,15 @@ from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.judges import Agreement
-    from pytest_tablebench.running.rejudge import JudgePlan
+    from pytest_tablebench.running.asking import AskPlan
 
 __all__ = ["agreement_lines", "plan_line"]
 
 
-def plan_line(plan: JudgePlan) -> str:
-    """Return what a judge is asked, and what of it is left to pay."""
+def plan_line(plan: AskPlan) -> str:
+    """Return what a model is asked, and what of it is left to pay."""
     line = (
-        f"{printable(plan.judge, 100)}: {counted(plan.questions, 'question')}, {plan.hits:,} in "
+        f"{printable(plan.model, 100)}: {counted(plan.questions, 'question')}, {plan.hits:,} in "
         f"the answer store, {counted(plan.calls, 'call')} to pay"
     )
     if not plan.calls:

@@ -93,6 +93,7 @@ class Pair:
         tags: skill, subtask, difficulty, language, recipe.
         perturbations: those that leave the answer true.
         other: a table made of the given one, which the question is asked of.
+        threshold: the score from which an answer is right, "" where the dataset says.
     """
 
     id: str
@@ -106,3 +107,4 @@ class Pair:
     tags: Mapping[str, str]
     perturbations: tuple[str, ...]
     other: Other | None = None
+    threshold: str = ""

@@ -19,9 +19,10 @@ from pytest_tablebench.results._record import ASSERTION, Record
 from pytest_tablebench.results._texts import TEXTS
 from pytest_tablebench.results.judges import Agreement, agreement_of
 from pytest_tablebench.results.loaded_run import summary_of
+from pytest_tablebench.running.asking import AskPlan
 from pytest_tablebench.running.builtins import builtin_registry, registry_with
 from pytest_tablebench.running.rejudge._judge import StoredJudge
-from pytest_tablebench.running.rejudge._new_judge import JudgePlan, NewJudge
+from pytest_tablebench.running.rejudge._new_judge import NewJudge
 from pytest_tablebench.running.rejudge._scorer import (
     SAME,
     Opener,
@@ -56,7 +57,7 @@ class Rejudged:
     worse: int
     notes: tuple[str, ...]
     ended: str | None = None
-    plan: JudgePlan | None = None
+    plan: AskPlan | None = None
     agreement: Mapping[str, Agreement] = field(default_factory=dict)
 
 
@@ -95,7 +96,7 @@ def rejudge(
     check_names("dataset", tuple(asked), present, "--bench-threshold")
     ended, notes = _cut_off(run, len(records))
     judged = list(records)
-    plan: JudgePlan | None = None
+    plan: AskPlan | None = None
     if judge is not None:
         compat = compat or check_compat(str(run.get("compat", COMPAT_MODES[0])))
         opener = Opener(path, run, compat, _data_folder(data, run), registry)
@@ -125,7 +126,7 @@ def rejudge(
         agreement = agreement_of(records, judged)
         kept = {name: asdict(one) for name, one in agreement.items()}
         told["rejudged"] |= {"judge": run.get("judge"), "agreement": kept}
-        told["judge"] = plan.judge
+        told["judge"] = plan.model
     return Rejudged(
         origin=path,
         run=told,
@@ -150,7 +151,7 @@ ROUNDS = 6
 
 def _by_another(
     judge: NewJudge, opener: Opener, records: Sequence[Record], *, ask: bool
-) -> tuple[list[Record], JudgePlan]:
+) -> tuple[list[Record], AskPlan]:
     """Return the records with another judge's marks, and what he is asked for them."""
     try:
         judged = Scorer(opener, records, judge, judged_alone=True).judge()

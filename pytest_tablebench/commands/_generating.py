@@ -1,0 +1,155 @@
+"""What all ways to generated questions share: options, tables, the folder that is written."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.util.names import counted, printable, split_names, unknown_name
+
+if TYPE_CHECKING:
+    from pytest_tablebench.generate._folder import Source
+
+__all__ = [
+    "add_common",
+    "chosen_subtasks",
+    "shares",
+    "table_files",
+    "table_sources",
+    "write_folder",
+]
+
+_KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
+
+
+def add_common(parser: argparse.ArgumentParser, *, per_table: int) -> None:
+    """Add the options of all ways."""
+    parser.add_argument(
+        "tables",
+        nargs="+",
+        type=Path,
+        metavar="TABLES",
+        help="CSV, TSV, XLSX, Parquet or HTML files, or folders of them",
+    )
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="other questions. 0")
+    parser.add_argument(
+        "--per-table",
+        type=_count,
+        default=per_table,
+        metavar="N",
+        help=f"most questions of one table. {per_table}",
+    )
+    parser.add_argument("--limit", type=_count, metavar="N", help="most questions in all")
+    parser.add_argument(
+        "--language",
+        choices=("auto", "en", "zh", "both"),
+        default="auto",
+        help="of the questions. Default: that of each table's headings",
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError("must be a whole number from 1 on")
+    return int(text)
+
+
+def chosen_subtasks(given: argparse.Namespace, known: Mapping[str, object]) -> list[str]:
+    """Return the subtasks that `--subtask` names, else all. Raises `SettingsError`."""
+    subtasks = split_names(given.subtask) if given.subtask else list(known)
+    for name in subtasks:
+        if name not in known:
+            raise SettingsError(unknown_name("subtask", name, known))
+    return subtasks
+
+
+def shares(what: str, counts: Mapping[str, int]) -> str:
+    """Return counts by name as one line."""
+    listed = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
+    return f"{what}: {listed or 'none'}"
+
+
+def write_folder(
+    given: argparse.Namespace,
+    maker: Any,
+    made_with: Mapping[str, Any],
+    ahead: Callable[[Iterator[Source]], Iterable[Source]] = iter,
+) -> list[str]:
+    """Write the dataset folder; return what to say of it.
+
+    `ahead` is handed the sources before `maker` is, and passes them on.
+    """
+    import tqdm
+
+    from pytest_tablebench.generate._folder import write_dataset
+
+    files = list(table_files(given.tables, given.out))
+    if not files:
+        raise DataError(f"no table in {given.tables[0]}: it needs {', '.join(_KINDS)} files")
+    about = {"seed": given.seed, **made_with, "limit": given.limit}
+    about["files"] = [[str(path), path.stat().st_size] for path in files]
+    problems: list[str] = []
+    with tqdm.tqdm(total=len(files), unit="file", disable=None, leave=False) as bar:
+        try:
+            count = write_dataset(
+                given.out,
+                ahead(table_sources(files, bar.update)),
+                maker,
+                made_with=about,
+                limit=given.limit,
+                say=problems.append,
+            )
+        except KeyboardInterrupt:
+            raise DataError("interrupted; the same command goes on from here") from None
+    tables = maker.tally.tables
+    left_out = {reason: number for reason, number in tables.items() if reason != "used"}
+    lines = [f"{given.out}: {counted(count, 'question')} from {counted(tables['used'], 'table')}"]
+    lines += [shares("tables left out", left_out)] if left_out else []
+    lines += [printable(problem, 300) for problem in problems[:10]]
+    if not count:
+        rejected = [shares("rejected", maker.tally.rejected)] if maker.tally.rejected else []
+        raise DataError("; ".join(["no question could be made", *lines[1:], *rejected]))
+    shown = printable(shlex.quote(str(given.out)))
+    return [
+        *map(printable, lines),
+        f"look for mistakes: tablebench check {shown}",
+        f"run: pytest --pyargs pytest_tablebench.suites --bench-data {shown}",
+    ]
+
+
+def table_files(given: Sequence[Path], out: Path) -> Iterator[Path]:
+    """Yield the files with tables, those of a folder by name; what is written is none of them."""
+    for path in given:
+        if not path.exists():
+            raise DataError(f"{path}: there is no such file or folder")
+        found = sorted(path.rglob("*")) if path.is_dir() else [path]
+        for file in found:
+            if file.suffix.lower() not in _KINDS:
+                if file == path:
+                    raise DataError(f"{path}: a table is a file of {', '.join(_KINDS)}")
+            elif file.is_file() and out.resolve() not in file.resolve().parents:
+                yield file
+
+
+def table_sources(files: Sequence[Path], tick: Callable[[], object]) -> Iterator[Source]:
+    """Yield each table of each file: every sheet of a workbook is one."""
+    from pytest_tablebench.datasets.folder._tables import FolderTables
+    from pytest_tablebench.datasets.folder._workbook import sheet_names
+    from pytest_tablebench.generate._folder import Source
+
+    for file in files:
+        names = [file.name]
+        if file.suffix.lower() in {".xlsx", ".xlsm"}:
+            with contextlib.suppress(DataError):  # reading it says what is wrong
+                names = [f"{file.name}#{sheet}" for sheet in sheet_names(file)]
+        for name in names:
+            # A reader for each table: it remembers what it read.
+            yield Source(name, partial(FolderTables(file.parent).table, name))
+        tick()

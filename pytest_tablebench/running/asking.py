@@ -1,0 +1,181 @@
+"""Requests of a command: what of them is in the store, what the rest costs, and asking it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import fsum
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.errors import STOPPED, ModelError
+from pytest_tablebench.executors import Work
+from pytest_tablebench.executors.local import Engine, EngineConfig
+from pytest_tablebench.models import Reply, Request, ask
+from pytest_tablebench.running.plan import price
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.running.provider_pool import ProviderPool
+
+__all__ = ["AskPlan", "Asking", "Spent"]
+
+
+@dataclass(frozen=True)
+class AskPlan:
+    """What a model is going to be asked: questions, those in the store, the rest and its price.
+
+    None means unknown. Tokens and price are those of the questions that are left; of replies
+    their limit is counted.
+    """
+
+    model: str
+    questions: int
+    hits: int
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+
+    @property
+    def calls(self) -> int:
+        """Questions that are left to pay."""
+        return self.questions - self.hits
+
+
+@dataclass
+class Spent:
+    """What was asked in this run, and paid for; replies of the store are none of it."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    """By model."""
+    failed: int = 0
+    """Requests without a reply."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float = 0.0
+    stopped: str | None = None
+    """Why a request had no reply, where others cannot have one either."""
+    unpriced: int = 0
+    """Replies that do not say what they cost."""
+
+    def add(self, model: str, outcome: Reply | ModelError) -> None:
+        """Count what came of a request."""
+        if isinstance(outcome, ModelError):
+            self.failed += 1
+            if outcome.whole_run or outcome.reason in {"budget", STOPPED}:
+                self.stopped = str(outcome)
+            return
+        if outcome.from_store:
+            return
+        self.calls[model] += 1
+        self.prompt_tokens += outcome.prompt_tokens or 0
+        self.completion_tokens += outcome.completion_tokens or 0
+        self.cost_usd = fsum([self.cost_usd, outcome.cost_usd or 0.0])
+        self.unpriced += outcome.cost_usd is None
+
+
+class Asking:
+    """Looks requests up, and has those answered that the store lacks.
+
+    What is neither there nor was asked is `missing`, by key, until `ask` has it answered. So
+    whoever has several requests goes through them, asks all at once, and goes through them again.
+
+    Arguments:
+        settings: connections, retries, limits, and the store, where replies are kept.
+        models: those that are asked; `settings.models` name them.
+    """
+
+    def __init__(self, settings: Settings, models: ProviderPool) -> None:
+        self.missing: dict[str, Request] = {}
+        self.hits: dict[str, str] = {}
+        """Requests whose replies were in the store: the model of each, by key."""
+        self.spent = Spent()
+        self._settings, self._models = settings, models
+        self._told: dict[str, Reply | ModelError] = {}
+        self._engine: Engine | None = None
+        lanes = list(models.lanes().values())
+        if lanes:
+            self._engine = engine = Engine(EngineConfig.of(settings, lanes))
+            models.address = lambda: engine.client.address
+
+    def reply(self, request: Request) -> Reply | None:
+        """Return the reply to a request; None: it is missing.
+
+        Raises `ModelError` where it was asked and has none.
+        """
+        key = request.key()
+        found = self._told.get(key)
+        if isinstance(found, ModelError):
+            raise found
+        if found is not None:
+            return found
+        store = self._models.store() if self._models.is_stored(request.model) else None
+        stored = store.get(key) if store is not None else None
+        if stored is None:
+            self.missing[key] = request
+            return None
+        self.hits[key] = request.model
+        return stored
+
+    def plan(self, model: str, further: Sequence[Request] = ()) -> AskPlan:
+        """Return what of a model's requests is left to ask, and its price. Raises `ModelError`.
+
+        `further` are those that are expected beside the missing ones.
+        """
+        missing = [one for one in (*self.missing.values(), *further) if one.model == model]
+        hits = sum(one == model for one in self.hits.values())
+        if not missing:
+            return AskPlan(model, hits, hits, 0, 0, 0.0)
+        found = price(self._models, model, self._models.facts_about(model), missing)
+        tokens = found["prompt_tokens"], found["completion_tokens"]
+        return AskPlan(model, len(missing) + hits, hits, *tokens, found["cost_usd"])
+
+    def ask(self) -> None:
+        """Have all that is missing answered; what fails has no answer."""
+        asked, self.missing = self.missing, {}
+        elsewhere: dict[str, Request] = {}
+        for key, request in asked.items():
+            provider = self._models.route(request.model).provider
+            if provider is None:
+                elsewhere[key] = request
+                continue
+            settings = self._settings
+            try:
+                reply = ask(
+                    provider, request, retries=settings.retries, max_reply=settings.max_reply
+                )
+            except ModelError as error:
+                self._keep(request, error)
+            else:
+                self._keep(request, reply)
+        if elsewhere:
+            self._submit(elsewhere)
+
+    def _submit(self, asked: dict[str, Request]) -> None:
+        executor = self._models.executor()
+        for key, request in asked.items():
+            executor.submit(Work(key, request), request.model)
+        waiting = dict(asked)
+        while waiting:
+            for key, outcome in executor.outcomes(wait=True):
+                if key in waiting and isinstance(outcome, Reply | ModelError):
+                    self._keep(waiting.pop(key), outcome)
+            if executor.lost is not None:
+                for request in waiting.values():
+                    self._keep(request, executor.lost)
+                break
+
+    def _keep(self, request: Request, outcome: Reply | ModelError) -> None:
+        self._told[request.key()] = outcome
+        self.spent.add(request.model, outcome)
+
+    def forget(self) -> None:
+        """Forget what was told so far; replies stay in the store."""
+        self._told.clear()
+        self.hits.clear()
+
+    def close(self) -> None:
+        """End what asked; the models stay open."""
+        if self._engine is not None:
+            self._engine.finish()
+            self._engine.reap()

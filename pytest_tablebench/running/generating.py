@@ -1,0 +1,82 @@
+"""Models that write questions: their replies, what they are still to be asked, what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.models import Request
+from pytest_tablebench.running.asking import Asking, AskPlan, Spent
+from pytest_tablebench.running.provider_pool import ProviderPool
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.metrics.steps import Ask
+    from pytest_tablebench.registry import Registry
+
+__all__ = ["Correspondence"]
+
+PARAMS: Mapping[str, Any] = {"max_tokens": 2048}
+"""Several questions with their answers are longer than an answer."""
+
+ABOUT = "generate"
+
+
+class Correspondence:
+    """What is said by the models that `settings.models` name; none is asked before `ask`."""
+
+    def __init__(self, settings: Settings, registry: Registry) -> None:
+        params = settings.request_params(PARAMS)
+        self._models = ProviderPool(settings, registry, lambda _: params)
+        self._names = settings.models
+        self._asking = Asking(settings, self._models)
+
+    def tell(self, step: Ask) -> str | None:
+        """Return the reply to a question, None as long as there is none. Raises `ModelError`."""
+        reply = self._asking.reply(self._request(step))
+        return None if reply is None else reply.text
+
+    def _request(self, step: Ask) -> Request:
+        model = step.model or self._names[0]
+        try:
+            route = self._models.route(model, ABOUT)
+        except ModelError as error:  # no question can be asked, not just this one
+            raise SettingsError(f"{printable(model, 100)}: {error}") from None
+        return Request(
+            route.model, step.messages, route.params, api_base=route.api_base, strategy=ABOUT
+        )
+
+    def plans(self, further: Sequence[tuple[Ask, int]] = ()) -> list[AskPlan]:
+        """Return what each model is still to be asked, and its price. Raises `ModelError`.
+
+        `further` are stand-ins of what may have to be asked then, and how many of each.
+        """
+        expected = [one for step, count in further for one in [self._request(step)] * count]
+        return [self._asking.plan(model, expected) for model in self._names]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all has a reply, or was asked without one."""
+        return not self._asking.missing
+
+    def ask(self) -> None:
+        """Have all that is missing answered."""
+        self._asking.ask()
+
+    def forget(self, *, missing: bool = False) -> None:
+        """Forget what was told; with `missing` also what is to be asked."""
+        self._asking.forget()
+        if missing:
+            self._asking.missing.clear()
+
+    @property
+    def spent(self) -> Spent:
+        """What was asked and paid for."""
+        return self._asking.spent
+
+    def close(self) -> None:
+        """End what asks, and close the store."""
+        self._models.close()
+        self._asking.close()

@@ -1,0 +1,168 @@
+"""`tablebench generate llm` against a server: from tables to a folder, with yield and cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.cli import main
+from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from tests.support.openai_server import Behaviour, OpenAIServer, text
+
+MODEL = "openai/gpt-4o"
+PAIRS = {
+    "Looking up one cell": [
+        {"question": "How old is Ada?", "answer": "36"},
+        {"question": "how old  is Ada?", "answer": "36"},
+        {"question": "Is Bo 41, or how old?", "answer": "41"},
+    ],
+    "One number": [
+        {"question": "What is the sum of all ages?", "answer": "77"},
+        {"question": "What is the mean of all ages?", "answer": 38.5},
+        {"question": "What is the greatest age, less the least?", "answer": "a few"},
+    ],
+    "A statement": "I would rather not.",
+}
+
+
+def said(body: dict[str, Any]) -> str:
+    """What a model says: pairs to a kind of question, a low mark for one of the sums."""
+    told, asked = (str(message["content"]) for message in body["messages"])
+    if '"pairs"' in told:
+        found = next(pairs for kind, pairs in PAIRS.items() if kind in asked)
+        return found if isinstance(found, str) else f"```json\n{json.dumps({'pairs': found})}\n```"
+    strict = "keep it out" in told
+    low = 4 if strict and "sum of all ages" in asked else 5
+    return json.dumps({"accuracy": low, "relevance": 5, "coverage": 5})
+
+
+def answers(body: dict[str, Any]) -> Behaviour:
+    return text(said(body), usage=(200, 50), model="gpt-4o")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    with OpenAIServer(answers) as found:
+        yield found
+
+
+def command(tmp_path: Path, server: OpenAIServer, out: str, *more: str) -> list[str]:
+    (tmp_path / "ages.csv").write_text("name,age\nAda,36\nBo,41\n", encoding="utf-8")
+    return [
+        "generate", "llm", str(tmp_path / "ages.csv"), "-o", str(tmp_path / out),
+        f"--model={MODEL}", f"--bench-api-base={server.url}",
+        f"--bench-store={tmp_path / 'answers'}", "--per-table=9",
+        "--subtask=Table_Query,Table_General_Operations,Table_Fact_Checking", *more,
+    ]  # fmt: skip
+
+
+def test_tables_become_a_folder_of_what_both_discriminators_give_full_marks(
+    tmp_path: Path, server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command(tmp_path, server, "mine", "--yes")) == 0
+    out = capsys.readouterr().out
+    # Three kinds of question, and for three pairs of each two marks.
+    assert f"at most: {MODEL}: 21 questions, 0 in the answer store, 21 calls to pay" in out
+    # Three calls for pairs; three pairs are whole, and each is marked twice.
+    assert server.calls == 9
+    assert "2 questions from 1 table" in out
+    assert "by subtask: Table_Query 1, Table_General_Operations 1" in out
+    assert "accepted: 2; not: 5" in out
+    for reason in (
+        "duplicate 1",
+        "answer in question 1",
+        "marked down for accuracy 1",
+        "answer is not a number 1",
+        "reply is no JSON 1",
+    ):
+        assert reason in out
+    # gpt-4o: $2.50 and $10 a million tokens.
+    assert f"asked: 9 calls ({MODEL} 9), 1,800 tokens of prompts, 450 of replies, $0.0090" in out
+
+    (dataset,) = folder_datasets(tmp_path / "mine")
+    assert check_dataset(dataset, tmp_path / "mine").problems == ()
+    rows = [
+        json.loads(line)
+        for line in (tmp_path / "mine/questions.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert {(row["question"], row["answer"], row["metric"]) for row in rows} == {
+        ("How old is Ada?", "36", "text"),
+        ("What is the mean of all ages?", "38.5", "number"),
+    }
+    assert {row["tags"]["skill"] for row in rows} == {"TBO", "TCO"}
+
+    # All is in the store: the same questions cost nothing, and nobody has to say yes.
+    assert main(command(tmp_path, server, "again")) == 0
+    assert server.calls == 9
+    assert "asked: 0 calls" in capsys.readouterr().out
+    written = [(tmp_path / name / "questions.jsonl").read_bytes() for name in ("mine", "again")]
+    assert written[0] == written[1]
+
+
+def scripted(tmp_path: Path, name: str, *lines: dict[str, str]) -> str:
+    script = tmp_path / f"{name}.jsonl"
+    script.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return f"tablebench/scripted:{script}"
+
+
+def chinese(tmp_path: Path, *more: str) -> list[str]:
+    """The command for one Chinese question, and one low mark that the second model gives."""
+    (tmp_path / "tables").mkdir(exist_ok=True)
+    (tmp_path / "tables/ages.csv").write_text("姓名,年龄\n阿达,36\n波,41\n", encoding="utf-8")
+    pairs = [{"question": "阿达多大?", "answer": "36"}, {"question": "波多大?", "answer": "41"}]
+    full = {"accuracy": 5, "relevance": 5, "coverage": 5}
+    model = scripted(
+        tmp_path, "model", {"match": "编写 2 道", "text": json.dumps({"pairs": pairs})}
+    )
+    first = scripted(tmp_path, "first", {"match": "唯一正确的答案", "text": json.dumps(full)})
+    second = scripted(
+        tmp_path,
+        "second",
+        {"match": "问题:波", "text": json.dumps({**full, "relevance": 3})},
+        {"match": "挡在外面", "text": json.dumps(full)},
+    )
+    return [
+        "generate", "llm", str(tmp_path / "tables"), "-o", str(tmp_path / "out"),
+        f"--model={model}", f"--discriminator={first}", f"--discriminator={second}",
+        "--per-table=2", "--subtask=Table_Query", "--bench-store=none", *more,
+    ]  # fmt: skip
+
+
+def test_nothing_is_asked_before_one_says_so_and_each_model_has_its_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(chinese(tmp_path)) == 0
+    planned = capsys.readouterr().out.splitlines()
+    for line, calls in zip(planned, ("1 call to", "2 calls to", "2 calls to"), strict=False):
+        assert f", {calls} pay" in line
+    assert planned[3] == "nothing was asked, and nothing written: ask with --yes"
+    assert not (tmp_path / "out").exists()
+    assert main(chinese(tmp_path, "--yes")) == 0
+    out = capsys.readouterr().out
+    assert "1 question from 1 table" in out
+    assert "rejected: marked down for relevance 1" in out
+    assert "asked: 5 calls" in out
+    (row,) = (tmp_path / "out/questions.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(row)["question"] == "阿达多大?"
+
+
+def test_where_models_have_no_answer_that_is_said_and_no_folder_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = chinese(tmp_path, "--yes")
+    scripted(tmp_path, "model", {"match": "道", "error": "auth"})
+    assert main(given) == 2
+    said = capsys.readouterr().err
+    assert "no question could be made; rejected: no reply: auth 1; asked: 0 calls" in said
+    assert "1 request without a reply" in said
+    assert not list(folder_datasets(tmp_path / "out"))
+
+
+def test_two_discriminators_at_most(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(chinese(tmp_path, "--discriminator=third")) == 2
+    assert "name one or two models" in capsys.readouterr().err

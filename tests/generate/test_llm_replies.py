@@ -1,0 +1,145 @@
+"""What models write of questions and marks is hostile: read strictly, or refused with a reason."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_tablebench.generate.llm import _replies
+from pytest_tablebench.generate.llm._prompts import SUBTASKS, _data, ask_for_pairs, shown
+from pytest_tablebench.generate.llm._replies import (
+    Draft,
+    RefusedError,
+    read_draft,
+    read_drafts,
+    read_marks,
+)
+from pytest_tablebench.tables.table import Table
+
+ONE = '{"pairs": [{"question": "Who?", "answer": "Ada"}]}'
+HIDDEN = "question has characters that cannot be shown"
+FULL = '{"accuracy": 5, "relevance": 5, "coverage": 5}'
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        ONE,
+        f"\n {ONE}\n",
+        f"```json\n{ONE}\n```",
+        f"Here they are:\n```\n{ONE}\n```\nDone.",
+        f'<think>{{"pairs": []}}</think>{ONE}',
+    ],
+)
+def test_pairs_are_read_from_the_whole_reply_or_its_one_block(reply: str) -> None:
+    (pair,) = read_drafts(reply)
+    assert read_draft(pair, "text") == Draft("Who?", ("Ada",))
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("", "reply is no JSON"),
+        ("Sorry, I cannot.", "reply is no JSON"),
+        (f"Here: {ONE}", "reply is no JSON"),
+        (f"{ONE} {ONE}", "reply is no JSON"),
+        (ONE[:-3], "reply is no JSON"),
+        ("[" * 100_000, "reply is no JSON"),
+        ('{"pairs": NaN}', "reply is no JSON"),
+        ('{"pairs": 1' + "0" * 5000 + "}", "reply is no JSON"),
+        ('{"pairs": [], "pairs": []}', "reply is no JSON"),
+        ("__import__('os').system('true')", "reply is no JSON"),
+        (f"```json\n{ONE}\n```\n```json\n{ONE}\n```", "reply has several blocks"),
+        ("[]", "reply is no list of pairs"),
+        ('{"pairs": {}}', "reply is no list of pairs"),
+        ('{"pairs": [], "more": 1}', "reply is no list of pairs"),
+        ('"' + "x" * 200_000 + '"', "reply is too long"),
+    ],
+)
+def test_other_replies_have_no_pairs(reply: str, reason: str) -> None:
+    with pytest.raises(RefusedError) as raised:
+        read_drafts(reply)
+    assert raised.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "metric", "draft"),
+    [
+        ("12.50", "number", (("12.50",), "0.01")),
+        (12, "number", (("12",), "")),
+        (0.5, "number", (("0.5",), "0.1")),
+        (["Ada", "Bo"], "list", (("Ada", "Bo"), "")),
+        ("Yes", "yes_no", (("yes",), "")),
+        ("Sales rose,\nand then fell.", "treb_rouge", (("Sales rose, and then fell.",), "")),
+    ],
+)
+def test_answers_are_read_by_their_kind(answer: object, metric: str, draft: object) -> None:
+    found = read_draft({"question": " Which \n one? ", "answer": answer}, metric, ("yes", "no"))
+    assert found.question == "Which one?"
+    assert (found.answers, found.tolerance) == draft
+
+
+@pytest.mark.parametrize(
+    ("pair", "metric", "reason"),
+    [
+        ("Who?", "text", "no question with an answer"),
+        ({"question": "Who?"}, "text", "no question with an answer"),
+        ({"question": "Who?", "answer": "A", "id": 1}, "text", "no question with an answer"),
+        ({"question": 3, "answer": "A"}, "text", "question is no text or number"),
+        ({"question": " ", "answer": "A"}, "text", "question is no text or number"),
+        ({"question": "x" * 601, "answer": "A"}, "text", "question is too long"),
+        ({"question": "\x1b[2J?", "answer": "A"}, "text", HIDDEN),
+        ({"question": "a\u202eb?", "answer": "A"}, "text", HIDDEN),
+        ({"question": "a\ud800?", "answer": "A"}, "text", HIDDEN),
+        ({"question": "Who?", "answer": None}, "text", "answer is no text or number"),
+        ({"question": "Who?", "answer": True}, "text", "answer is no text or number"),
+        ({"question": "Who?", "answer": {"a": 1}}, "text", "answer is no text or number"),
+        ({"question": "Who?", "answer": ["A", "B"]}, "text", "answer has several items"),
+        ({"question": "Who?", "answer": "A | B"}, "text", "answer cannot be compared"),
+        ({"question": "Who?", "answer": "x" * 201}, "text", "answer is too long"),
+        ({"question": "Who?", "answer": "A"}, "list", "answer is no list"),
+        ({"question": "Who?", "answer": ["A"]}, "list", "answer is no list"),
+        ({"question": "Who?", "answer": ["A"] * 16}, "list", "answer is no list"),
+        ({"question": "Who?", "answer": ["A", "a"]}, "list", "answer says an item twice"),
+        ({"question": "Who?", "answer": "about 12"}, "number", "answer is not a number"),
+        ({"question": "Who?", "answer": 1e400}, "number", "answer is not a number"),
+        ({"question": "Who?", "answer": "maybe"}, "yes_no", "answer is not yes or no"),
+    ],
+)  # fmt: skip
+def test_other_pairs_are_refused(pair: object, metric: str, reason: str) -> None:
+    with pytest.raises(RefusedError) as raised:
+        read_draft(pair, metric, ("yes", "no"))
+    assert raised.value.reason == reason
+
+
+def test_marks_are_three_whole_numbers_from_1_to_5() -> None:
+    assert read_marks(FULL) == {"accuracy": 5, "relevance": 5, "coverage": 5}
+    for spoilt in ("6", "0", "5.0", "true", '"5"', "null"):
+        with pytest.raises(RefusedError, match="marks cannot be read"):
+            read_marks(FULL.replace('"relevance": 5', f'"relevance": {spoilt}'))
+    for keys in ("accuracy", "extra"):
+        marks = json.loads(FULL)
+        marks[keys] = marks.pop(keys, 5)
+        del marks["coverage"]
+        with pytest.raises(RefusedError, match="marks cannot be read"):
+            read_marks(json.dumps(marks))
+    with pytest.raises(RefusedError, match="reply is no JSON"):
+        read_marks("All fives!")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_subtask_has_its_words_in_both_languages(language: str) -> None:
+    words = _data(language)
+    table = Table(["a{0}", "b"], [["1", "{x}"]], title="T {y}")
+    assert set(words["kinds"]) == set(SUBTASKS)
+    assert len(words["discriminator"]) == 2
+    for subtask in SUBTASKS:
+        shows = shown(table, subtask, language)
+        assert "|1|{x}|" in shows
+        assert "T {y}" in shows
+        told, asked = ask_for_pairs(shows, subtask, language, 3, "m").messages
+        assert asked.content == shows
+        assert '{"pairs": [{"question": "...", "answer": ' in str(told.content)
+    for marks in words["discriminator"]:
+        assert set(json.loads(marks.format().strip().splitlines()[-1])) == set(_replies.MARKS)
