@@ -24,7 +24,6 @@ from pytest_tablebench.session.messages import (
     decode,
     encode,
 )
-from pytest_tablebench.session.planning import model_plans
 from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
@@ -96,6 +95,8 @@ class Alone(_Keeps):
 
     def set_out(self, state: Session) -> None:
         """Begin the run: its engine, its plan, its folder. Raises `SettingsError`."""
+        from pytest_tablebench.session.planning import model_plans  # only where a run is: heavy
+
         plan_only = state.settings.plan
         writer = state.require_writer()
         if not plan_only:
@@ -200,6 +201,8 @@ class Worker:
 
     def set_out(self, state: Session) -> None:
         """Find the run, and tell what is ahead. Raises `SettingsError`."""
+        from pytest_tablebench.session.planning import model_plans  # only where a run is: heavy
+
         state.preflight()
         state.open_store()
         state.check_baseline()
