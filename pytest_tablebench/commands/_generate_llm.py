@@ -180,10 +180,11 @@ def _cost(spent: Spent) -> list[str]:
     price = f"${spent.cost_usd:.4f}"
     if spent.unpriced:
         price = "price unknown" if not spent.cost_usd else f"{price} and what is unknown"
+    untold = f" and those of {spent.uncounted:,} that do not say" if spent.uncounted else ""
     line = (
         f"asked: {counted(sum(spent.calls.values()), 'call')}{f' ({calls})' if calls else ''}, "
-        f"{spent.prompt_tokens:,} tokens of prompts, {spent.completion_tokens:,} of replies, "
-        f"{price}"
+        f"{spent.prompt_tokens:,} tokens of prompts, {spent.completion_tokens:,} of replies"
+        f"{untold}, {price}"
     )
     if spent.failed:
         line += f"; {counted(spent.failed, 'request')} without a reply"

@@ -52,6 +52,8 @@ class Spent:
     """Requests without a reply."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    uncounted: int = 0
+    """Replies that do not say their tokens."""
     cost_usd: float = 0.0
     stopped: str | None = None
     """Why a request had no reply, where others cannot have one either."""
@@ -70,6 +72,7 @@ class Spent:
         self.calls[model] += 1
         self.prompt_tokens += outcome.prompt_tokens or 0
         self.completion_tokens += outcome.completion_tokens or 0
+        self.uncounted += None in (outcome.prompt_tokens, outcome.completion_tokens)
         self.cost_usd = fsum([self.cost_usd, outcome.cost_usd or 0.0])
         self.unpriced += outcome.cost_usd is None
 

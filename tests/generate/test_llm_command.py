@@ -147,6 +147,7 @@ def test_nothing_is_asked_before_one_says_so_and_each_model_has_its_part(
     assert "1 question from 1 table" in out
     assert "rejected: marked down for relevance 1" in out
     assert "asked: 5 calls" in out
+    assert "and those of 5 that do not say, price unknown" in out  # unknown is no zero
     (row,) = (tmp_path / "out/questions.jsonl").read_text("utf-8").splitlines()
     assert json.loads(row)["question"] == "阿达多大?"
 
