@@ -83,7 +83,7 @@ def test_a_benchmark_that_lost_a_dataset_is_undecided(bench, extra):
     [
         ("toy.performance", ("toy.performance",)),
         ("toy.performance > 0.5", (">=",)),
-        ("toy.speed >= 0.5", ("speed", "performance")),
+        ("toy.performanc >= 0.5", ("performanc", "performance")),
         ("toi.performance >= 0.5", ("toi", "toy")),
         ("toy[htlm].performance >= 0.5", ("htlm", "html")),
         ("toy.performance >= 1.5", ("1.5",)),
