@@ -191,7 +191,7 @@ def test_no_verdict_is_an_error_of_its_own(github: GitHub, workspace: Path, tmp_
     assert ungated.exit_code == 1
     assert "no gate was judged" in messages(ungated, "error")[0]
     wrong = run_action(
-        github, tmp_path / "wrong", workspace, **LEXICAL, gates="starter.beauty >= 0.5"
+        github, tmp_path / "wrong", workspace, **LEXICAL, gates="starter.performanc >= 0.5"
     )
     assert wrong.exit_code == 1
     assert wrong.outputs["verdict"] == "error"

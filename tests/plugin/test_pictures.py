@@ -148,7 +148,8 @@ def test_every_dataset_is_shown_as_pictures_and_beside_them(tmp_path: Path) -> N
     page = (folder / "report.html").read_text(encoding="utf-8")
     for name in names:
         assert base64.b64encode((folder / "media" / name).read_bytes()).decode() in page
-    assert f"{len(names)} pictures" not in page  # all fit in
+    assert f"{len(names)} pictures of media/ are in here" in page
+    assert "did not fit" not in page
     assert "in none of these figures: how many tokens they are is not known" in run.output
     assert refused.exit_code == 4
     assert "openai/o3-mini reads no pictures" in refused.output
