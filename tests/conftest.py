@@ -10,6 +10,8 @@ pytest_plugins = ["pytester"]
 # Pytest as tests start it has only the plugins they name: with `-p randomly`, say.
 PLAIN = "-p no:randomly -p no:rerunfailures -p no:hypothesispytest -p no:anyio -p no:platformdirs"
 os.environ["PYTEST_ADDOPTS"] = PLAIN
+# What one process has compiled, the next need not compile again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(autouse=True)
