@@ -282,18 +282,14 @@ class ScoreTableBuilder:
                 )
             )
         every = (*self._required, "repeat", *_OPTIONAL, "said")
-        if all(hasattr(record, name) for name in every):
-            of_all = attrgetter(*every)
-            return lambda one: (*self._models, *of_all(one))
-        of_object = attrgetter(*self._required)
-        there = [name for name in _OPTIONAL if hasattr(record, name)]
-        return lambda one: (
-            *self._models,
-            *of_object(one),
-            getattr(one, "repeat", 1),
-            *(getattr(one, name) if name in there else None for name in _OPTIONAL),
-            getattr(one, "said", None),
+        there = [name for name in every if name in self._required or hasattr(record, name)]
+        of_object = attrgetter(*there)
+        # What is not there is None, the repeat 1; in one step, for there are many records.
+        unset = {"repeat": 1}
+        order = itemgetter(
+            *(there.index(name) + 2 if name in there else unset.get(name, 0) for name in every)
         )
+        return lambda one: (*self._models, *order((None, 1, *of_object(one))))
 
     def table(self) -> ScoreTable:
         """Return what came so far, names sorted. Raises `DataError` for a name that is no text."""
