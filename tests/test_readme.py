@@ -20,8 +20,9 @@ import pytest
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.terminal import summary_lines
-from pytest_tablebench.results import Cell, read_records, summarize
+from pytest_tablebench.results import Cell, read_records
 from pytest_tablebench.results._record import cell_values
+from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS
@@ -403,16 +404,18 @@ def test_the_table_shown_is_what_the_run_gives(name: str) -> None:
     dataset, source = runner.registry.datasets[name], runner.source(name)
     ids = source.example_ids(dataset.limit)
     cases, _ = cross(name, ids, list(SERIALIZERS), GRID, ["tablebench/lexical"])
-    cells = []
+    cells, left_out = [], 0
     for case in cases:
         place = case.example_id, case.serializer, case.perturbation
         if source.does_not_apply(*place) is not None:
+            left_out += 1
             continue
         run_ = runner.start(case)
         run_.ask()
         record = run_.record({}, None)
         cells.append(Cell(*cell_values(record)))
     parts = getattr(dataset, "parts", None)
-    shown = {"by_dataset": {name: {"parts": None if parts is None else list(parts)}}}
-    for line in summary_lines(summarize(cells), shown):
+    own = {"parts": None if parts is None else list(parts)}
+    shown = {"by_dataset": {name: own | {"does_not_apply": left_out and {"": left_out}}}}
+    for line in summary_lines(summary_of(shown, cells), shown):
         assert plain(line.strip()) in plain(README)
