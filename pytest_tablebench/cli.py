@@ -9,8 +9,17 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from pytest_tablebench.commands import compare, generate, own_tables, rejudge, sandbox, tree
-from pytest_tablebench.errors import DataError, DataMissing, TableBenchError
+from pytest_tablebench.commands import (
+    compare,
+    doctor,
+    generate,
+    own_tables,
+    rejudge,
+    sandbox,
+    tree,
+)
+from pytest_tablebench.commands._data_state import data_state
+from pytest_tablebench.errors import DataError, TableBenchError
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices
 
@@ -21,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code: 0, or 2 for what cannot be done, said in one line.
 
     `rejudge` returns what its gates say: 0 all hold, 10 one fails, 11 one is undecided. `check`
-    returns 1 where it finds something, `sandbox` where nothing holds.
+    returns 1 where it finds something, `sandbox` where nothing holds, `doctor` where no run can be.
     """
     parser = argparse.ArgumentParser(
         prog="tablebench", description="Language models on table benchmarks. Runs start in pytest."
@@ -68,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         generate.add_parser,
         sandbox.add_parser,
         tree.add_parser,
+        doctor.add_parser,
     ):
         add_parser(commands)
 
@@ -112,22 +122,14 @@ def _pull(names: Sequence[str], data: Path | None) -> None:
 
 def _list(data: Path | None) -> None:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets._files import fetch_command
     from pytest_tablebench.running.builtins import registry_with
 
     folder = Settings(data=data).data_folder()
     registry = registry_with(folder)
     print(f"datasets (data folder {folder})")
     for name, dataset in registry.datasets.items():
-        try:
-            source = dataset.open(folder / dataset.folder)
-            usable = source.example_ids(1) or not source.problems
-            state = "there" if usable else f"unusable; {source.problems[0]}"
-        except DataMissing:
-            state = f"missing; get it with: {fetch_command(dataset.get, folder / dataset.folder)}"
-        except DataError as error:
-            state = f"unusable; {printable(str(error))}"
-        print(f"  {name:<14} {dataset.benchmark:<8} {state}")
+        state, why = data_state(dataset, folder)
+        print(f"  {name:<14} {dataset.benchmark:<8} {f'{state}; {why}' if why else state}")
     print("serializers\n  " + " ".join(registry.serializers))
     grid = registry.grid("starter").perturbations
     extra = [name for name in registry.perturbations if name not in grid]

@@ -1,0 +1,30 @@
+"""Whether a dataset's files are where they are looked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.errors import DataError, DataMissing
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets import Dataset
+
+__all__ = ["data_state"]
+
+
+def data_state(dataset: Dataset, data: Path) -> tuple[str, str]:
+    """Return `there`, `missing` or `unusable`, and why or what to do: empty where it is there."""
+    from pytest_tablebench.datasets._files import fetch_command
+
+    folder = data / dataset.folder
+    try:
+        source = dataset.open(folder)
+        if source.example_ids(1) or not source.problems:
+            return "there", ""
+        return "unusable", printable(str(source.problems[0]))
+    except DataMissing:
+        return "missing", f"get it with: {fetch_command(dataset.get, folder)}"
+    except DataError as error:
+        return "unusable", printable(str(error))

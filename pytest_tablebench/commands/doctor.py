@@ -1,0 +1,209 @@
+"""`tablebench doctor`: what a run finds on this machine, a line each, with what to do."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_tablebench.commands._data_state import data_state
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.errors import TableBenchError
+from pytest_tablebench.util.names import printable
+
+__all__ = ["add_parser", "key_variables"]
+
+State = Literal["ok", "-", "NO"]
+"""Works; works without, for those who do not need it; does not work, and every run needs it."""
+
+OTHER_KEYS = {
+    "AWS_ACCESS_KEY_ID": "bedrock",
+    "GOOGLE_APPLICATION_CREDENTIALS": "vertex_ai",
+    "HF_TOKEN": "huggingface",
+}
+"""Variables that litellm reads and that are not named after the provider."""
+
+PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
+
+SMALLEST_DISK = 1 << 30
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one look at the machine found: one line of the command."""
+
+    what: str
+    state: State
+    text: str
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the `tablebench` parser."""
+    parser = commands.add_parser(
+        "doctor", help="what works on this machine, and what to do where something does not"
+    )
+    parser.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
+    parser.add_argument("--bench-store", type=Path, metavar="DIR", help="folder of answers")
+    parser.set_defaults(lines=_doctor)
+
+
+def _doctor(given: argparse.Namespace) -> tuple[list[str], int]:
+    """Return a line for each finding, and 1 where one of them stops every run."""
+    settings = Settings(data=given.bench_data, store=given.bench_store)
+    looks: tuple[Callable[[Settings], Finding], ...] = (
+        _python,
+        _pytest,
+        _litellm,
+        _keys,
+        _store,
+        _data,
+        _sandbox,
+        _pictures,
+        _network,
+    )
+    found = [_looked(look, settings) for look in looks]
+    width = max(len(one.what) for one in found)
+    lines = [f"{one.what:<{width}}  {one.state:<2}  {printable(one.text)}" for one in found]
+    broken = [one.what for one in found if one.state == "NO"]
+    if broken:
+        return [*lines, f"To be mended before a run: {', '.join(broken)}."], 1
+    return [*lines, "Ready: pytest --model tablebench/lexical --bench-limit 5"], 0
+
+
+def _looked(look: Callable[[Settings], Finding], settings: Settings) -> Finding:
+    """Return what one look finds; where it breaks off, that, so that the others are still seen."""
+    try:
+        return look(settings)
+    except (TableBenchError, OSError) as error:
+        return Finding(look.__name__.strip("_"), "NO", str(error))
+
+
+def _python(settings: Settings) -> Finding:
+    del settings
+    text = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    return Finding("python", "ok", f"{text}, {os.cpu_count()} cores")
+
+
+def _pytest(settings: Settings) -> Finding:
+    del settings
+    plugins = {point.value for point in metadata.entry_points(group="pytest11")}
+    ours = metadata.version("pytest-tablebench")
+    text = f"{metadata.version('pytest')}, pytest-tablebench {ours}"
+    if "pytest_tablebench.plugin" not in plugins:
+        return Finding("pytest", "NO", f"{text} is no plugin of it; pip install pytest-tablebench")
+    if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
+        return Finding(
+            "pytest", "NO", f"{text}; PYTEST_DISABLE_PLUGIN_AUTOLOAD hides it: unset that variable"
+        )
+    return Finding("pytest", "ok", text)
+
+
+def _litellm(settings: Settings) -> Finding:
+    from pytest_tablebench.models._litellm_load import load
+
+    del settings
+    load()
+    return Finding("litellm", "ok", f"{metadata.version('litellm')}; it can be imported")
+
+
+def key_variables(environment: Mapping[str, str], providers: Iterator[str]) -> dict[str, str]:
+    """Return the variables that hold a key, with their provider: names only, never a value.
+
+    `providers` are litellm's names. Variables that hold only blanks do not count.
+    """
+    named = {f"{name.upper()}_API_KEY": name for name in providers} | OTHER_KEYS
+    return {
+        variable: provider
+        for variable, provider in sorted(named.items())
+        if environment.get(variable, "").strip()
+    }
+
+
+def _keys(settings: Settings) -> Finding:
+    from pytest_tablebench.models._litellm_load import load
+
+    del settings
+    names = (str(getattr(one, "value", one)) for one in load().provider_list)
+    found = key_variables(os.environ, names)
+    if found:
+        text = ", ".join(f"{provider} ({variable})" for variable, provider in found.items())
+        return Finding("keys", "ok", text)
+    return Finding(
+        "keys",
+        "-",
+        "none found. API models want theirs in the environment, as in OPENAI_API_KEY; local "
+        "servers and built-in models want none",
+    )
+
+
+def _store(settings: Settings) -> Finding:
+    from pytest_tablebench.store import Store
+
+    folder = settings.store_folder()
+    if folder is None:
+        return Finding("store", "-", "answers are not kept")
+    there = folder.is_dir()
+    with Store.open(folder) as store:  # makes the folder, and says why it cannot
+        kept = len(store)
+    free = shutil.disk_usage(folder).free
+    text = f"{kept:,} answers in {folder}{'' if there else ' (new)'}, {free / 1e9:,.0f} GB free"
+    if free < SMALLEST_DISK:
+        return Finding("store", "NO", f"{text}; make room, or name another with --bench-store DIR")
+    return Finding("store", "ok", text)
+
+
+def _data(settings: Settings) -> Finding:
+    from pytest_tablebench.running.builtins import registry_with
+
+    folder = settings.data_folder()
+    states = {
+        name: data_state(dataset, folder)[0]
+        for name, dataset in registry_with(folder).datasets.items()
+    }
+    counts = Counter(states.values())
+    text = f"{counts['there']} of {len(states)} datasets there (data folder {folder})"
+    bad = [name for name, state in states.items() if state == "unusable"]
+    if bad:
+        text += f"; unusable: {', '.join(bad)}"
+    if counts["there"] < len(states):
+        return Finding("data", "-", f"{text}; `tablebench list` has the commands for the rest")
+    return Finding("data", "ok", text)
+
+
+def _sandbox(settings: Settings) -> Finding:
+    from pytest_tablebench.sandbox import backends, choose
+
+    tried = choose(backends(settings.sandbox_container))
+    used = next((one for one in tried if one.why is None), None)
+    if used is not None:
+        return Finding("sandbox", "ok", f"{used.backend.name} holds: {used.backend.holds}")
+    return Finding(
+        "sandbox",
+        "-",
+        "nothing holds here, so programs of models are not run; `tablebench sandbox` says why",
+    )
+
+
+def _pictures(settings: Settings) -> Finding:
+    from pytest_tablebench.serializers.picture import to_png
+    from pytest_tablebench.tables.table import Table
+
+    del settings
+    size = len(to_png(Table(("Name", "城市"), (("Zoë", "北京"),))))
+    return Finding(
+        "pictures", "ok", f"a table in two scripts was drawn ({size:,} bytes), without a browser"
+    )
+
+
+def _network(settings: Settings) -> Finding:
+    del settings
+    text = "not needed for the embedded datasets, tablebench/lexical and replays"
+    proxy = next((name for name in PROXIES if os.environ.get(name)), None)
+    return Finding("network", "ok", f"{text}; calls go through {proxy}" if proxy else text)

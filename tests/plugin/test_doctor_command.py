@@ -1,0 +1,64 @@
+"""`tablebench doctor`: a line for each part, and an exit code of 1 where no run can be."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_tablebench.cli import main
+from pytest_tablebench.commands.doctor import key_variables
+
+PARTS = [
+    "python",
+    "pytest",
+    "litellm",
+    "keys",
+    "store",
+    "data",
+    "sandbox",
+    "pictures",
+    "network",
+]
+
+
+@pytest.fixture
+def folders(tmp_path):
+    return ["--bench-data", str(tmp_path / "data"), "--bench-store", str(tmp_path / "answers")]
+
+
+def test_each_part_has_its_line(folders, capsys, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-shown-4711")
+    assert main(["doctor", *folders]) == 0
+    printed = capsys.readouterr().out
+    *lines, last = printed.splitlines()
+    states = {line.split()[0]: line.split()[1] for line in lines}
+    assert list(states) == PARTS
+    assert states["data"] == "-"  # three embedded datasets, and nothing else
+    assert "openai (OPENAI_API_KEY)" in printed
+    assert "4711" not in printed
+    assert "0 answers in" in printed
+    assert last.startswith("Ready: ")
+
+
+def test_what_stops_every_run_is_named_and_the_rest_is_still_looked_at(
+    tmp_path, folders, capsys, monkeypatch
+):
+    (tmp_path / "answers").write_text("no folder")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    assert main(["doctor", *folders]) == 1
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if line.split()[1] == "NO"] == ["pytest", "store"]
+    assert len(lines) == len(PARTS)
+    assert last == "To be mended before a run: pytest, store."
+
+
+def test_keys_are_known_by_their_variables():
+    environment = {
+        "ANTHROPIC_API_KEY": "k",
+        "AWS_ACCESS_KEY_ID": "k",
+        "OPENAI_API_KEY": "  ",
+        "MY_API_KEY": "k",
+    }
+    assert key_variables(environment, iter(["openai", "anthropic"])) == {
+        "ANTHROPIC_API_KEY": "anthropic",
+        "AWS_ACCESS_KEY_ID": "bedrock",
+    }
