@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,16 +17,24 @@ from pytest_tablebench.util.names import counted, printable, split_names, unknow
 if TYPE_CHECKING:
     from pytest_tablebench.generate._folder import Source
 
-__all__ = [
-    "add_common",
-    "chosen_subtasks",
-    "shares",
-    "table_files",
-    "table_sources",
-    "write_folder",
-]
+__all__ = ["Origin", "add_common", "chosen_subtasks", "shares", "tables_given", "write_folder"]
 
 _KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where tables come from.
+
+    Arguments:
+        files: that are read; a killed run goes on only with the same ones.
+        sources: yields the tables; it is handed what is called as each of `count` parts is done.
+        count: parts, as the progress bar counts them.
+    """
+
+    files: Sequence[Path]
+    sources: Callable[[Callable[[], object]], Iterator[Source]]
+    count: int
 
 
 def add_common(parser: argparse.ArgumentParser, *, per_table: int) -> None:
@@ -80,27 +89,27 @@ def write_folder(
     given: argparse.Namespace,
     maker: Any,
     made_with: Mapping[str, Any],
+    origin: Origin | None = None,
     ahead: Callable[[Iterator[Source]], Iterable[Source]] = iter,
 ) -> list[str]:
     """Write the dataset folder; return what to say of it.
 
-    `ahead` is handed the sources before `maker` is, and passes them on.
+    `origin` is that of the tables, by default the files that are given. `ahead` is handed the
+    sources before `maker` is, and passes them on.
     """
     import tqdm
 
     from pytest_tablebench.generate._folder import write_dataset
 
-    files = list(table_files(given.tables, given.out))
-    if not files:
-        raise DataError(f"no table in {given.tables[0]}: it needs {', '.join(_KINDS)} files")
+    origin = origin or tables_given(given)
     about = {"seed": given.seed, **made_with, "limit": given.limit}
-    about["files"] = [[str(path), path.stat().st_size] for path in files]
+    about["files"] = [[str(path), path.stat().st_size] for path in origin.files]
     problems: list[str] = []
-    with tqdm.tqdm(total=len(files), unit="file", disable=None, leave=False) as bar:
+    with tqdm.tqdm(total=origin.count, unit="file", disable=None, leave=False) as bar:
         try:
             count = write_dataset(
                 given.out,
-                ahead(table_sources(files, bar.update)),
+                ahead(origin.sources(bar.update)),
                 maker,
                 made_with=about,
                 limit=given.limit,
@@ -124,7 +133,15 @@ def write_folder(
     ]
 
 
-def table_files(given: Sequence[Path], out: Path) -> Iterator[Path]:
+def tables_given(given: argparse.Namespace) -> Origin:
+    """Return the tables that a command names. Raises `DataError` where there is none."""
+    files = list(_table_files(given.tables, given.out))
+    if not files:
+        raise DataError(f"no table in {given.tables[0]}: it needs {', '.join(_KINDS)} files")
+    return Origin(files, partial(_table_sources, files), len(files))
+
+
+def _table_files(given: Sequence[Path], out: Path) -> Iterator[Path]:
     """Yield the files with tables, those of a folder by name; what is written is none of them."""
     for path in given:
         if not path.exists():
@@ -138,7 +155,7 @@ def table_files(given: Sequence[Path], out: Path) -> Iterator[Path]:
                 yield file
 
 
-def table_sources(files: Sequence[Path], tick: Callable[[], object]) -> Iterator[Source]:
+def _table_sources(files: Sequence[Path], tick: Callable[[], object]) -> Iterator[Source]:
     """Yield each table of each file: every sheet of a workbook is one."""
     from pytest_tablebench.datasets.folder._tables import FolderTables
     from pytest_tablebench.datasets.folder._workbook import sheet_names

@@ -3,7 +3,7 @@
 What is asked is data (`subtasks.toml`), what models are told too (`en.toml`, `zh.toml`).
 """
 
-from pytest_tablebench.generate.llm._generate import LlmGenerator
+from pytest_tablebench.generate.llm._generate import LlmGenerator, Tell
 from pytest_tablebench.generate.llm._prompts import SUBTASKS
 
-__all__ = ["SUBTASKS", "LlmGenerator"]
+__all__ = ["SUBTASKS", "LlmGenerator", "Tell"]

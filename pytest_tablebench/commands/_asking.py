@@ -1,0 +1,187 @@
+"""What all ways to generated questions share that ask models: options, price, asking, report."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_tablebench.commands._generating import Origin, shares, write_folder
+from pytest_tablebench.errors import DataError, ModelError, SettingsError
+from pytest_tablebench.util.names import counted, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.generate._folder import Maker, Source
+    from pytest_tablebench.generate.llm import Tell
+    from pytest_tablebench.generate.rules._generate import Tally
+    from pytest_tablebench.metrics.steps import Ask
+    from pytest_tablebench.running.asking import Spent
+    from pytest_tablebench.running.generating import Correspondence
+    from pytest_tablebench.tables.table import Table
+
+    class AskingMaker(Maker, Protocol):
+        """Makes questions of a table as far as models have been asked.
+
+        Attributes:
+            tally: what was made, and what was not.
+            further: what may be asked when replies are there: stand-ins, and how many of each.
+        """
+
+        tally: Tally
+        further: list[tuple[Ask, int]]
+
+        def look(self, table: Table) -> None:
+            """Go through a table for what has to be asked about it."""
+
+
+__all__ = ["add_asking", "asked_and_written"]
+
+_BATCH = 32
+"""Tables that models are asked about at once."""
+
+_KNOWN = ("bench_api_base", "bench_param", "bench_max_cost", "bench_store")
+
+
+def add_asking(parser: argparse.ArgumentParser, does: str) -> None:
+    """Add the options of all ways that ask models; `does` is what `--model` is for."""
+    parser.add_argument("--model", required=True, metavar="NAME", help=does)
+    parser.add_argument("--yes", action="store_true", help="ask the models, and pay for it")
+    parser.add_argument("--bench-api-base", metavar="URL", help="address of the models")
+    parser.add_argument(
+        "--bench-param", action="append", metavar="K=V", help="parameter of every call. Repeatable"
+    )
+    parser.add_argument("--bench-max-cost", metavar="USD", help="ask no more when this is reached")
+    parser.add_argument("--bench-store", metavar="DIR", help="where replies are kept, or `none`")
+
+
+def asked_and_written(
+    given: argparse.Namespace,
+    models: Sequence[str],
+    maker: Callable[[Tell], AskingMaker],
+    origin: Callable[[Tell], Origin],
+    made_with: Mapping[str, Any],
+) -> tuple[list[str], int]:
+    """Say what models are asked and what it costs; with `--yes` ask, and write the folder.
+
+    Arguments:
+        given: the options, those of `add_asking` among them.
+        models: beside `--model` those that are asked.
+        maker: gives a new maker, handed what gives replies.
+        origin: of the tables; some come from a model as well.
+        made_with: what the questions depend on.
+
+    Returns what to say, and the exit code.
+    """
+    from pytest_tablebench.running.builtins import builtin_registry
+    from pytest_tablebench.running.generating import Correspondence
+
+    letters = Correspondence(_settings(given, models), builtin_registry())
+    tables, new = origin(letters.tell), partial(maker, letters.tell)
+    try:
+        lines, calls = _plan(letters, tables, new())
+        if calls and not given.yes:
+            return [*lines, "nothing was asked, and nothing written: ask with --yes"], 0
+        return [*lines, *_written(given, letters, tables, new, made_with)], 0
+    finally:
+        letters.close()
+
+
+def _settings(given: argparse.Namespace, models: Sequence[str]) -> Settings:
+    """Read the options as pytest does, with the same messages for what is wrong."""
+    from pytest_tablebench.config.settings import read_settings
+
+    read = read_settings(lambda key: getattr(given, key) if key in _KNOWN else None, Path.cwd())
+    return replace(read, models=tuple(dict.fromkeys([given.model, *models])))
+
+
+def _plan(letters: Correspondence, tables: Origin, maker: AskingMaker) -> tuple[list[str], int]:
+    """Return what is said before anything is asked, and how many calls there may be."""
+    from pytest_tablebench.reports.judge_text import plan_line
+
+    _look(tables.sources(lambda: None), maker)
+    try:
+        plans = letters.plans(maker.further)
+    except ModelError as error:
+        raise SettingsError(f"--model: {error}") from None
+    letters.forget(missing=True)
+    return [f"at most: {plan_line(plan)}" for plan in plans], sum(plan.calls for plan in plans)
+
+
+def _written(
+    given: argparse.Namespace,
+    letters: Correspondence,
+    tables: Origin,
+    maker: Callable[[], AskingMaker],
+    made_with: Mapping[str, Any],
+) -> list[str]:
+    """Write the folder; return what to say of it, of the yield and of the cost."""
+    own = maker()
+    size = _BATCH if given.limit is None else min(_BATCH, -(-given.limit // given.per_table))
+    try:
+        first, *rest = write_folder(
+            given, own, made_with, tables, lambda sources: _asked(sources, letters, maker, size)
+        )
+    except DataError as error:
+        if not letters.spent.calls and not letters.spent.failed:
+            raise
+        raise DataError("; ".join([str(error), *_cost(letters.spent)])) from None
+    tally = own.tally
+    turned_down = sum(tally.rejected.values())
+    shown = [first, shares("by subtask", tally.recipes)]
+    shown += [f"accepted: {own.accepted:,}; not: {turned_down:,}"]
+    shown += [shares("rejected", tally.rejected)] if turned_down else []
+    return [*map(printable, [*shown, *_cost(letters.spent)]), *rest]
+
+
+def _look(sources: Iterable[Source], maker: AskingMaker) -> None:
+    """Go through tables for what is to be asked about them."""
+    from pytest_tablebench.generate._folder import usable_table
+
+    for source in sources:
+        table = usable_table(source, maker, lambda _: None)
+        if table is not None:
+            maker.look(table)
+
+
+def _asked(
+    sources: Iterator[Source],
+    letters: Correspondence,
+    maker: Callable[[], AskingMaker],
+    size: int,
+) -> Iterator[Source]:
+    """Yield the sources when all is told that is asked about them: many are asked about at once.
+
+    What follows from replies is asked in a further round. When models cannot be asked any more,
+    the sources end.
+    """
+    while batch := list(islice(sources, size)):
+        letters.forget()
+        _look(batch, maker())
+        while not letters.is_complete:
+            letters.ask()
+            _look(batch, maker())
+        yield from batch
+        if letters.spent.stopped is not None:
+            return
+
+
+def _cost(spent: Spent) -> list[str]:
+    """Return what was asked and what it cost, and why no more was."""
+    calls = ", ".join(f"{name} {count:,}" for name, count in spent.calls.items())
+    price = f"${spent.cost_usd:.4f}"
+    if spent.unpriced:
+        price = "price unknown" if not spent.cost_usd else f"{price} and what is unknown"
+    untold = f" and those of {spent.uncounted:,} that do not say" if spent.uncounted else ""
+    line = (
+        f"asked: {counted(sum(spent.calls.values()), 'call')}{f' ({calls})' if calls else ''}, "
+        f"{spent.prompt_tokens:,} tokens of prompts, {spent.completion_tokens:,} of replies"
+        f"{untold}, {price}"
+    )
+    if spent.failed:
+        line += f"; {counted(spent.failed, 'request')} without a reply"
+    return [line, *([f"asked no more: {spent.stopped}"] if spent.stopped else [])]
