@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pytest_tablebench.results._record import Record, case_key
+from pytest_tablebench.results._record import Cell, Record
 
 __all__ = ["JUDGED", "Agreement", "agreement_of", "rank_correlation", "weighted_kappa"]
 
@@ -32,16 +32,18 @@ class Agreement:
     rank: float | None
 
 
-def agreement_of(one: Iterable[Record], other: Iterable[Record]) -> dict[str, Agreement]:
+def agreement_of(
+    one: Iterable[Record | Cell], other: Iterable[Record | Cell]
+) -> dict[str, Agreement]:
     """Return the agreement about the answers that both runs have and mark, by dataset.
 
     An answer that is another text in the other run is another answer, and left out.
     """
     marks: dict[str, tuple[list[float], list[float]]] = {}
-    known = {case_key(record): record for record in one}
+    known = {_case(record): record for record in one}
     for record in other:
-        before = known.get(case_key(record))
-        if before is None or before.raw != record.raw:
+        before = known.get(_case(record))
+        if before is None or before.said is None or before.said != record.said:
             continue
         for part in JUDGED:
             if part in before.parts and part in record.parts:
@@ -52,6 +54,12 @@ def agreement_of(one: Iterable[Record], other: Iterable[Record]) -> dict[str, Ag
         name: Agreement(len(first), weighted_kappa(first, second), rank_correlation(first, second))
         for name, (first, second) in sorted(marks.items())
     }
+
+
+def _case(record: Record | Cell) -> tuple[str | int, ...]:
+    """Return what was asked, and how: the same in the runs of all models."""
+    about = record.dataset, record.example_id, record.serializer, record.perturbation
+    return (*about, record.strategy, record.modality, record.repeat)
 
 
 def weighted_kappa(one: Sequence[float], other: Sequence[float]) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_tablebench.results._record import Record
@@ -33,7 +35,7 @@ def record(number: int, mark: float | None, raw: str = "said") -> Record:
     parts = {} if mark is None else {"gpt_eval": mark}
     return Record(
         f"d/{number}/html/none", "m", "own", "d", str(number), "html", "none", strategy="direct",
-        modality="text", outcome="wrong", parts=parts, raw=raw,
+        modality="text", outcome="wrong", score=0.0, parts=parts, raw=raw,
     )  # fmt: skip
 
 
@@ -48,3 +50,9 @@ def test_only_answers_that_both_have_marked_count() -> None:
     ]
     [(name, found)] = agreement_of(one, other).items()
     assert (name, found.answers, found.kappa) == ("d", 2, 1)
+
+
+def test_answers_that_were_asked_in_two_ways_are_two() -> None:
+    one = [record(1, 0.2), replace(record(1, 0.9), strategy="tcot")]
+    [found] = agreement_of(one, one).values()
+    assert (found.answers, found.kappa) == (2, 1)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.reports.paper._judges import JUDGES, judge_agreement
 from pytest_tablebench.reports.paper._leaderboard import leaderboard
 from pytest_tablebench.reports.paper._plots import write_plots
 from pytest_tablebench.reports.paper._realhit import realhit_leaderboard, realhit_means
@@ -36,7 +37,14 @@ from pytest_tablebench.util.names import printable, slug
 __all__ = ["PaperReport", "Part", "report_folder", "report_lines", "write_report"]
 
 _INDEX, _MANIFEST = "README.md", "report.json"
-_BOARDS = ("leaderboard", "treb_leaderboard", "realhit_leaderboard", "realhit_means")
+_MAKERS = {
+    "leaderboard": leaderboard,
+    "treb_leaderboard": treb_leaderboard,
+    "realhit_leaderboard": realhit_leaderboard,
+    "realhit_means": realhit_means,
+    JUDGES: judge_agreement,
+}
+"""What is shown of all benchmarks together, by the stem of its files."""
 _KINDS = {".csv", ".md", ".png", ".svg"}
 _DEFAULT = Path("tablebench-report")
 
@@ -87,11 +95,7 @@ def write_report(
         former = _former_files(folder)
         # All that can go wrong in the records goes wrong before anything is touched.
         analyses = _analyses(loaded)
-        boards = tuple(
-            board
-            for make in (leaderboard, treb_leaderboard, realhit_leaderboard, realhit_means)
-            if (board := make(loaded)) is not None
-        )
+        boards = tuple(board for make in _MAKERS.values() if (board := make(loaded)) is not None)
         for path in former:
             path.unlink(missing_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
@@ -155,7 +159,7 @@ def _write_part(folder: Path, benchmark: str, analysis: Mapping[str, Any], *, pl
 
 
 def _reserved() -> set[str]:
-    boards = {f"{stem}.{kind}" for stem in _BOARDS for kind in ("csv", "md")}
+    boards = {f"{stem}.{kind}" for stem in _MAKERS for kind in ("csv", "md")}
     return {_INDEX.casefold(), _MANIFEST, *boards}
 
 
@@ -256,7 +260,7 @@ def report_lines(report: PaperReport) -> Iterator[str]:
     yield ""
     for board in report.boards:
         yield from terminal_lines(_condensed(board), note_limit=10)
-    if not report.boards:
+    if all(board.name == JUDGES for board in report.boards):
         yield "leaderboard: none, no run has a dataset of ToRR, TReB or RealHiTBench"
     yield f"report: {printable(str(report.folder))}"
 

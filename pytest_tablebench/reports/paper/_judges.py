@@ -1,0 +1,83 @@
+"""How far two judges agree, where runs hold the marks of both (spec: realhitbench.md section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from pytest_tablebench.reports.paper._runs import RunData
+from pytest_tablebench.reports.paper._text import PaperTable, Value
+from pytest_tablebench.results.judges import agreement_of
+
+__all__ = ["JUDGES", "judge_agreement"]
+
+JUDGES = "judges"
+
+_COLUMNS = ("model", "dataset", "judge", "other judge", "answers", "kappa", "rank correlation")
+_NOTES = (
+    "kappa: Cohen's, of marks in tens of a hundred, weighted by the square of their distance "
+    "(0 is chance, 1 is the same marks)",
+    "rank correlation: Spearman's, of the marks themselves",
+)
+
+
+def judge_agreement(runs: Sequence[RunData]) -> PaperTable | None:
+    """Return the agreement of each two judges about the same answers of a model.
+
+    Both have marked them in two of the runs, or in one that was judged again and says so. None
+    where no answer has the marks of two.
+    """
+    rows: dict[tuple[str, ...], tuple[Value, ...]] = {}
+    for names, found in (*_of_two(runs), *_kept(runs)):
+        for dataset, figures in found.items():
+            model, one, other = names
+            key = model, dataset, *sorted((one, other))
+            rows.setdefault(key, (model, dataset, one, other, *figures))
+    if not rows:
+        return None
+    same = "one of them gave all answers the same marks"
+    return PaperTable(
+        JUDGES,
+        "Agreement of judges about the same answers",
+        _COLUMNS,
+        tuple(rows.values()),
+        tuple(same if row[-2] is None else "" for row in rows.values()),
+        notes=_NOTES,
+    )
+
+
+_Figures = Mapping[str, tuple[int, float | None, float | None]]
+
+
+def _of_two(runs: Sequence[RunData]) -> Iterator[tuple[tuple[str, str, str], _Figures]]:
+    """Yield model and judges with their agreement, by dataset, of each two runs."""
+    for one, other in combinations(runs, 2):
+        judges, model = (one.run.get("judge"), other.run.get("judge")), one.run.get("model")
+        if None in judges or judges[0] == judges[1] or model != other.run.get("model"):
+            continue
+        found = agreement_of(one.rows, other.rows)
+        yield (
+            (str(model), str(judges[0]), str(judges[1])),
+            {name: (told.answers, told.kappa, told.rank) for name, told in found.items()},
+        )
+
+
+def _kept(runs: Sequence[RunData]) -> Iterator[tuple[tuple[str, str, str], _Figures]]:
+    """Yield the same as runs say it that were judged again: the run before need not be there."""
+    for run in runs:
+        told = run.run.get("rejudged")
+        before = told.get("judge") if isinstance(told, dict) else None
+        if not isinstance(told, dict) or before is None:
+            continue
+        kept = told.get("agreement")
+        found = {
+            str(name): (one["answers"], _number(one.get("kappa")), _number(one.get("rank")))
+            for name, one in (kept if isinstance(kept, dict) else {}).items()
+            if isinstance(one, dict) and isinstance(one.get("answers"), int)
+        }
+        yield (str(run.run.get("model")), str(before), str(run.run.get("judge"))), found
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) else None

@@ -1,0 +1,81 @@
+"""The agreement of judges in a report, with figures worked out by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.reports.paper import report_lines, write_report
+from pytest_tablebench.reports.paper._judges import judge_agreement
+from pytest_tablebench.reports.paper._runs import Row, RunData
+from tests.support.run_folders import record, write_run
+
+MARKS = [0.0, 0.5, 1.0]
+OTHERS = [0.0, 1.0, 1.0]
+KAPPA = 0.8
+"""Squares of distances 0, 25, 0: 25 / 3 seen. Of all pairs 375 / 9: 1 - (25 / 3) / (375 / 9)."""
+RANK = 0.75**0.5
+"""Ranks 1, 2, 3 against 1, 2.5, 2.5: 1.5 / (sqrt(2) sqrt(1.5))."""
+
+
+def run(marks: list[float], judge: str | None, **facts: Any) -> RunData:
+    rows = tuple(
+        Row(
+            "own", "d", str(number), "html", "none", mark, mark > 0.3, None,
+            parts={"gpt_eval": mark}, said=number + 1, case_id=f"d/{number}", model="m",
+        )
+        for number, mark in enumerate(marks)
+    )  # fmt: skip
+    return RunData(Path("run"), "m", {"model": "m", "judge": judge, **facts}, rows)
+
+
+def test_two_runs_of_the_same_answers_say_how_far_their_judges_agree() -> None:
+    found = judge_agreement([run(MARKS, "a/x"), run(OTHERS, "b/y")])
+    assert found is not None
+    [row] = found.rows
+    assert row == ("m", "d", "a/x", "b/y", 3, pytest.approx(KAPPA), pytest.approx(RANK))
+
+
+def test_a_run_judged_again_says_it_alone_and_not_twice() -> None:
+    kept = {"d": {"answers": 3, "kappa": KAPPA, "rank": None}}
+    again = run(OTHERS, "b/y", rejudged={"judge": "a/x", "agreement": kept})
+    alone = judge_agreement([again])
+    assert alone is not None
+    assert alone.rows == (("m", "d", "a/x", "b/y", 3, KAPPA, None),)
+    both = judge_agreement([again, run(MARKS, "a/x")])
+    assert both is not None
+    assert [row[4] for row in both.rows] == [3]
+
+
+@pytest.mark.parametrize("judge", [None, "a/x"])
+def test_without_a_second_judge_there_is_no_table(judge: str | None) -> None:
+    assert judge_agreement([run(MARKS, "a/x"), run(OTHERS, judge)]) is None
+
+
+def test_a_judge_who_gives_all_the_same_marks_has_no_figure_and_a_reason() -> None:
+    found = judge_agreement([run(MARKS, "a/x"), run([0.5] * 3, "b/y")])
+    assert found is not None
+    assert found.rows[0][-2:] == (None, None)
+    assert found.row_notes == ("one of them gave all answers the same marks",)
+
+
+@pytest.mark.parametrize("told", ["x", {"judge": "b", "agreement": {"d": 3, "e": {"kappa": "1"}}}])
+def test_what_a_run_says_may_be_anything(told: object) -> None:
+    assert judge_agreement([run(MARKS, "a/x", rejudged=told)]) is None
+
+
+def test_the_report_shows_it_and_says_that_it_is_no_leaderboard(tmp_path: Path) -> None:
+    for name, marks in (("one", MARKS), ("two", OTHERS)):
+        cases = [
+            record(str(number), "html", "none", (mark, f"says {number}"), parts={"llm_score": mark})
+            for number, mark in enumerate(marks)
+        ]
+        write_run(tmp_path / name, cases, judge=f"judge/{name}")
+    report = write_report([tmp_path / "one", tmp_path / "two"], tmp_path / "out", plots=False)
+    said = "\n".join(report_lines(report))
+    assert "Agreement of judges about the same answers" in said
+    assert "leaderboard: none" in said
+    assert "judge/one,judge/two,3,0.8" in (tmp_path / "out/judges.csv").read_text("utf-8")
+    assert "(judges.md)" in (tmp_path / "out/README.md").read_text("utf-8")
