@@ -127,13 +127,16 @@ class PromptParts:
     """The pieces a prompt is assembled from (spec: torr.md section 4).
 
     `reference_instruction` takes the instruction's place in `reference` mode, where the
-    published wording has a fault that `fixed` must not repeat.
+    published wording has a fault that `fixed` must not repeat. `reference_reply` is what a model
+    is made to have said between instruction and source there, where the published scripts ask in
+    turns.
     """
 
     instruction: str
     source: str
     target_prefix: str = ""
     reference_instruction: str | None = None
+    reference_reply: str = ""
 
 
 @dataclass(frozen=True)

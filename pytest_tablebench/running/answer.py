@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import Reply
-from pytest_tablebench.serializers.content import Content, Image, digest_of, text_of
+from pytest_tablebench.serializers.content import Content, Image, Message, digest_of, text_of
 from pytest_tablebench.strategies import Said
 
 __all__ = [
@@ -99,11 +99,11 @@ def picture_of(found: Reply | Execution) -> Image | None:
     return Image("image/png", drawn[0]) if drawn else None
 
 
-def shown_by(step: Ask) -> Content:
+def shown_by(messages: Sequence[Message]) -> Content:
     """Return what a question shows a model, as it is kept: several messages as one text."""
-    if len(step.messages) == 1:
-        return step.messages[0].content
-    return "\n\n".join(f"[{one.role}]\n{text_of(one.content)}" for one in step.messages)
+    if len(messages) == 1:
+        return messages[0].content
+    return "\n\n".join(f"[{one.role}]\n{text_of(one.content)}" for one in messages)
 
 
 def turns_of(step: Step, found: Reply | Execution, *, first: bool) -> list[Turn]:

@@ -173,7 +173,7 @@ class PrefetchWindow:
             pending.conversation = self._conversations.begin(case, task)
             step = next(pending.conversation)
             if isinstance(step, Ask) and not task.versions:
-                pending.prompt = shown_by(step)
+                pending.prompt = shown_by(step.messages)
             self._do(pending, step)
         except Exception as error:  # of a part of the user's own its item shows where
             self._fail(pending, error)

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pytest_tablebench.datasets import asked
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, Case
+from pytest_tablebench.running.answer import shown_by
 from pytest_tablebench.running.perturbing import ChangedPool, question_change
 from pytest_tablebench.running.scoring import asked_by
-from pytest_tablebench.serializers.content import Content, Marks, images_of, joined, text_of
+from pytest_tablebench.serializers.content import (
+    Content,
+    Marks,
+    Message,
+    images_of,
+    joined,
+    text_of,
+)
 from pytest_tablebench.strategies import (
     Demonstration,
     DemonstrationPool,
     Task,
     assemble,
     named_strategy,
+    published_turns,
 )
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
 from pytest_tablebench.tables.table import Table
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets import Example, Source, Way
+    from pytest_tablebench.datasets import Asked, Example, PromptParts, Source, Way
     from pytest_tablebench.registry import Registry
+    from pytest_tablebench.strategies._base import Show
 
 __all__ = ["Renderer"]
 
@@ -106,35 +116,55 @@ class Renderer:
         def show(table: Table) -> Content:
             return self._contents.get(table, "/".join(shape), lambda: made(table))
 
-        def write(example: Example, show: Callable[[Table], Content]) -> Content:
-            marks, demonstrations = Marks(), []
-            parts = dataset.prompt(example, lambda table: marks.mark(show(table)))
-            for index in chosen:
-                shown, theirs = self._demonstration(
-                    case.dataset, index, case.perturbation, shape, dataset.way
-                )
-                demonstrations.append(shown)
-                marks.include(theirs)
-            return marks.resolve(assemble(parts, demonstrations, compat=compat))
+        def written(example: Example, show: Show) -> tuple[Content, tuple[Message, ...]]:
+            return self._written(case, dataset, example, chosen, show)
 
         def task(example: Example) -> Task:
+            prompt, turns = written(example, show)
             return Task(
                 example,
-                write(example, show),
+                prompt,
                 compat,
                 params,
                 dataset.form,
                 show,
-                partial(write, example),
+                lambda show: written(example, show)[0],
                 serializer=case.serializer,
+                turns=turns,
             )
 
         versions = getattr(dataset.dataset, "versions", None)
         if versions is None:
             return task(whole)
         tasks = tuple(map(task, versions(whole)))
-        prompts = joined([one.prompt for one in tasks])
+        prompts = joined([shown_by(one.messages) for one in tasks])
         return replace(tasks[0], example=whole, prompt=prompts, versions=tasks)
+
+    def _written(
+        self, case: Case, dataset: Asked, example: Example, chosen: Sequence[int], show: Show
+    ) -> tuple[Content, tuple[Message, ...]]:
+        """Return a prompt, and the turns in which it is asked where they are several."""
+        compat = self._settings.compat
+        marks, demonstrations = Marks(), []
+        parts = dataset.prompt(example, lambda table: marks.mark(show(table)))
+        for index in chosen:
+            shown, theirs = self._demonstration(
+                case.dataset,
+                index,
+                case.perturbation,
+                (case.serializer, case.modality),
+                dataset.way,
+            )
+            demonstrations.append(shown)
+            marks.include(theirs)
+
+        def whole(parts: PromptParts) -> Content:
+            return marks.resolve(assemble(parts, demonstrations, compat=compat))
+
+        prompt = whole(parts)
+        if compat == "fixed" or dataset.way != "reply" or not parts.reference_reply:
+            return prompt, ()
+        return prompt, published_turns(parts, prompt, whole(replace(parts, instruction="")))
 
     def _shows(
         self, dataset: str, perturbation: str, serializer: str, modality: str

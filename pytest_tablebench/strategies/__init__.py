@@ -14,7 +14,7 @@ from pytest_tablebench.strategies._base import (
 from pytest_tablebench.strategies._demonstrations import DemonstrationPool, choose, input_fields
 from pytest_tablebench.strategies._icot import ICoT
 from pytest_tablebench.strategies._pot import PoT
-from pytest_tablebench.strategies._prompt import Demonstration, assemble
+from pytest_tablebench.strategies._prompt import Demonstration, assemble, published_turns
 from pytest_tablebench.strategies._tcot import TCoT
 from pytest_tablebench.strategies._treethinker import TreeThinker
 
@@ -33,6 +33,7 @@ __all__ = [
     "choose",
     "input_fields",
     "named_strategy",
+    "published_turns",
     "rounds_of",
     "texts_of",
     "way_of",

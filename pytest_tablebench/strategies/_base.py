@@ -89,6 +89,7 @@ class Task:
         serializer: the format's name.
         continues: whether the model goes on with a turn of its own that is not finished; None:
             nobody knows.
+        turns: the messages of a plain question, where they are not the prompt alone.
     """
 
     example: Example
@@ -101,6 +102,12 @@ class Task:
     versions: tuple[Task, ...] = ()
     serializer: str = ""
     continues: bool | None = None
+    turns: tuple[Message, ...] = ()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages of a plain question."""
+        return self.turns or (Message("user", self.prompt),)
 
     def rewritten(self, show: Show) -> Content:
         """Return the prompt with the question's own tables shown otherwise."""
@@ -214,12 +221,12 @@ def system_message(form: AnswerForm, own: str) -> tuple[Message, ...]:
 
 
 class Direct:
-    """One request holding the prompt; the reply is the answer."""
+    """One request: the prompt, or the turns that a dataset makes of it; the reply is the answer."""
 
     name = "direct"
     rounds = 1
 
     def converse(self, task: Task) -> Conversation:
         """Ask once."""
-        reply = the_reply((yield Ask((Message("user", task.prompt),))))
+        reply = the_reply((yield Ask(task.messages)))
         return reply.text

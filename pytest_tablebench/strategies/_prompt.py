@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import PromptParts
+from pytest_tablebench.serializers.content import Content, Message, images_of
 
-__all__ = ["Demonstration", "assemble"]
+__all__ = ["Demonstration", "assemble", "published_turns"]
 
 _SOFT = "\\N"
 """The reference's soft newline: a line end that swallows those right before it."""
@@ -51,6 +52,24 @@ def assemble(
     while pieces and not pieces[0].strip("\n"):
         pieces.pop(0)
     return _join(pieces, "\n")
+
+
+def published_turns(parts: PromptParts, prompt: Content, question: Content) -> tuple[Message, ...]:
+    """Return the messages in which published scripts ask, where a reply was put into them.
+
+    Three turns; a prompt with pictures is one message, and they stand at its end (spec:
+    realhitbench.md section 2).
+
+    Arguments:
+        parts: the prompt's pieces.
+        prompt: all of them put together.
+        question: the same without the instruction.
+    """
+    if pictures := images_of(prompt):
+        text = "".join(part for part in prompt if isinstance(part, str))
+        return (Message("user", (text, *pictures)),)
+    reply = Message("assistant", parts.reference_reply)
+    return Message("user", parts.instruction), reply, Message("user", question)
 
 
 def _join(pieces: Sequence[str], swallowed: str) -> str:

@@ -17,6 +17,8 @@ from pytest_tablebench.datasets.realhitbench._tokens import count_tokens, tokeni
 from pytest_tablebench.errors import DataMissing
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
+from pytest_tablebench.serializers.content import Image
+from pytest_tablebench.strategies import Task
 from pytest_tablebench.tables.table import Table
 from tests.support.realhit_files import question, write_folder
 from tests.support.slices import needs_slices, runner
@@ -193,3 +195,41 @@ def test_the_slice_is_asked_whole() -> None:
     counts = {name: len(one.example_ids(None)) for name, one in found.items()}
     assert list(counts.values()) == [81, 44, 36, 13, 9]
     assert not any(one.problems for one in found.values())
+
+
+def task_of(runner: Runner, example_id: str, **case: str) -> Task:
+    given = {"dataset": "realhit_fc", "serializer": "latex", "perturbation": "none"} | case
+    return runner.renderer.task(Case(example_id=example_id, model="m", case_id="id", **given))
+
+
+def test_reference_asks_in_the_published_three_turns(opened: Opened) -> None:
+    task = task_of(opened("reference"), "1")
+    first, canned, last = task.messages
+    assert [one.role for one in task.messages] == ["user", "assistant", "user"]
+    assert "csv format" in canned.content
+    assert first.content.startswith("You are an expert")
+    assert "Oslo" not in first.content
+    assert last.content.startswith("Table:\nupstream's travel-table01\n\nQuestion: How many came")
+    assert last.content.rstrip().endswith("[Final Answer]: AnswerName1, AnswerName2, ...")
+    # Strategies that ask in their own way are given all of it as one text.
+    assert task.prompt == f"{first.content}\n{last.content}"
+    assert [one.role for one in task_of(opened(), "1").messages] == ["user"]
+    tree = task_of(opened("reference"), "8", dataset="realhit_cg", strategy="treethinker")
+    assert [one.role for one in tree.messages] == ["user"]
+
+
+@pytest.mark.parametrize(("serializer", "modality"), [("image", "image"), ("csv", "image_text")])
+def test_reference_asks_with_a_picture_in_one_message_that_ends_with_it(
+    opened: Opened, serializer: str, modality: str
+) -> None:
+    [message] = task_of(opened("reference"), "1", serializer=serializer, modality=modality).messages
+    *texts, picture = message.content
+    assert isinstance(picture, Image)
+    assert "".join(texts).startswith("You are an expert")
+    assert "Question: How many came to Oslo" in texts[-1]
+
+
+def test_both_tables_of_a_structure_question_are_shown_in_turns(opened: Opened) -> None:
+    task = task_of(opened("reference"), "3", dataset="realhit_sc")
+    assert [len(one.messages) for one in task.versions] == [3, 3]
+    assert task.prompt.count("[assistant]\n") == 2

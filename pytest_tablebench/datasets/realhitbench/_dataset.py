@@ -16,7 +16,13 @@ from pytest_tablebench.datasets._files import fetch_command
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets._strata import Stratum
 from pytest_tablebench.datasets.pull._upstream import CC_BY_NC, Upstream, files_at
-from pytest_tablebench.datasets.realhitbench._prompts import MARKER, form_of, instruction, reminder
+from pytest_tablebench.datasets.realhitbench._prompts import (
+    CANNED,
+    MARKER,
+    form_of,
+    instruction,
+    reminder,
+)
 from pytest_tablebench.datasets.realhitbench._rows import LONG, QUESTIONS, Question, read_questions
 from pytest_tablebench.datasets.realhitbench._tables import FORMATS, Tables
 from pytest_tablebench.errors import DataMissing
@@ -173,4 +179,5 @@ class RealHit(FileDataset[Question]):
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return the prompt's pieces: what a kind of question is told, the table, the question."""
         shown = {name: render_field(value, render) for name, value in example.inputs.items()}
-        return PromptParts(shown["instruction"], self.source.format_map(shown))
+        source = self.source.format_map(shown)
+        return PromptParts(shown["instruction"], source, reference_reply=CANNED)

@@ -9,9 +9,12 @@ from types import MappingProxyType
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets.realhitbench._rows import CHARTS
 
-__all__ = ["MARKER", "Form", "form_of", "instruction", "reminder"]
+__all__ = ["CANNED", "MARKER", "Form", "form_of", "instruction", "reminder"]
 
 MARKER = "[Final Answer]:"
+CANNED = "I see what is asked for. Please give me the table, in csv format, and the question."
+"""What a model is made to have said in `reference`, whatever the format is."""
+
 _LIST = f"{MARKER} AnswerName1, AnswerName2, ..."
 _SHORT = (
     "The answer is one line of names or numbers, separated by a comma and a blank, in the "
