@@ -34,6 +34,7 @@ __all__ = [
     "number",
     "one_name",
     "params",
+    "shard",
     "store",
     "switch",
     "switch_off",
@@ -133,6 +134,15 @@ def limit(given: Given) -> int | Literal["all"]:
         return "all"
     found: int = number(int, 1, "all or a whole number from 1")(given)
     return found
+
+
+def shard(given: Given) -> str:
+    """Return a part of the cases as `number/count`."""
+    found = re.fullmatch(r"\s*0*([1-9][0-9]{0,5})/0*([1-9][0-9]{0,5})\s*", str(given.value))
+    if found is None or int(found[1]) > int(found[2]):
+        shown = printable(str(given.value), 40)
+        raise SettingsError(f"{given.flag} takes I/N, part I of N, from 1/N to N/N, not {shown!r}")
+    return f"{found[1]}/{found[2]}"
 
 
 def folder(given: Given) -> Path:

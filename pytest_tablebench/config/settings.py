@@ -46,6 +46,7 @@ class Settings:
     format_retries: int = 0
     limit: int | Literal["all"] | None = None
     sample: int | None = None
+    shard: str | None = None
     shots: int | None = None
     demos: Demos = "perturbed"
     configs_per_example: int | None = None

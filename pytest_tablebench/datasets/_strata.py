@@ -13,7 +13,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["Stratum", "draw", "sampled_ids", "stratum_of"]
+__all__ = ["Stratum", "draw", "sampled_ids", "strata_of", "stratum_of"]
 
 
 class Stratum(NamedTuple):
@@ -24,8 +24,10 @@ class Stratum(NamedTuple):
 
 
 def stratum_of(example: Example) -> Stratum:
-    """Return the stratum of an example that is at hand."""
+    """Return the stratum of an example that is at hand; its id stands for a table it has not."""
     tables = [value for value in example.inputs.values() if isinstance(value, Table)]
+    if not tables:
+        return Stratum(tuple(sorted(example.tags.items())), example.id)
     content = repr([(table.header, table.rows) for table in tables])
     digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()
     return Stratum(tuple(sorted(example.tags.items())), digest)
@@ -79,19 +81,24 @@ def _least_used(heap: list[tuple[int, int, Hashable]], used: Counter[Hashable]) 
         heapq.heapreplace(heap, (used[table], order, table))
 
 
-def sampled_ids(source: Source, count: int, *, name: str, seed: int = 0) -> list[str]:
-    """Return the ids of a sample of a dataset's usable examples, in file order.
+def strata_of(source: Source, example_ids: Sequence[str]) -> list[Stratum]:
+    """Return the strata of examples.
 
     A source that has a method `stratum(example_id)` is asked for each; of another's examples each
     is loaded. One that cannot be loaded has nothing in common with any other.
     """
-    ids = source.example_ids(None)
     stratum = getattr(source, "stratum", None)
     strata = []
-    for example_id in ids:
+    for example_id in example_ids:
         try:
             found = stratum(example_id) if stratum else stratum_of(source.example(example_id))
         except DataError:
             found = Stratum((), example_id)
         strata.append(found)
-    return [ids[place] for place in draw(strata, count, name=name, seed=seed)]
+    return strata
+
+
+def sampled_ids(source: Source, count: int, *, name: str, seed: int = 0) -> list[str]:
+    """Return the ids of a sample of a dataset's usable examples, in file order."""
+    ids = source.example_ids(None)
+    return [ids[place] for place in draw(strata_of(source, ids), count, name=name, seed=seed)]

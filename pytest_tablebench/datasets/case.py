@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product, repeat
 
@@ -65,6 +65,7 @@ def cross(
     per_example: int | None = None,
     seed: int = 0,
     repeats: int = 1,
+    only: Collection[str] | None = None,
 ) -> tuple[list[Case], list[str]]:
     """Return the cases of a dataset and their node ids, in an order every process repeats.
 
@@ -72,7 +73,8 @@ def cross(
     its table is then read and perturbed once. With `per_example` each example has so many of
     them, drawn by `draw_configurations`; all strategies and models are asked the same ones. The
     `repeats` of a case follow each other. `shown` gives the modalities of each serializer, all
-    of them without it; `by_strategy` the serializers of each strategy, where they differ.
+    of them without it; `by_strategy` the serializers of each strategy, where they differ. With
+    `only` no cases of other examples are made; those of these are what they are without it.
     """
     # The parts are spelled out once and shared by all cases, not built for each.
     written = _Names(strategies, modalities, models)
@@ -96,6 +98,8 @@ def cross(
         drawn = draw_configurations(dataset, len(examples), grid, per_example, seed=seed)
     cases, node_ids = [], []
     for (example_id, example), chosen in zip(examples.items(), drawn, strict=False):
+        if only is not None and example_id not in only:
+            continue
         for (perturbation, change), (serializer, form) in product(changes.items(), formats.items()):
             if chosen is not None and (perturbation, serializer) not in chosen:
                 continue

@@ -29,7 +29,7 @@ LONGEST = 99
 _SKIPPED = object()
 """Stands for the cases of a dataset that the options leave out."""
 _NONE = object()
-"""Stands for the cases of several datasets where there is none: the test is none at all."""
+"""Stands for the cases of a test that has none here: then it is no test at all."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -105,6 +105,8 @@ def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], 
         return [pytest.param(dataset, marks=skipped)], ["no-data"]
     except TableBenchError as error:
         raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
+    if runner.settings.shard is not None and not cases:
+        return [_NONE], ["other-parts"]
     return list(cases), ids
 
 

@@ -328,7 +328,8 @@ class ReportingHooks:
         if self._settings.plan or options.collectonly:
             return False
         ours = self._why_stopped().startswith(OUR_STOP)
-        return bool(self.missing or self._skipped or options.bench_gate or ours)
+        meant = options.bench_gate and self._settings.shard is None  # a part may have no case
+        return bool(self.missing or self._skipped or meant or ours)
 
     def _why_stopped(self) -> str:
         """Return why pytest was told to end early; empty where it was not."""

@@ -89,7 +89,9 @@ class TerminalHooks:
             # Demonstrations are read when the first case runs: their bad rows come late.
             for line in data_lines(writer.facts["datasets"]):
                 terminal.write_line(line)
-        selection = selection_text({"selected_by": writer.selected_by})
+        selection = selection_text(
+            {"selected_by": writer.selected_by, "shard": writer.settings.shard}
+        )
         for model, summary in self._run.summaries.items():
             terminal.write_sep("=", f"tablebench: {printable(model)}")
             if selection:

@@ -152,8 +152,10 @@ def selection_text(run: Mapping[str, Any]) -> str:
 
     `run` is the content of `run.json`.
     """
-    found = run.get("selected_by")
+    found, shard = run.get("selected_by"), run.get("shard")
     options = [printable(str(name), 40) for name in found] if isinstance(found, list) else []
+    if shard is not None:
+        options.insert(0, f"part {printable(str(shard), 40)}")
     return f"a selection ({', '.join(options)}): other cases were not asked" if options else ""
 
 

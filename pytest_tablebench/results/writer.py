@@ -258,6 +258,7 @@ class RunWriter:
             "datasets": self.facts.get("datasets", {}),
             "missing": self.facts.get("missing", {}),
             "selected_by": self.selected_by,
+            "shards": self.facts.get("shards") or None,
             "cases_planned": self.facts.get("cases", {}).get(kept.model),
             "cases_recorded": len(kept.cells),
             "start": self.started.isoformat(timespec="seconds"),

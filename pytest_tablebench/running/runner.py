@@ -47,6 +47,10 @@ class Runner:
         self.missing: dict[str, str] = {}
         self.left_out: dict[str, dict[str, int]] = {}
         """By dataset, how many cases were not collected because they make no sense, by reason."""
+        self.shards: dict[str, list[int]] = {}
+        """By dataset, how many examples each part of a run in parts has."""
+        self.inapplicable: list[str] = []
+        """Datasets of which no case in this part of the run makes sense."""
         self._sources: dict[str, Source] = {}
         self.renderer = Renderer(settings, registry, self.source, self.axes.shots)
         self.judging = Judging(registry, settings.judge, settings.compat)
@@ -127,6 +131,7 @@ class Runner:
             per_example=self.settings.configs_per_example,
             seed=self.settings.seed,
             repeats=self.settings.repeats,
+            only=self._own_part(dataset, source, ids),
         )
         if not cases:
             self.axes.check_declared(dataset)
@@ -151,7 +156,9 @@ class Runner:
         if not found:
             return cases, node_ids
         kept = [place for place, reason in enumerate(reasons) if reason is None]
-        if not kept:
+        if not kept and self.settings.shard is not None:  # other parts may have what applies
+            self.inapplicable.append(dataset)
+        elif not kept:
             raise NothingToAskError(f"dataset {dataset!r}: no case applies: {', '.join(found)}")
         return [cases[place] for place in kept], [node_ids[place] for place in kept]
 
@@ -163,6 +170,18 @@ class Runner:
 
             return sampled_ids(source, sample, name=dataset, seed=self.settings.seed)
         return source.example_ids(self.axes.defaults(dataset).limit)
+
+    def _own_part(self, dataset: str, source: Source, ids: Sequence[str]) -> Collection[str] | None:
+        """Return the examples of the part of the run that is asked here; None: all of them."""
+        if self.settings.shard is None:
+            return None
+        from pytest_tablebench.datasets import shard_numbers
+
+        own, count = map(int, self.settings.shard.split("/"))
+        numbers = shard_numbers(source, ids, count)
+        found = Counter(numbers)
+        self.shards[dataset] = [found[number] for number in range(1, count + 1)]
+        return {name for name, number in zip(ids, numbers, strict=True) if number == own}
 
     def judges(self, datasets: Iterable[str]) -> bool:
         """Return whether a metric of these datasets is a conversation."""

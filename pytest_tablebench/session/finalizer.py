@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Finalizer"]
 
+LEFT_TO_MERGE = "gates: this is a part; `tablebench merge` judges the whole"
+
 
 class Finalizer:
     """Follows the run for what is decided on it, and finishes it."""
@@ -172,6 +174,8 @@ class Finalizer:
             model: {"ended": ended} for model, ended in self._ended.items()
         }
         for model, verdict in self.verdicts.items():
+            if verdict.whole_part is not None:
+                continue  # the gates stay as they were asked for
             gates = [dataclasses.asdict(result) for result in verdict.gates]
             facts[model] |= {"gates": gates, "cases_saved": verdict.saved}
         try:
@@ -216,6 +220,8 @@ class Finalizer:
             lines += ["", *comparison_lines(verdict.comparison, flips=5)]
         if verdict.gates:
             lines += ["", *gate_lines(verdict.gates)]
+        if verdict.whole_part is not None:
+            lines.append(LEFT_TO_MERGE)
         if verdict.saved_text:
             lines.append(verdict.saved_text)
         if self.exit_code == 1:

@@ -344,7 +344,7 @@ class Session:
 
     def planned_gates(self) -> dict[str, list[PlannedGate]]:
         """Return, by model, what each gate can see with the cases that were selected."""
-        if self.verdicts is None:
+        if self.verdicts is None or self.settings.shard is not None:
             return {}
         places = {path.parent for path in self.paths.values()}
         by_model = self.selection.by_model()

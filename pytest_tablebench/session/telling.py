@@ -88,8 +88,9 @@ class Telling:
             "by_dataset": {
                 name: runner.axes.told(name, state.limits.get(name))
                 | {"does_not_apply": runner.left_out.get(name, {})}
-                for name in state.selection.datasets()
+                for name in dict.fromkeys([*state.selection.datasets(), *self._inapplicable()])
             },
+            "shards": runner.shards,
             "cases": state.planned,
             "missing": dict(state.selection.missing),
             "items": state.selection.items_by_model(),
@@ -97,6 +98,10 @@ class Telling:
             "in_process": runner.models.in_process(),
             "not_judged": state.verdicts.not_judged if state.verdicts else [],
         }
+
+    def _inapplicable(self) -> list[str]:
+        """Return the datasets of which no case in this part of the run applies: they count too."""
+        return self._state.require_runner().inapplicable
 
     def _cases(self) -> dict[str, Any]:
         """Return the cases that will run, once, where a stopping rule has to know them."""

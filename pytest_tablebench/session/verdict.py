@@ -50,10 +50,14 @@ class Verdict:
     comparison: Comparison | None = None
     saved: int = 0
     saved_text: str = ""
+    whole_part: bool | None = None
+    """Of a part of a run, whose gates are left to the whole: whether it came to its end."""
 
     @property
     def exit_code(self) -> int | None:
-        """0, 10 or 11 as the gates say; None without gates."""
+        """0, 10 or 11 as the gates say, of a part 0 or 11; None without gates."""
+        if self.whole_part is not None:
+            return 0 if self.whole_part else 11
         return exit_code(self.gates) if self.gates else None
 
 
@@ -95,6 +99,11 @@ class Verdicts:
                     )
         if settings.stop_rule is not None and not self._gates:
             raise SettingsError("--bench-stop-when-decided needs a --bench-gate to decide")
+        if settings.stop_rule is not None and settings.shard is not None:
+            raise SettingsError(
+                "--bench-stop-when-decided does not go with --bench-shard: no part can tell when "
+                "the whole is decided"
+            )
         if settings.stop_rule is not None and settings.repeats > 1:
             raise SettingsError("--bench-stop-when-decided does not go with --bench-repeats")
         if settings.gate_point and settings.stop_rule not in {None, "point"}:
@@ -143,6 +152,8 @@ class Verdicts:
                 stay, undecided, where a selection of tests leaves their cases out.
         """
         self._check_ways(selected)
+        if self.settings.shard is not None:  # what has no case here may have some elsewhere
+            return
         chosen, members = self.settings.datasets, self._registry.members()
         for gate in self._gates:
             subject = _subject(gate)
@@ -295,6 +306,8 @@ class Verdicts:
             comparison = compare_runs(baseline, loaded, allow_unlike=settings.allow_unlike)
         if not self._gates:
             return Verdict(comparison=comparison)
+        if settings.shard is not None:
+            return Verdict(comparison=comparison, whole_part=ended is None)
         if model in self._rules:
             rule = self._rules[model]
             gates = rule.results(run=run, baseline_run=before)

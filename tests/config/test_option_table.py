@@ -104,7 +104,7 @@ def test_what_a_comparison_refuses():
     }
     noted = {option.key for option in OPTIONS if option.differs.verdict == "note"}
     assert noted == {
-        *("bench_model", "bench_limit", "bench_sample", "bench_api_base"),
+        *("bench_model", "bench_limit", "bench_sample", "bench_shard", "bench_api_base"),
         "bench_sandbox_container",
     }
 

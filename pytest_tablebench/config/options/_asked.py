@@ -13,6 +13,7 @@ from pytest_tablebench.config.reading import (
     names,
     number,
     one_name,
+    shard,
     texts,
 )
 
@@ -172,6 +173,22 @@ ASKED = (
             unset="none",
             values="sizes of the sample",
             effect="they have asked different examples",
+        ),
+        shown=True,
+    ),
+    Option(
+        "--bench-shard",
+        "I/N",
+        "part I of N of the cases, split by table, the same on every machine; `tablebench merge` "
+        "puts the parts together and judges the gates",
+        setting="shard",
+        read=shard,
+        recorded="shard",
+        differs=note(
+            "other parts of the cases; only common ones count",
+            unset="all",
+            values="parts of the cases",
+            effect="they have asked about different tables",
         ),
         shown=True,
     ),

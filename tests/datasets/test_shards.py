@@ -1,0 +1,105 @@
+"""Parts of a run: split by table, the same on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.config.settings import Settings, read_settings
+from pytest_tablebench.datasets import Example, SourceFacts, shard_numbers, stratum_of
+from pytest_tablebench.datasets._questions import memory_source
+from pytest_tablebench.datasets.case import cross
+from pytest_tablebench.datasets.starter.starter import Starter
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.runner import Runner
+from pytest_tablebench.tables.table import Table
+
+
+def example(number: int, table: Table | None) -> Example:
+    inputs = {"question": f"{number}?"} | ({} if table is None else {"table": table})
+    return Example(f"e{number}", inputs, f"{number}?", ("1",), "1")
+
+
+def test_questions_about_one_table_are_in_one_part_and_those_without_one_by_their_ids() -> None:
+    tables = [Table(["a"], [[number]]) for number in range(20)]
+    found = [example(number, tables[number // 3]) for number in range(60)]
+    found += [example(number, None) for number in range(60, 160)]
+    source = memory_source(found, [], SourceFacts({}))
+    ids = source.example_ids(None)
+    numbers = shard_numbers(source, ids, 4)
+    by_table = defaultdict(set)
+    for place, number in enumerate(numbers[:60]):
+        by_table[place // 3].add(number)
+    assert all(len(one) == 1 for one in by_table.values())
+    assert set(numbers[60:]) == {1, 2, 3, 4}
+    # The rule, by hand: the first eight bytes of the SHA-256, as a number, and what is left of it.
+    digest = hashlib.sha256(b"e60").digest()
+    assert numbers[60] == 1 + int.from_bytes(digest[:8], "big") % 4
+    assert shard_numbers(source, ids, 1) == [1] * 160
+
+
+def test_a_part_does_not_depend_on_the_process() -> None:
+    program = (
+        "from pathlib import Path\n"
+        "from pytest_tablebench.datasets import shard_numbers\n"
+        "from pytest_tablebench.datasets.starter.starter import Starter\n"
+        "source = Starter().open(Path())\n"
+        "print(shard_numbers(source, source.example_ids(40), 3))"
+    )
+    source = Starter().open(Path())
+    here = shard_numbers(source, source.example_ids(40), 3)
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONHASHSEED": "7"},
+    )
+    assert ran.stdout.strip() == str(here)
+    assert set(here) == {1, 2, 3}
+
+
+@pytest.mark.parametrize("draws", [{}, {"configs_per_example": 2}, {"sample": 15}, {"limit": 9}])
+def test_the_parts_make_up_the_whole_case_by_case(draws: dict[str, int]) -> None:
+    def cases(shard: str | None) -> tuple[list[object], list[str], Runner]:
+        settings = Settings(shard=shard, serializers=("csv", "html"), **draws)
+        runner = Runner(settings, builtin_registry())
+        return *runner.cases("starter"), runner
+
+    whole, ids, _ = cases(None)
+    found, parts = [], []
+    for number in (1, 2, 3):
+        own, own_ids, runner = cases(f"{number}/3")
+        found += list(zip(own, own_ids, strict=True))
+        parts.append(runner.shards["starter"])
+        assert parts[-1][number - 1] == len({case.example_id for case in own})
+    assert sorted(found, key=repr) == sorted(zip(whole, ids, strict=True), key=repr)
+    assert parts[0] == parts[1] == parts[2]
+    source = Starter().open(Path())
+    tables = [
+        {stratum_of(source.example(case.example_id)).table for case in cases(f"{number}/3")[0]}
+        for number in (1, 2, 3)
+    ]
+    assert sum(map(len, tables)) == len(set.union(*tables))
+
+
+def test_no_case_of_another_part_is_made() -> None:
+    cases, ids = cross("d", ["a", "b"], ["csv"], ["none"], ["m"], only={"b"})
+    assert [case.example_id for case in cases] == ["b"]
+    assert len(ids) == 1
+
+
+@pytest.mark.parametrize("given", ["0/3", "4/3", "1", "1/0", "a/b", "-1/3", "1/3/5", "1.5/3", "1/"])
+def test_what_is_no_part_is_refused(given: str) -> None:
+    with pytest.raises(SettingsError, match="--bench-shard takes I/N, part I of N"):
+        read_settings({"bench_shard": given}.get, Path())
+
+
+def test_a_part_has_one_spelling() -> None:
+    assert read_settings({"bench_shard": " 02/010 "}.get, Path()).shard == "2/10"

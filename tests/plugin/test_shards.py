@@ -1,0 +1,36 @@
+"""`--bench-shard`: only its part is collected, and its gates wait for the whole."""
+
+from __future__ import annotations
+
+from tests.support.toy_bench import Bench
+
+GATE = "--bench-gate=toy.performance >= 0.9"
+
+
+def test_a_part_collects_its_own_cases_and_leaves_the_gates_to_the_whole(bench: Bench) -> None:
+    # All questions of the toy dataset are about one table: they are in one part together.
+    codes = {
+        number: bench.run(
+            f"--bench-shard={number}/2", "--model=echo/any", GATE, results=f"run-{number}"
+        )
+        for number in (1, 2)
+    }
+    [full] = [number for number, result in codes.items() if result.ret == 0]
+    empty = codes[3 - full]
+    assert empty.ret == 5, empty.stdout.str()  # nothing to do, as pytest says it
+    assert "deselected" not in empty.stdout.str()
+    assert not (bench.path / f"run-{3 - full}").exists()
+    codes[full].stdout.fnmatch_lines(
+        ["a selection (part ?/2)*", "gates: this is a part; `tablebench merge` judges the whole"]
+    )
+    facts = bench.facts(f"run-{full}")
+    assert facts["shard"] == f"{full}/2"
+    assert facts["shards"] == {"toy": [3, 0] if full == 1 else [0, 3]}
+    assert facts["gates"] == ["toy.performance >= 0.9"]  # not judged: 1 of 3 is right
+    assert {record["example_id"] for record in bench.records(f"run-{full}")} == {"ada", "bo", "cy"}
+
+
+def test_a_part_cannot_stop_when_all_is_decided(bench: Bench) -> None:
+    result = bench.run("--bench-shard=1/2", GATE, "--bench-stop-when-decided")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*--bench-stop-when-decided does not go with --bench-shard*"])
