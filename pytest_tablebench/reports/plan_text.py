@@ -27,6 +27,7 @@ def plan_lines(
     lines = []
     for plan in plans:
         name = printable(plan["model"], 60)
+        name = f"judge {name}" if plan.get("judges") else name
         lines += _table(name, plan, settings) if settings.plan else [_line(name, plan)]
         if plan.get("further"):
             strategies = ", ".join(printable(one, 40) for one in plan["further"])
@@ -40,11 +41,16 @@ def plan_lines(
                 f"{are(plan['pictures'])} in none of these figures: how many tokens they are is "
                 f"not known"
             )
-        if plan.get("judge"):
-            judge = printable(plan["judge"], 60)
+        if plan.get("supposed"):
             lines.append(
-                f"tablebench: {name}: what {judge} judges is in none of these figures: its "
-                f"questions hold the answers"
+                f"tablebench: {name}: {counted(plan['supposed'], 'answer')} "
+                f"{are(plan['supposed'])} not there yet; in what is asked about them the expected "
+                f"one stands in"
+            )
+        if plan.get("unknown"):
+            lines.append(
+                f"tablebench: {name}: whether it is asked about "
+                f"{counted(plan['unknown'], 'answer')} hangs on programs that have not run yet"
             )
         for parameter, why in (plan["dropped"] or {}).items():
             lines.append(

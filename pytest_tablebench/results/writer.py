@@ -162,7 +162,9 @@ class RunWriter:
 
     def learn_plans(self, plans: Iterable[Mapping[str, Any]]) -> None:
         """Take over what the models are going to be asked."""
-        self.plans = {plan["model"]: dict(plan) for plan in plans}
+        self.plans = {
+            f"{'judge ' * bool(plan.get('judges'))}{plan['model']}": dict(plan) for plan in plans
+        }
 
     def learn_totals(self, totals: Mapping[str, Any]) -> None:
         """Take over what the engine says has been paid."""

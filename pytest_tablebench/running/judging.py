@@ -75,8 +75,11 @@ class Judging:
         self._judge = judge
         self._compat: Compat = compat
 
-    def begin(self, case: Case, example: Example, text: str) -> Judgement | None:
-        """Begin the one about an answer; None where a case's metric has none."""
+    def begin(self, case: Case, example: Example, text: str | None) -> Judgement | None:
+        """Begin the one about an answer; None where a case's metric has none.
+
+        Without a text the expected answer stands in for one that is not there yet.
+        """
         if self._registry is None:
             return None
         asked = asked_by(self._registry, case.dataset, case.strategy).about(example)

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.metrics.steps import Step
     from pytest_tablebench.models import Reply, Request, Resolution
+    from pytest_tablebench.running.judge_plan import JudgeQuestions
     from pytest_tablebench.running.provider_pool import ProviderPool
     from pytest_tablebench.running.runner import Runner
+    from pytest_tablebench.strategies import Task
 
-__all__ = ["ModelPlan", "plan_model", "price"]
+__all__ = ["ModelPlan", "plan_judge", "plan_model", "price"]
 
 EXACT_UP_TO = 1000
 """Cases whose prompts are all made for the plan at the start of a run; beyond, a sample's."""
@@ -57,7 +59,11 @@ class ModelPlan:
         further: strategies with steps that are in none of these figures, because what they ask
             hangs on answers that are not there yet.
         pictures: those of these calls whose tokens are in none of these figures.
-        judge: who judges the answers, which is in none of these figures; None: nobody.
+        judges: whether it is asked about answers, as a judge; `cases` are those answers.
+        supposed: of a judge's questions those in which the expected answer stands in for one that
+            is not there yet.
+        unknown: answers of which nobody can tell whether a judge is asked, as programs that look
+            at them have to run first.
         priced_by_reply: whether only its replies tell what a call costs.
         sent: parameters as they go to the server, as far as all datasets have the same ones.
         dropped: parameters that are not sent, and why.
@@ -80,7 +86,9 @@ class ModelPlan:
     unusable: int = 0
     further: tuple[str, ...] = ()
     pictures: int = 0
-    judge: str | None = None
+    judges: bool = False
+    supposed: int = 0
+    unknown: int = 0
     priced_by_reply: bool = False
     sent: dict[str, Any] | None = None
     dropped: dict[str, str] | None = None
@@ -122,17 +130,24 @@ class _Looked:
 
 
 def plan_model(
-    runner: Runner, model: str, cases: Sequence[Case], *, exact: bool = False
+    runner: Runner,
+    model: str,
+    cases: Sequence[Case],
+    *,
+    exact: bool = False,
+    judge: JudgeQuestions | None = None,
 ) -> ModelPlan:
     """Return the plan for the cases of one model; makes no call.
+
+    What `judge` is going to be asked about their answers is left with it.
 
     Raises `ModelError` when the engine cannot tell about the model, `SettingsError` when there
     can be no engine.
     """
     exact = exact or len(cases) <= EXACT_UP_TO
     chosen = cases if exact else [cases[n * len(cases) // SAMPLE] for n in range(SAMPLE)]
-    looked = _look(runner, chosen)
     scale = 1.0 if exact else len(cases) / len(chosen)
+    looked = _look(runner, chosen, judge, scale)
     requests = round((len(looked.prompts) + len(looked.stored)) * scale)
     hits = round(len(looked.stored) * scale)
     calls = requests - hits
@@ -151,13 +166,40 @@ def plan_model(
     }
     if facts is not None:
         plan |= _parameters([one for one in told if one is not None])
-    latencies = [reply.latency_s for reply in looked.stored.values() if reply.latency_s]
-    each = fsum(latencies) / len(latencies) if latencies else ASSUMED_S
-    waves = ceil(calls / runner.settings.connections)
-    plan |= {"seconds": waves * each, "seconds_per_call": each, "measured": bool(latencies)}
+    plan |= _time(runner, calls, list(looked.stored.values()))
     if calls and looked.prompts:
         plan |= _tokens(runner.models, model, facts, list(looked.prompts.values()), calls)
     return ModelPlan(**plan)
+
+
+def plan_judge(runner: Runner, judge: JudgeQuestions, *, exact: bool) -> ModelPlan:
+    """Return the plan of what a judge was found to be asked. Raises what `plan_model` does."""
+    facts, calls = runner.models.facts_about(judge.judge), round(judge.calls)
+    plan: dict[str, Any] = {
+        "model": judge.judge,
+        "cases": round(judge.cases),
+        "requests": calls + round(judge.hits),
+        "hits": round(judge.hits),
+        "calls": calls,
+        "exact": exact,
+        "judges": True,
+        "supposed": round(judge.supposed),
+        "unknown": round(judge.unknown),
+    }
+    if facts is not None:
+        plan |= _parameters([facts])
+    plan |= _time(runner, calls, judge.replies)
+    if calls and judge.asked:
+        plan |= _tokens(runner.models, judge.judge, facts, list(map(_prompt, judge.asked)), calls)
+    return ModelPlan(**plan)
+
+
+def _time(runner: Runner, calls: int, stored: Sequence[Reply]) -> dict[str, Any]:
+    """Return how long calls take, by what the store says of others."""
+    latencies = [reply.latency_s for reply in stored if reply.latency_s]
+    each = fsum(latencies) / len(latencies) if latencies else ASSUMED_S
+    waves = ceil(calls / runner.settings.connections)
+    return {"seconds": waves * each, "seconds_per_call": each, "measured": bool(latencies)}
 
 
 def _parameters(told: Sequence[Resolution]) -> dict[str, dict[str, Any]]:
@@ -172,12 +214,17 @@ def _parameters(told: Sequence[Resolution]) -> dict[str, dict[str, Any]]:
     return {"sent": sent, "dropped": dropped}
 
 
-def _look(runner: Runner, cases: Sequence[Case]) -> _Looked:
+def _look(
+    runner: Runner, cases: Sequence[Case], judge: JudgeQuestions | None, weight: float
+) -> _Looked:
     """Follow the conversation of each case as far as stored answers tell what is asked."""
     looked = _Looked({}, {})
     for case in cases:
         try:
-            _follow(runner, case, looked)
+            task = runner.conversations.task(case)
+            said = _follow(runner, case, task, looked)
+            if judge is not None:
+                judge.look(case, task.example, said, weight)
         except (ModelError, SettingsError):
             raise
         except Exception:
@@ -186,22 +233,31 @@ def _look(runner: Runner, cases: Sequence[Case]) -> _Looked:
     return looked
 
 
-def _follow(runner: Runner, case: Case, looked: _Looked) -> None:
+def _follow(runner: Runner, case: Case, task: Task, looked: _Looked) -> str | None:
+    """Take note of what is asked about a case; return its answer where that is there."""
     conversations = runner.conversations
-    strategy, task = conversations.strategy_of(case), conversations.task(case)
-    rounds = rounds_of(case.strategy, runner.registry.strategies)
+    strategy, rounds = conversations.strategy_of(case), _rounds(runner, case)
     if rounds is not None and rounds[1] == 1:
-        for number, one in enumerate(task.versions or (task,)):
+        # All versions of its question can be asked at once.
+        found = [
             _look_up(runner, case, next(strategy.converse(one)), number, looked)
-        return
+            for number, one in enumerate(task.versions or (task,))
+        ]
+        if None in found:
+            return None
     conversation = conversations.begin(case, task)
     step, number = next(conversation), 0
     while (reply := _look_up(runner, case, step, number, looked)) is not None:
         try:
             step, number = conversation.send(reply), number + 1
-        except StopIteration:
-            return
+        except StopIteration as end:
+            return str(end.value.text)
     looked.further.add(_named(strategy.name, rounds))
+    return None
+
+
+def _rounds(runner: Runner, case: Case) -> tuple[int, int] | None:
+    return rounds_of(case.strategy, runner.registry.strategies)
 
 
 def _named(strategy: str, rounds: tuple[int, int] | None) -> str:
@@ -217,7 +273,7 @@ def _look_up(runner: Runner, case: Case, step: Step, number: int, looked: _Looke
     """Return the stored reply to a step; without one take note of what is asked."""
     if isinstance(step, Execute) or step.model not in {None, case.model}:
         # What is asked next is known when that was done.
-        rounds = rounds_of(case.strategy, runner.registry.strategies)
+        rounds = _rounds(runner, case)
         looked.further.add(_named(runner.conversations.strategy_of(case).name, rounds))
         return None
     request, store = runner.conversations.request(case, step, number), runner.models.store()

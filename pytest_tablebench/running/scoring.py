@@ -117,14 +117,19 @@ def processed_texts(
 def judgement(
     registry: Registry,
     dataset: Dataset | Asked,
-    reply: str,
+    reply: str | None,
     references: Sequence[str],
     *,
     compat: Compat,
     **context: Any,
 ) -> Judgement:
-    """Begin the conversation in which a dataset's metric scores a raw reply."""
-    prediction, processed = processed_texts(registry, dataset, reply, references, compat)
+    """Begin the conversation in which a dataset's metric scores a raw reply.
+
+    None is a reply that is not there yet: the expected answer stands in for what is read of it.
+    """
+    prediction, processed = processed_texts(registry, dataset, reply or "", references, compat)
+    if reply is None:
+        prediction = processed[0] if processed else ""
     conversation = begin(
         str(metric_of(dataset)),
         prediction,

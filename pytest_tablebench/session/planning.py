@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import ModelError, SettingsError
-from pytest_tablebench.running.plan import ModelPlan, plan_model
+from pytest_tablebench.running.judge_plan import JudgeQuestions
+from pytest_tablebench.running.plan import ModelPlan, plan_judge, plan_model
 from pytest_tablebench.running.preflight import check_sight
 from pytest_tablebench.util.names import printable
 
@@ -24,34 +26,38 @@ def model_plans(session: Session) -> list[ModelPlan]:
     """
     runner = session.require_runner()
     by_model, exact = session.selection.by_model(), session.settings.plan
-    known = runner.models.engine_models()
-    asked = [model for model in runner.models.lanes() if model in by_model]
+    known, lanes = runner.models.engine_models(), runner.models.lanes()
+    judge = _questions_to_judge(session, lanes)
+    plans = []
     try:
         check_sight(runner, by_model)
-        plans = [plan_model(runner, model, by_model[model], exact=exact) for model in asked]
+        for model in dict.fromkeys([*lanes, *(by_model if judge is not None else ())]):
+            if model in by_model:
+                plan = plan_model(runner, model, by_model[model], exact=exact, judge=judge)
+                plans += [plan] if model in lanes else []
+        if judge is not None and judge.cases:
+            plans.append(plan_judge(runner, judge, exact=exact))
     except ModelError as error:
         raise SettingsError(str(error)) from None
     paid = session.settings.max_cost is not None and not session.settings.replay
     for plan in plans:
-        if paid and plan.calls and plan.cost_usd is None and plan.model in known:
+        unpriced = plan.calls and plan.cost_usd is None and not plan.judges
+        if paid and unpriced and plan.model in known:
             raise SettingsError(
                 f"--bench-max-cost: the price of {printable(plan.model, 80)} is unknown, so a "
                 f"budget cannot be kept; leave the option out"
             )
     if paid and session.judges:
         _check_price_of_judge(session)
-    return [
-        replace(plan, judge=_judge_of(session, plan.model), priced_by_reply=plan.model not in known)
-        for plan in plans
-    ]
+    return [replace(plan, priced_by_reply=plan.model not in known) for plan in plans]
 
 
-def _judge_of(session: Session, model: str) -> str | None:
-    """Return who judges a model's answers, where anybody does."""
-    runner = session.require_runner()
-    datasets = {case.dataset for case in session.selection.cases if case.model == model}
-    judged = runner.judges(datasets)
-    return session.settings.judge if judged else None
+def _questions_to_judge(session: Session, lanes: Collection[str]) -> JudgeQuestions | None:
+    """Return what collects the questions to the judge; None where there is none to be paid."""
+    judge = session.settings.judge
+    if judge is None or judge not in lanes or not session.judges:
+        return None
+    return JudgeQuestions(session.require_runner(), judge)
 
 
 def _check_price_of_judge(session: Session) -> None:

@@ -76,21 +76,33 @@ def test_steps_behind_an_answer_that_is_not_there_are_named(bench):
     assert len(bench.calls("ask")) == 3
 
 
-def test_what_a_judge_takes_is_named_too(bench):
-    text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
-    judged = text.replace('metric = "exact_match"', 'metric = "asks"') + ROUNDS
-    judged += """
+JUDGED = """
 
 def asks(prediction, references, **_):
-    reply = yield Ask((Message("user", "?"),))
+    reply = yield Ask((Message("user", f"{prediction}? {'x' * 60}"),))
 
 
 def pytest_tablebench_register_metric(register):
     register("asks", asks)
 """
-    bench.pytester.makeconftest(judged)
-    result = bench.run("--model=echo/any", "--bench-judge=other/any", "--bench-plan")
-    assert any(
-        "what other/any judges is in none of these figures" in one for one in result.outlines
+
+
+def test_what_a_judge_is_asked_is_priced_with_the_expected_answer_until_there_is_one(bench):
+    text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
+    bench.pytester.makeconftest(
+        text.replace('metric = "exact_match"', 'metric = "asks"') + ROUNDS + JUDGED
     )
-    assert not any(FURTHER in line for line in result.outlines)
+    given = ("--model=echo/any", "--bench-judge=other/any", "--bench-limit=3")
+    lines = bench.run(*given, "--bench-plan").outlines
+    place = next(n for n, line in enumerate(lines) if "plan: judge other/any" in line)
+    assert figures(lines[place:])["calls"] == "3"
+    # 64 characters at four for each token, and a reply of 512 for each.
+    assert any("prompt tokens" in line and "about 48 " in line for line in lines[place:])
+    assert any("at most 1,536" in line for line in lines[place:])
+    assert any("judge other/any: 3 answers are not there yet" in line for line in lines)
+    bench.run("--model=echo/any", "--bench-limit=3", "--bench-store=answers")
+    lines = bench.run(*given, "--bench-plan", "--bench-store=answers").outlines
+    place = next(n for n, line in enumerate(lines) if "plan: judge other/any" in line)
+    # All answers are 36: the judge is asked one and the same question about them.
+    assert figures(lines[place:])["calls"] == "1"
+    assert not any("not there yet" in line for line in lines)

@@ -1,0 +1,87 @@
+"""What a judge is going to be asked, as far as answers tell that are there, or are expected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.errors import NotJudgedError
+from pytest_tablebench.metrics.steps import Execute, Execution, Step
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets import Example
+    from pytest_tablebench.datasets.case import Case
+    from pytest_tablebench.models import Reply, Request
+    from pytest_tablebench.running.runner import Runner
+    from pytest_tablebench.store import Store
+
+__all__ = ["JudgeQuestions"]
+
+
+class JudgeQuestions:
+    """Collects what a run asks its judge.
+
+    A question holds the answer. Where that is not in the store yet, the expected answer stands in
+    for it, and the question counts for each case alone.
+
+    Attributes:
+        cases: answers that a metric looks at which may ask a judge.
+        asked: questions that are left to ask; those that are one and the same once.
+        calls: how many these are of all cases; `hits`: those whose `replies` are in the store.
+        supposed: questions with an expected answer in the place of one that is not there.
+        unknown: cases of which nothing can be told, as programs have to run first.
+    """
+
+    def __init__(self, runner: Runner, judge: str) -> None:
+        self.judge = judge
+        self.cases = self.hits = self.supposed = self.unknown = 0.0
+        self.calls = 0.0
+        self.asked: list[Request] = []
+        self.replies: list[Reply] = []
+        self._runner = runner
+        self._known = set[str]()
+        self._weight = 1.0
+        self._store: Store | None = None
+
+    def look(self, case: Case, example: Example, said: str | None, weight: float = 1.0) -> None:
+        """Follow the conversation about an answer; None: it is not there yet.
+
+        `weight` is how many cases this one stands for. Raises `ModelError`, and what a metric
+        raises.
+        """
+        conversation = self._runner.judging.begin(case, example, said)
+        if conversation is None:
+            return
+        self.cases += weight
+        self.supposed += weight * (said is None)
+        self._weight, self._store = weight, None if said is None else self._runner.models.store()
+        number = 0
+        try:
+            step = next(conversation)
+            while (found := self._found(case, example, step, number)) is not None:
+                step, number = conversation.send(found), number + 1
+        except (StopIteration, NotJudgedError):
+            return  # it has its score, or none: nothing further is asked
+
+    def _found(
+        self, case: Case, example: Example, step: Step, number: int
+    ) -> Reply | Execution | None:
+        """Return what is known to come of a step, and take note of a question to the judge."""
+        models, store = self._runner.models, self._store
+        if isinstance(step, Execute):
+            ran = store.get_execution(step.key()) if store is not None else None
+            self.unknown += self._weight * (ran is None)
+            return ran
+        route = models.route(step.model or self.judge)
+        request = self._runner.judging.request(route, case, step, number, example)
+        key = request.key()
+        reply = store.get(key) if store is not None else None
+        if route.model != self.judge or (store is not None and key in self._known):
+            return reply
+        self._known.add(key)
+        if reply is None:
+            self.calls += self._weight
+            self.asked.append(request)
+        else:
+            self.hits += self._weight
+            self.replies.append(reply)
+        return reply
