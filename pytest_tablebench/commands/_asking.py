@@ -135,6 +135,7 @@ def _written(
     shown = [first, shares("by subtask", tally.recipes)]
     shown += [f"accepted: {own.accepted:,}; not: {turned_down:,}"]
     shown += [shares("rejected", tally.rejected)] if turned_down else []
+    shown += [shares("on the way", tally.course)] if tally.course else []
     return [*map(printable, [*shown, *_cost(letters.spent)]), *rest]
 
 

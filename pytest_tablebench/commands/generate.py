@@ -1,11 +1,11 @@
-"""`tablebench generate rules|probes|twins|llm TABLES... -o DIR`: questions from tables."""
+"""`tablebench generate WAY TABLES... -o DIR`: questions from tables."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from pytest_tablebench.commands import _generate_llm
+from pytest_tablebench.commands import _generate_adversarial, _generate_llm
 from pytest_tablebench.commands._generating import (
     add_common,
     chosen_subtasks,
@@ -33,6 +33,7 @@ def add_parser(commands: Any) -> None:
     add_common(twins, per_table=10)
     twins.set_defaults(lines=_twins)
     _generate_llm.add_way(ways)
+    _generate_adversarial.add_way(ways)
 
 
 def _rules(given: argparse.Namespace) -> tuple[list[str], int]:

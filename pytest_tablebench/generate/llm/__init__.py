@@ -1,9 +1,18 @@
-"""Questions from tables by a model; two discriminators mark each, and only full marks are kept.
+"""Questions from tables by models: what one proposes, others examine before it is kept.
 
 What is asked is data (`subtasks.toml`), what models are told too (`en.toml`, `zh.toml`).
 """
 
-from pytest_tablebench.generate.llm._generate import LlmGenerator, Tell
-from pytest_tablebench.generate.llm._prompts import SUBTASKS
+from pytest_tablebench.generate.llm._adversarial import COMPARED, AdversarialGenerator
+from pytest_tablebench.generate.llm._marked import LlmGenerator
+from pytest_tablebench.generate.llm._prompts import SOLVERS, SUBTASKS
+from pytest_tablebench.generate.llm._proposing import Tell
 
-__all__ = ["SUBTASKS", "LlmGenerator", "Tell"]
+__all__ = [
+    "COMPARED",
+    "SOLVERS",
+    "SUBTASKS",
+    "AdversarialGenerator",
+    "LlmGenerator",
+    "Tell",
+]

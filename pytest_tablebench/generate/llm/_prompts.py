@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from pytest_tablebench.generate.llm._replies import Draft
+from pytest_tablebench.generate.llm._replies import Attack, Draft
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.serializers.content import Message
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["DISCRIMINATORS", "SUBTASKS", "ask_for_marks", "ask_for_pairs", "shown", "yes_no"]
+__all__ = [
+    "DISCRIMINATORS",
+    "SOLVERS",
+    "SUBTASKS",
+    "ask_for_attack",
+    "ask_for_marks",
+    "ask_for_pairs",
+    "ask_for_revision",
+    "ask_solver",
+    "shown",
+    "yes_no",
+]
 
 DISCRIMINATORS = 2
 """How many mark each question; each is told so in words of its own."""
+
+SOLVERS = ("markdown", "csv", "html")
+"""Independent solvers: each is told to go its own way, and shown the table in its own format."""
 
 
 @cache
@@ -37,28 +52,89 @@ def yes_no(language: str) -> tuple[str, ...]:
 def shown(table: Table, subtask: str, language: str) -> str:
     """Return a table with the kind of question. Raises `TableError`: it has no such form."""
     words = _data(language)
+    text = _table(table, language, "markdown")
+    return str(words["shown"].format(kind=words["kinds"][subtask], table=text))
+
+
+def _table(table: Table, language: str, form: str) -> str:
+    words = _data(language)
     title = words["title"].format(title=table.title) if table.title else ""
-    return str(
-        words["shown"].format(
-            kind=words["kinds"][subtask], title=title, table=serialize(table, "markdown")
-        )
-    )
+    return str(words["table"].format(title=title, table=serialize(table, form)))
 
 
 def ask_for_pairs(shows: str, subtask: str, language: str, count: int, model: str) -> Ask:
     """Return the question for so many pairs; `shows` is the table with the kind of question."""
+    return _ask(_generator(subtask, language, count), shows, model)
+
+
+def _generator(subtask: str, language: str, count: int) -> str:
     words = _data(language)
     shape = words["shapes"][SUBTASKS[subtask]["metric"]]
-    return _ask(words["generator"].format(count=count, shape=shape), shows, model)
+    return str(words["generator"].format(count=count, shape=shape))
+
+
+def ask_for_revision(
+    shows: str,
+    subtask: str,
+    language: str,
+    said: Sequence[tuple[Draft, Attack]],
+    model: str,
+) -> Ask:
+    """Return the question for a better pair, after all pairs and attacks so far."""
+    words = _data(language)
+    messages = [
+        Message("system", _generator(subtask, language, 1).strip()),
+        Message("user", shows),
+    ]
+    for draft, attack in said:
+        items = list(draft.answers) if len(draft.answers) > 1 else draft.answers[0]
+        pair = {"pairs": [{"question": draft.question, "answer": items}]}
+        points = words["and"].join(words["points"][name] for name in attack.points)
+        revise = words["revise"].format(points=points, fault=attack.fault)
+        messages += [
+            Message("assistant", json.dumps(pair, ensure_ascii=False)),
+            Message("user", revise.strip()),
+        ]
+    return Ask(tuple(messages), model)
+
+
+def ask_for_attack(shows: str, draft: Draft, language: str, model: str) -> Ask:
+    """Return the question to a critic for what is wrong with a pair."""
+    words = _data(language)
+    return _ask(words["critic"].format(), _drafted(shows, draft, language), model)
+
+
+def ask_solver(
+    table: Table, question: str, *, metric: str, language: str, number: int, model: str
+) -> Ask:
+    """Return a question as one of `SOLVERS` is asked it, shown the table in its format.
+
+    Arguments:
+        table: that is shown.
+        question: that is asked.
+        metric: the kind of answer.
+        language: of what is told.
+        number: of the solver, from 0.
+        model: that it is.
+
+    Raises `TableError` where the table has no such form.
+    """
+    words = _data(language)
+    told = words["solver"].format(way=words["ways"][number], shape=words["shapes"][metric])
+    shows = _table(table, language, SOLVERS[number])
+    return _ask(told, words["asked"].format(table=shows, question=question), model)
 
 
 def ask_for_marks(shows: str, draft: Draft, language: str, number: int, model: str) -> Ask:
     """Return the question for marks to a discriminator, by its number from 0."""
     words = _data(language)
-    text = words["draft"].format(
-        shown=shows, question=draft.question, answer=" | ".join(draft.answers)
-    )
-    return _ask(words["discriminator"][number].format(), text, model)
+    return _ask(words["discriminator"][number].format(), _drafted(shows, draft, language), model)
+
+
+def _drafted(shows: str, draft: Draft, language: str) -> str:
+    answer = " | ".join(draft.answers)
+    words = _data(language)
+    return str(words["draft"].format(shown=shows, question=draft.question, answer=answer))
 
 
 def _ask(told: str, text: str, model: str) -> Ask:

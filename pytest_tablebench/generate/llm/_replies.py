@@ -13,7 +13,22 @@ from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.generate._values import answer_text, parse_number
 from pytest_tablebench.metrics._thinking import after_thinking
 
-__all__ = ["FULL", "MARKS", "Draft", "RefusedError", "read_draft", "read_drafts", "read_marks"]
+__all__ = [
+    "FULL",
+    "MARKS",
+    "POINTS",
+    "Attack",
+    "Draft",
+    "RefusedError",
+    "plain_text",
+    "read_attack",
+    "read_draft",
+    "read_drafts",
+    "read_json",
+    "read_marks",
+    "read_solution",
+    "tolerance_of",
+]
 
 MARKS = ("accuracy", "relevance", "coverage")
 """What a discriminator marks (spec: treb.md section 6.2)."""
@@ -21,11 +36,16 @@ MARKS = ("accuracy", "relevance", "coverage")
 FULL = 5
 """The full mark; the least is 1."""
 
+POINTS = ("answerable", "unique", "correct")
+"""What a critic attacks (spec: treb.md section 6.3)."""
+
 _LONGEST = {"reply": 200_000, "question": 600, "item": 200, "prose": 1_500}
 _SHORT = {"text", "list", "number", "yes_no"}
 """Kinds of answers that are compared, not likened."""
 
 _ITEMS = range(2, 16)
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|<!|<\?|&(?:#\w+|[a-zA-Z]+);")
+_PATH = re.compile(r"\.\.[/\\]")
 _BLOCK = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
 
 
@@ -51,7 +71,7 @@ def read_drafts(reply: str) -> list[Any]:
 
     Raises `RefusedError` where the reply is not one object with a list of pairs.
     """
-    found = _json(reply)
+    found = read_json(reply)
     if not isinstance(found, dict) or set(found) != {"pairs"}:
         raise RefusedError("reply is no list of pairs")
     pairs = found["pairs"]
@@ -72,8 +92,12 @@ def read_draft(pair: object, metric: str, yes: tuple[str, ...] = ()) -> Draft:
     """
     if not isinstance(pair, dict) or set(pair) != {"question", "answer"}:
         raise RefusedError("no question with an answer")
-    question = _text(pair["question"], "question", "question")
-    given = pair["answer"]
+    question = plain_text(pair["question"], _LONGEST["question"], "question")
+    answers = _answers(pair["answer"], metric, yes)
+    return Draft(question, answers, tolerance_of(answers, metric))
+
+
+def _answers(given: object, metric: str, yes: tuple[str, ...]) -> tuple[str, ...]:
     items = given if isinstance(given, list) else [given]
     if metric == "list":
         if not isinstance(given, list) or len(given) not in _ITEMS:
@@ -81,7 +105,7 @@ def read_draft(pair: object, metric: str, yes: tuple[str, ...] = ()) -> Draft:
     elif isinstance(given, list):
         raise RefusedError("answer has several items")
     longest = "item" if metric in _SHORT else "prose"
-    answers = tuple(_text(_scalar(item), longest, "answer") for item in items)
+    answers = tuple(plain_text(_scalar(item), _LONGEST[longest], "answer") for item in items)
     if len(set(map(str.casefold, answers))) < len(answers):
         raise RefusedError("answer says an item twice")
     if metric in _SHORT and any(answer_text(answer) is None for answer in answers):
@@ -90,12 +114,12 @@ def read_draft(pair: object, metric: str, yes: tuple[str, ...] = ()) -> Draft:
         answers = (answers[0].casefold(),)
         if answers[0] not in yes:
             raise RefusedError("answer is not yes or no")
-    return Draft(question, answers, _tolerance(answers[0]) if metric == "number" else "")
+    return answers
 
 
 def read_marks(reply: str) -> Mapping[str, int]:
     """Return a discriminator's marks. Raises `RefusedError` where they are not all there."""
-    found = _json(reply)
+    found = read_json(reply)
     if not isinstance(found, dict) or set(found) != set(MARKS):
         raise RefusedError("marks cannot be read")
     for mark in found.values():
@@ -104,8 +128,44 @@ def read_marks(reply: str) -> Mapping[str, int]:
     return found
 
 
-def _json(reply: str) -> Any:
-    """Return the one JSON value of a reply: the whole, or its one fenced block."""
+@dataclass(frozen=True)
+class Attack:
+    """What a critic found: points that do not hold, of `POINTS`, and what is wrong."""
+
+    points: tuple[str, ...]
+    fault: str
+
+
+def read_attack(reply: str) -> Attack:
+    """Return what a critic found. Raises `RefusedError` where it does not say so whole."""
+    found = read_json(reply)
+    if not isinstance(found, dict) or set(found) != {*POINTS, "fault"}:
+        raise RefusedError("attack cannot be read")
+    points = tuple(name for name in POINTS if found[name] is False)
+    if any(type(found[name]) is not bool for name in POINTS):
+        raise RefusedError("attack cannot be read")
+    return Attack(points, plain_text(found["fault"], 600, "fault") if points else "")
+
+
+def read_solution(reply: str, metric: str, yes: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the items of a solver's answer; none where it says that there is no answer.
+
+    Raises `RefusedError` for what is no answer of the kind.
+    """
+    found = read_json(reply)
+    if not isinstance(found, dict) or set(found) != {"answer"}:
+        raise RefusedError("reply is no answer")
+    answers = () if found["answer"] is None else _answers(found["answer"], metric, yes)
+    if answers:
+        tolerance_of(answers, metric)
+    return answers
+
+
+def read_json(reply: str) -> Any:
+    """Return the one JSON value of a reply: the whole, or its one fenced block.
+
+    Raises `RefusedError`.
+    """
     said = after_thinking(reply).strip()
     if len(said) > _LONGEST["reply"]:
         raise RefusedError("reply is too long")
@@ -137,21 +197,48 @@ def _scalar(item: object) -> str:
     return str(item)
 
 
-def _text(given: object, longest: str, what: str) -> str:
-    """Return a text on one line. Raises `RefusedError` for what is none, or cannot be shown."""
+def plain_text(given: object, longest: int, what: str) -> str:
+    """Return a text on one line.
+
+    Arguments:
+        given: by a model.
+        longest: it may be, in characters.
+        what: it is; a `question` or `fault` is read by people alone, the others by sheets, too.
+
+    Raises `RefusedError` for what is none, and for what a page, a sheet or a terminal would not
+    show as it stands there.
+    """
     if not isinstance(given, str) or not given.strip():
         raise RefusedError(f"{what} is no text or number")
-    if len(given) > _LONGEST[longest]:
+    if len(given) > longest:
         raise RefusedError(f"{what} is too long")
     text = " ".join(given.split())
     if any(unicodedata.category(letter) in {"Cc", "Cf", "Cs", "Cn", "Co"} for letter in text):
         raise RefusedError(f"{what} has characters that cannot be shown")
+    if _MARKUP.search(text):
+        raise RefusedError(f"{what} has HTML in it")
+    if _PATH.search(text):
+        raise RefusedError(f"{what} names a path")
+    if what not in {"question", "fault"} and _is_formula(text):
+        raise RefusedError(f"{what} is a formula")
     return text
 
 
-def _tolerance(answer: str) -> str:
-    """Return how far a rounded number may be off: one in its last digit, as in other questions."""
-    number = parse_number(answer)
+def _is_formula(text: str) -> bool:
+    """Whether a sheet would work a text out, and not show it."""
+    if text[0] in "+-" and text[1:].strip():
+        return parse_number(text[1:].lstrip()) is None
+    return text[0] in "=@"
+
+
+def tolerance_of(answers: tuple[str, ...], metric: str) -> str:
+    """Return how far a rounded number may be off: one in its last digit, as in other questions.
+
+    Of other kinds of answers it is "". Raises `RefusedError` for what is no number.
+    """
+    if metric != "number":
+        return ""
+    number = parse_number(answers[0])
     if number is None:
         raise RefusedError("answer is not a number")
     return f"0.{'0' * (number.decimals - 1)}1" if number.decimals else ""

@@ -84,12 +84,14 @@ class Tally:
         verdicts: by recipe, how often the answer was yes and no.
         rejected: drawn questions that were not taken, by reason.
         tables: tables by what became of them: `used`, or why they were left out.
+        course: what else came about on the way, by its name.
     """
 
     recipes: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
     tables: Counter[str] = field(default_factory=Counter)
+    course: Counter[str] = field(default_factory=Counter)
 
     @property
     def accepted(self) -> int:

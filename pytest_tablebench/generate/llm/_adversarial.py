@@ -1,0 +1,172 @@
+"""Rounds of a generator and a critic, then independent solvers (spec: treb.md section 6.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.generate.llm._prompts import (
+    SOLVERS,
+    SUBTASKS,
+    ask_for_attack,
+    ask_for_revision,
+    ask_solver,
+    yes_no,
+)
+from pytest_tablebench.generate.llm._proposing import (
+    STAND_IN,
+    About,
+    Kept,
+    Proposer,
+    Tell,
+    require_unsaid,
+)
+from pytest_tablebench.generate.llm._replies import (
+    Attack,
+    Draft,
+    RefusedError,
+    read_attack,
+    read_drafts,
+    read_solution,
+    tolerance_of,
+)
+from pytest_tablebench.metrics._typed_answer import KINDS, typed_answer
+from pytest_tablebench.metrics.steps import Ask
+
+__all__ = ["COMPARED", "TURNS", "AdversarialGenerator"]
+
+TURNS = 3
+"""How often a question is put forward at most; the critic attacks it each time."""
+
+COMPARED = {name: about for name, about in SUBTASKS.items() if about["metric"] in KINDS}
+"""Subtasks whose answers can be compared: of prose no majority can be taken."""
+
+_FAULT = "?" * 200
+"""What a critic may say, where the price of a revision is worked out."""
+
+
+class AdversarialGenerator(Proposer):
+    """Keeps the questions that withstand a critic, with the answer most solvers give.
+
+    Arguments:
+        tell, model, per_table, language: see `Proposer`.
+        critic: attacks whether a question can be answered, in one way alone, and is right.
+        solvers: answer without knowing the answer; each of `SOLVERS` has its model here.
+        subtasks: those that are asked; all of `COMPARED` by default.
+    """
+
+    way = "adversarial"
+
+    def __init__(
+        self,
+        tell: Tell,
+        *,
+        model: str,
+        critic: str,
+        solvers: Sequence[str],
+        per_table: int = 10,
+        language: str = "auto",
+        subtasks: Sequence[str] = tuple(COMPARED),
+    ) -> None:
+        super().__init__(
+            tell, model=model, subtasks=subtasks, per_table=per_table, language=language
+        )
+        self._critic, self._solvers = critic, tuple(solvers)
+
+    def _expect(self, about: About, count: int) -> None:
+        self._expect_from(about, 1, count)
+
+    def _expect_from(self, about: About, turn: int, count: int = 1) -> None:
+        """Note what questions will be asked that are put forward for the `turn`-th time."""
+        said = [(STAND_IN, Attack(("correct",), _FAULT))]
+        revision = ask_for_revision(about.shows, about.subtask, about.language, said, self._model)
+        attack = ask_for_attack(about.shows, STAND_IN, about.language, self._critic)
+        self.further += [(revision, count * (TURNS - turn)), (attack, count * (TURNS - turn + 1))]
+        self._expect_solvers(about, count)
+
+    def _expect_solvers(self, about: About, count: int) -> None:
+        self.further += [(step, count) for step in self._to_solvers(about, STAND_IN)]
+
+    def _to_solvers(self, about: About, draft: Draft) -> list[Ask]:
+        how = {"metric": about.metric, "language": about.language}
+        return [
+            ask_solver(about.table, draft.question, number=number, model=model, **how)
+            for number, model in enumerate(self._solvers)
+        ]
+
+    def _examined(self, about: About, draft: Draft, seen: set[str]) -> Kept | None:
+        said: list[tuple[Draft, Attack]] = []
+        course = self.tally.course
+        for turn in range(1, TURNS + 1):
+            if said:
+                asked = ask_for_revision(
+                    about.shows, about.subtask, about.language, said, self._model
+                )
+                reply = self._tell(asked)
+                if reply is None:
+                    self._expect_from(about, turn)
+                    return None
+                draft = self._revised(about, reply, seen)
+            reply = self._tell(ask_for_attack(about.shows, draft, about.language, self._critic))
+            if reply is None:
+                if turn < TURNS:
+                    self._expect_from(about, turn + 1)
+                self._expect_solvers(about, 1)
+                return None
+            attack = read_attack(reply)
+            if not attack.points:
+                return self._solved(about, draft, turn)
+            for point in attack.points:
+                course[f"found not {point}"] += 1
+            said.append((draft, attack))
+        raise RefusedError(f"not {said[-1][1].points[0]} after {TURNS} turns")
+
+    def _revised(self, about: About, reply: str, seen: set[str]) -> Draft:
+        pairs = read_drafts(reply)
+        if len(pairs) != 1:
+            raise RefusedError("revision is not one question")
+        return self._read(about, pairs[0], seen)
+
+    def _solved(self, about: About, draft: Draft, turn: int) -> Kept | None:
+        """Return a question with the answer that most solvers give; None: they are not asked.
+
+        A solver without a readable reply has no vote. Raises `RefusedError`: no answer has most.
+        """
+        votes: list[tuple[str, ...]] = []
+        pending = False
+        for step in self._to_solvers(about, draft):
+            try:
+                reply = self._tell(step)
+                pending = pending or reply is None
+                if reply is not None:
+                    votes.append(read_solution(reply, about.metric, yes_no(about.language)))
+            except (RefusedError, ModelError):
+                self.tally.course["solver without a vote"] += 1
+        if pending:
+            return None
+        for answers in (draft.answers, *votes):
+            agree = sum(_same(vote, answers, about.metric) for vote in votes)
+            if 2 * agree > len(SOLVERS):
+                break
+        else:
+            raise RefusedError("solvers do not agree")
+        if not answers:
+            raise RefusedError("solvers find no answer")
+        is_own = answers == draft.answers
+        draft = replace(draft, answers=answers, tolerance=tolerance_of(answers, about.metric))
+        require_unsaid(about, draft)
+        self.tally.course[f"accepted in turn {turn}"] += 1
+        self.tally.course["answer of the solvers"] += not is_own
+        return Kept(draft, {"turns": str(turn), "answer_by": "generator" if is_own else "solvers"})
+
+
+def _same(given: tuple[str, ...], wanted: tuple[str, ...], metric: str) -> bool:
+    """Whether two answers say the same; one without items says that there is none."""
+    if not given or not wanted:
+        return given == wanted
+    # What is looked up may be a number, which is written in several ways.
+    kind = None if metric == "text" else metric
+    tolerance = tolerance_of(wanted, metric)
+    # A list's items stand on lines of their own: no comma in one parts it.
+    return typed_answer("\n".join(given), wanted, kind=kind, tolerance=tolerance).value == 1.0

@@ -1,0 +1,55 @@
+"""Two discriminators mark what a model proposes; full marks are kept (spec: treb.md 6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_tablebench.generate.llm._prompts import DISCRIMINATORS, SUBTASKS, ask_for_marks
+from pytest_tablebench.generate.llm._proposing import STAND_IN, About, Kept, Proposer, Tell
+from pytest_tablebench.generate.llm._replies import FULL, Draft, RefusedError, read_marks
+
+__all__ = ["LlmGenerator"]
+
+
+class LlmGenerator(Proposer):
+    """Keeps the questions that all discriminators give full marks.
+
+    Arguments:
+        tell, model, per_table, language: see `Proposer`.
+        discriminators: those that mark, two of them.
+        subtasks: those that are asked; all of `SUBTASKS` by default.
+    """
+
+    way = "llm"
+
+    def __init__(
+        self,
+        tell: Tell,
+        *,
+        model: str,
+        discriminators: Sequence[str],
+        per_table: int = 10,
+        language: str = "auto",
+        subtasks: Sequence[str] = tuple(SUBTASKS),
+    ) -> None:
+        super().__init__(
+            tell, model=model, subtasks=subtasks, per_table=per_table, language=language
+        )
+        self._discriminators = tuple(discriminators)
+
+    def _expect(self, about: About, count: int) -> None:
+        for number, model in enumerate(self._discriminators):
+            step = ask_for_marks(about.shows, STAND_IN, about.language, number, model)
+            self.further.append((step, count))
+
+    def _examined(self, about: About, draft: Draft, seen: set[str]) -> Kept | None:  # noqa: ARG002
+        replies = [
+            self._tell(ask_for_marks(about.shows, draft, about.language, number, model))
+            for number, model in enumerate(self._discriminators)
+        ]
+        told = [read_marks(reply) for reply in replies if reply is not None]
+        for marks in told:
+            for name, mark in marks.items():
+                if mark < FULL:
+                    raise RefusedError(f"marked down for {name}")
+        return Kept(draft) if len(told) == DISCRIMINATORS else None

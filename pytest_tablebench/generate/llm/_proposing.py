@@ -1,0 +1,238 @@
+"""What all makers share that have a model propose questions about a table."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_tablebench.errors import ModelError, TableError
+from pytest_tablebench.generate.llm._prompts import SUBTASKS, ask_for_pairs, shown, yes_no
+from pytest_tablebench.generate.llm._replies import Draft, RefusedError, read_draft, read_drafts
+from pytest_tablebench.generate.rules import LANGUAGES, Pair, Plan, Tallying
+from pytest_tablebench.generate.rules._generate import plain_question, says
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.tables.table import Table
+
+__all__ = ["STAND_IN", "About", "Kept", "Proposer", "Tell"]
+
+Tell = Callable[[Ask], str | None]
+"""Gives a model's reply; None: it was not asked yet. Raises `ModelError` where there is none."""
+
+_LONGEST = 40_000
+"""Characters of a table, as models are shown it."""
+
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+STAND_IN = Draft("?" * 150, ("?" * 30,))
+"""A question that is not there yet, where the price of what follows it is worked out."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What questions are asked of: a table, as models are shown it with the kind of question."""
+
+    table: Table
+    subtask: str
+    language: str
+    shows: str
+
+    @property
+    def metric(self) -> str:
+        """The kind of answer."""
+        return SUBTASKS[self.subtask]["metric"]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A question that is good, and further tags of it."""
+
+    draft: Draft
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+class Proposer(Tallying):
+    """Makes questions of one table after the other, as far as models have been asked.
+
+    It asks nobody: `tell` gives replies. What a table still has to be asked is known when `make`
+    has been gone through; then it is asked, and `make` is gone through again.
+
+    Arguments:
+        tell: gives the reply to a question.
+        model: that proposes.
+        per_table: most questions of one table, shared by the subtasks.
+        language: `en`, `zh`, `both` in turns, or `auto`: that of the table's headings.
+        subtasks: those that are asked.
+    """
+
+    reads_structure = False
+    together = 1
+    way = ""
+    """The tag that says how questions came about."""
+
+    def __init__(
+        self,
+        tell: Tell,
+        *,
+        model: str,
+        subtasks: Sequence[str],
+        per_table: int = 10,
+        language: str = "auto",
+    ) -> None:
+        super().__init__()
+        self.further: list[tuple[Ask, int]] = []
+        """What may be asked when replies are there: a stand-in, and how many of it."""
+        self._tell, self._model = tell, model
+        self._per_table, self._language, self._subtasks = per_table, language, tuple(subtasks)
+
+    @abstractmethod
+    def _expect(self, about: About, count: int) -> None:
+        """Note in `further` what so many questions will be asked about that are not there yet."""
+
+    @abstractmethod
+    def _examined(self, about: About, draft: Draft, seen: set[str]) -> Kept | None:
+        """Return a question that is good; None as long as models have not replied.
+
+        `seen` are the table's questions so far. Raises `RefusedError` for one that is not good,
+        and `ModelError`.
+        """
+
+    def look(self, table: Table) -> None:
+        """Go through a table for what has to be asked about it."""
+        made = self.make(table, None)
+        for _ in made[1] if made is not None else ():
+            pass
+
+    def make(self, table: Table, most: int | None) -> tuple[str, Iterable[Pair]] | None:
+        """Return a digest of the table and its questions, None for a table that is left out."""
+        if not table.rows or not table.header:
+            self.skip("too small")
+            return None
+        try:
+            table.require_rectangular("a question")
+            shows = shown(table, self._subtasks[0], LANGUAGES[0])
+        except TableError:
+            self.skip("cannot be shown")
+            return None
+        if len(shows) > _LONGEST:
+            self.skip("too long")
+            return None
+        content = repr((table.title, table.lines))
+        digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return digest, self._pairs(table, digest, most)
+
+    def _pairs(self, table: Table, digest: str, most: int | None) -> Iterator[Pair]:
+        seen, left = set[str](), most
+        for place, subtask in enumerate(self._subtasks):
+            share = self._share(place)
+            if not share:
+                continue
+            language = self._spoken(table, place)
+            about = About(table, subtask, language, shown(table, subtask, language))
+            for kept in self._accepted(about, share, seen):
+                if left == 0:
+                    self.tally.rejected["more than asked for"] += 1
+                    continue
+                left = None if left is None else left - 1
+                self.tally.recipes[subtask] += 1
+                yield self._pair(kept, about, digest)
+        self.tally.tables["used"] += 1
+
+    def _accepted(self, about: About, count: int, seen: set[str]) -> Iterator[Kept]:
+        """Yield the good questions of a subtask; count why others are not."""
+        rejected = self.tally.rejected
+        for draft in self._proposed(about, count, seen):
+            try:
+                kept = self._examined(about, draft, seen)
+            except RefusedError as error:
+                rejected[error.reason] += 1
+            except ModelError as error:
+                rejected[f"no judgement: {error.reason}"] += 1
+            else:
+                if kept is not None:
+                    yield kept
+
+    def _proposed(self, about: About, count: int, seen: set[str]) -> list[Draft]:
+        """Return what a model proposes of one subtask, as far as it can be taken."""
+        rejected = self.tally.rejected
+        asked = ask_for_pairs(about.shows, about.subtask, about.language, count, self._model)
+        try:
+            reply = self._tell(asked)
+            if reply is None:
+                self._expect(about, count)
+                return []
+            raw = read_drafts(reply)
+        except ModelError as error:
+            rejected[f"no reply: {error.reason}"] += 1
+            return []
+        except RefusedError as error:
+            rejected[error.reason] += 1
+            return []
+        if len(raw) > count:
+            rejected["more than asked for"] += len(raw) - count
+        drafts = []
+        for pair in raw[:count]:
+            try:
+                draft = self._read(about, pair, seen)
+            except RefusedError as error:
+                rejected[error.reason] += 1
+            else:
+                drafts.append(draft)
+        return drafts
+
+    def _read(self, about: About, pair: object, seen: set[str]) -> Draft:
+        """Read a question, which joins those seen. Raises `RefusedError`."""
+        draft = read_draft(pair, about.metric, yes_no(about.language))
+        key = plain_question(draft.question)
+        if key in seen:
+            raise RefusedError("duplicate")
+        seen.add(key)
+        require_unsaid(about, draft)
+        return draft
+
+    def _share(self, place: int) -> int:
+        """Return how many questions of a table a subtask is asked for."""
+        each, rest = divmod(self._per_table, len(self._subtasks))
+        return each + (place < rest)
+
+    def _spoken(self, table: Table, place: int) -> str:
+        if self._language == "both":
+            return LANGUAGES[place % len(LANGUAGES)]
+        if self._language == "auto":
+            return "zh" if any(_CHINESE.search(str(name)) for name in table.header) else "en"
+        return self._language
+
+    def _pair(self, kept: Kept, about: About, digest: str) -> Pair:
+        subtask, known, draft = about.subtask, SUBTASKS[about.subtask], kept.draft
+        tags = {
+            "skill": known["skill"], "subtask": subtask, "language": about.language,
+            "made": self.way,
+        }  # fmt: skip
+        return Pair(
+            id=f"{digest[:10]}-{subtask}-{plain_digest(draft.question)}",
+            plan=Plan(subtask, ()),
+            question=draft.question,
+            language=about.language,
+            answers=draft.answers,
+            metric=about.metric,
+            tolerance=draft.tolerance,
+            unit="",
+            tags={**tags, **kept.tags},
+            # Models are told not to speak of places, and it is looked for.
+            perturbations=("none", "shuffle_rows", "shuffle_cols"),
+            threshold=known.get("threshold", ""),
+        )
+
+
+def require_unsaid(about: About, draft: Draft) -> None:
+    """Raise `RefusedError` where a question says its answer, other than yes or no."""
+    key = plain_question(draft.question)
+    if about.metric != "yes_no" and any(says(key, answer) for answer in draft.answers):
+        raise RefusedError("answer in question")
+
+
+def plain_digest(question: str) -> str:
+    """Return what names a question among those of its table."""
+    return hashlib.sha256(plain_question(question).encode()).hexdigest()[:6]
