@@ -59,6 +59,7 @@ class Settings:
     retries: int = 5
     patience: float = 180.0
     connections: int = 32
+    callers: int | None = None
     repeats: int = 1
     store: Path | None = None
     stored: bool = True

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors.local import Address, Client, broker
+from pytest_tablebench.executors.local._callers import Callers
 from pytest_tablebench.executors.local._client import Outcome
 from pytest_tablebench.executors.local._link import Peer
 from pytest_tablebench.executors.local._wire import (
@@ -282,7 +283,7 @@ class Overheard(Peer):
 def test_an_answer_stored_by_a_caller_that_died_is_not_paid_for_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(broker.Broker, "_start_caller", lambda self: None)
+    monkeypatch.setattr(Callers, "_start_caller", lambda self: None)
     config: dict[str, Any] = {
         "token": TOKEN,
         "lanes": [{"model": "m", "api_base": None, "provider": "p"}],

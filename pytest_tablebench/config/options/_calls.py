@@ -53,6 +53,15 @@ CALLS = (
         differs=ignore("speed alone"),
     ),
     Option(
+        "--bench-callers",
+        "N",
+        "processes that make the calls. Default: one for each 64 connections, up to the processors",
+        setting="callers",
+        read=number(int, 1, "a whole number from 1"),
+        recorded=None,
+        differs=ignore("speed alone"),
+    ),
+    Option(
         "--bench-timeout",
         "S",
         "seconds a model call may take. Default: 120",

@@ -15,6 +15,7 @@ from typing import Any
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.executors.local._callers import callers_wanted
 from pytest_tablebench.executors.local._client import Address, Client
 from pytest_tablebench.executors.local._providers import settings_fields
 from pytest_tablebench.executors.local._wire import PROBLEMS, pack
@@ -24,11 +25,6 @@ from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
 __all__ = ["Engine", "EngineConfig", "LaneConfig"]
 
 BROKER = "pytest_tablebench.executors.local.broker"
-
-PER_CALLER = 64
-"""Calls in flight up to which one calling process is enough: litellm costs 3 ms of CPU a call."""
-
-MOST_CALLERS = 2
 
 END_S = 5.0
 """Seconds the broker has to end after it was told to."""
@@ -69,6 +65,8 @@ class EngineConfig:
     store: Path | None
     eager: bool = True
     max_reply: int = MAX_REPLY
+    callers: int | None = None
+    """How many processes make the calls; None: by need."""
     settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Of the run, for the makers of registered providers."""
     sandbox: Mapping[str, Any] = field(default_factory=dict)
@@ -86,6 +84,7 @@ class EngineConfig:
             settings.patience,
             settings.store_folder(),
             max_reply=settings.max_reply,
+            callers=settings.callers,
             settings=settings_fields(settings),
             **other,
         )
@@ -135,7 +134,7 @@ class Engine:
             "max_reply": config.max_reply,
             "max_cost": config.max_cost,
             "patience": config.patience,
-            "callers": min(MOST_CALLERS, -(-config.connections // PER_CALLER)) * bool(config.lanes),
+            "callers": callers_wanted(config.connections, config.callers) * bool(config.lanes),
             "store": str(store),
             "eager": config.eager,
             "settings": dict(config.settings),

@@ -14,16 +14,16 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, ModelError, TableBenchError
+from pytest_tablebench.executors.local._callers import Callers, Crew
 from pytest_tablebench.executors.local._dispatch import Dispatcher, Lane, Limits
 from pytest_tablebench.executors.local._door import Door
 from pytest_tablebench.executors.local._link import Peer
 from pytest_tablebench.executors.local._news import News
-from pytest_tablebench.executors.local._processes import CallerProcesses
 from pytest_tablebench.executors.local._programs import Programs
 from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._wire import (
@@ -35,38 +35,34 @@ from pytest_tablebench.store import Store
 
 __all__ = ["Broker", "main"]
 
-GUARD_S = 20.0
-"""Seconds beyond a call's own time limit after which its caller counts as stuck."""
-
-MOST_RESTARTS = 3
+MakeCrew = Callable[["Broker"], Crew]
 
 
 class Broker:
-    """Routes requests to callers and outcomes to askers."""
+    """Routes requests to callers and outcomes to askers; `crew` makes what stands for the callers.
 
-    def __init__(self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop) -> None:
+    Without, they are processes of this machine.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        loop: asyncio.AbstractEventLoop,
+        crew: MakeCrew | None = None,
+    ) -> None:
         self.config = config
         self.token: str = config["token"]
-        self.port = 0
         self.done = loop.create_future()
         self._loop = loop
         self._store = Store.open(Path(config["store"]))
-        self._idle: set[Peer] = set()
-        self._callers: list[Peer] = []
-        self._processes = CallerProcesses()
-        self._restarts = 0
-        self._numbers = 0
         self._open: dict[str, set[Peer]] = {}
-        self._jobs: dict[str, Job] = {}
         self._finished: set[str] = set()
         self._failed: dict[str, dict[str, Any]] = {}
         self._unstored: dict[str, dict[str, Any]] = {}
-        self._waiting: list[Job] = []
-        self._questions: dict[int, tuple[Peer, Peer, dict[str, Any], bytes]] = {}
-        self._later_questions: list[tuple[Peer, dict[str, Any], bytes]] = []
         self._broken: ModelError | None = None
         self._started = False
         self._closing = False
+        self.callers = Callers(config, loop, self) if crew is None else crew(self)
         self.dispatcher = Dispatcher(
             [
                 Lane(lane["model"], lane["provider"], priced=lane.get("reference") is None)
@@ -77,7 +73,7 @@ class Broker:
             ),
             loop.time,
             loop.call_later,
-            self._start,
+            self.callers.call,
             self._deliver,
             self._look,
         )
@@ -87,85 +83,22 @@ class Broker:
     # Callers.
 
     def start_callers(self) -> None:
-        """Start the processes that make the calls, unless they are.
+        """Start what makes the calls, unless it is."""
+        if not self._started:
+            self._started = True
+            self.callers.start()
+            self._announce_waits()
 
-        The second one follows when the first is ready: importing litellm in both at once keeps
-        the first call waiting for longer, where processors are few.
-        """
-        if self._started:
-            return
-        self._started = True
-        if self.config["callers"]:
-            self._start_caller()
-        self._loop.call_later(1.0, self._guard)
-
-    def _start_caller(self) -> None:
-        given = {k: self.config[k] for k in ("token", "store", "timeout", "max_reply", "lanes")}
-        settings = self.config.get("settings", {})
-        self._processes.start({"port": self.port, **given, "settings": settings})
-
-    def _guard(self) -> None:
-        """End a caller that no longer minds its time limits, and notice one that never came."""
-        limit = self.config["timeout"] + GUARD_S
-        now = self._loop.time()
-        for caller in list(self._callers):
-            if any(now - job.started > limit for job in caller.jobs.values()):
-                self._processes.kill(caller.pid)
-                caller.close()
-        ours = self.config["callers"] > 0 and not self._closing
-        if ours and not self._callers and not self._processes.alive():
-            self._replace_caller()
+    def _announce_waits(self) -> None:
         self.news.announce_waits()
-        self._loop.call_later(1.0, self._guard)
-
-    def _replace_caller(self) -> None:
-        self._restarts += 1
-        if self._restarts > MOST_RESTARTS:
-            self._break(
-                ModelError(
-                    "the processes that make the model calls keep ending; is memory short?",
-                    reason=ENGINE,
-                    whole_run=True,
-                )
-            )
-        else:
-            self._start_caller()
-
-    def _start(self, job: Job) -> None:
-        if self._callers:
-            self._hand_out(job)
-        else:
-            self._waiting.append(job)
-
-    def _hand_out(self, job: Job) -> None:
-        caller = min(self._callers, key=lambda link: len(link.jobs))
-        self._numbers += 1
-        caller.jobs[self._numbers] = job
-        job.started = self._loop.time()
-        caller.send({"do": "call", "n": self._numbers, "lane": job.lane}, job.body)
+        self._loop.call_later(1.0, self._announce_waits)
 
     def from_caller(self, link: Peer, head: Mapping[str, Any]) -> None:
         """Take what a caller has to say."""
-        if "ready" in head:
-            self._callers.append(link)
-            if self._processes.alive() < self.config["callers"]:
-                self._start_caller()
-            for client, question, body in self._take(self._later_questions):
-                self._put_question(client, question, body)
-            for job in self._take(self._waiting):
-                self._hand_out(job)
-            return
-        if "broken" in head:
-            self._break(read_error(head["broken"]))
-            return
-        if "problems" in head:
-            self.news.problems(link.pid, head["problems"])
-            return
-        if "result" in head:
-            _, client, question, _ = self._questions.pop(head["n"])
-            client.send({"re": question["id"], "result": head["result"]})
-            return
-        job = link.jobs.pop(head["n"])
+        self.callers.heard(link, head)
+
+    def called(self, job: Job, head: Mapping[str, Any]) -> None:
+        """Take what came of a call."""
         if "reply" in head:
             if "unstored" in head:
                 self._unstored[job.key] = head["reply"]
@@ -175,26 +108,34 @@ class Broker:
             self.dispatcher.fail(job, read_error(head["error"]))
         self.news.announce_totals()
 
+    def lost(self, job: Job) -> None:
+        """Take note that a call's process ended before it told of an answer."""
+        if (found := self._find(job.key)) is not None:
+            # It stored the answer and had no time to say so: that one is paid for.
+            self.dispatcher.succeed(job, found)
+            return
+        error = ModelError(
+            "the process that made the call ended before its answer",
+            reason=ENGINE,
+            retryable=True,
+        )
+        self.dispatcher.fail(job, error)
+
+    def problems(self, source: object, found: Sequence[str]) -> None:
+        """Take what a caller has found wrong with the store's files."""
+        self.news.problems(source, found)
+
+    def broken(self, error: ModelError) -> None:
+        """Nothing can be asked in this run: everybody is told why."""
+        self._broken = error
+        self.dispatcher.stop(str(error))
+
     def _not_stored(self, why: str, *, whole_run: bool) -> None:
         """An answer cannot be kept: stop where that holds for all, else say so and go on."""
         if whole_run:
             self.dispatcher.stop(f"stopped, because answers cannot be kept: {why}")
         else:
             self.news.not_kept(why)
-
-    @staticmethod
-    def _take(items: list[Any]) -> list[Any]:
-        taken, items[:] = items[:], []
-        return taken
-
-    def _break(self, error: ModelError) -> None:
-        """Nothing can be asked in this run: everybody is told why."""
-        self._broken = error
-        for client, question, _ in self._take(self._later_questions):
-            client.send({"re": question["id"], "error": error_fields(error)})
-        for job in self._take(self._waiting):
-            self.dispatcher.fail(job, error)
-        self.dispatcher.stop(str(error))
 
     # Clients: the processes that run items, and the one that keeps the run.
 
@@ -207,32 +148,11 @@ class Broker:
     def left(self, link: Peer) -> None:
         """Take note of a connection that ended."""
         if link.role == "caller":
-            self._caller_left(link)
+            self.callers.left(link)
             return
         self.news.left(link)
         for askers in self._open.values():
             askers.discard(link)
-
-    def _caller_left(self, link: Peer) -> None:
-        if link in self._callers:
-            self._callers.remove(link)
-        lost, link.jobs = list(link.jobs.values()), {}
-        if self._closing:
-            return
-        self._replace_caller()
-        for number in [n for n, question in self._questions.items() if question[0] is link]:
-            self._put_question(*self._questions.pop(number)[1:])
-        for job in lost:
-            if (found := self._find(job.key)) is not None:
-                # It stored the answer and had no time to say so: that one is paid for.
-                self.dispatcher.succeed(job, found)
-                continue
-            error = ModelError(
-                "the process that made the call ended before its answer",
-                reason=ENGINE,
-                retryable=True,
-            )
-            self.dispatcher.fail(job, error)
 
     def from_client(self, link: Peer, head: dict[str, Any], body: bytes) -> None:
         """Take a message of a client."""
@@ -255,12 +175,10 @@ class Broker:
         self.start_callers()
         if self._broken is not None:
             link.send({"re": head["id"], "error": error_fields(self._broken)})
-        elif not self._callers:
-            self._later_questions.append((link, head, body))
         else:
-            self._numbers += 1
-            self._questions[self._numbers] = self._callers[0], link, head, body
-            self._callers[0].send({"do": head["what"], "n": self._numbers}, body)
+            self.callers.question(
+                head["what"], body, lambda answer: link.send({"re": head["id"], **answer})
+            )
 
     def _ask(self, link: Peer, head: Mapping[str, Any], body: bytes) -> None:
         key = head["key"]
@@ -330,8 +248,7 @@ class Broker:
         self._closing = True
         self.dispatcher.stop("the run is over")
         self._programs.close()
-        for caller in self._callers:
-            caller.send({"do": "close"})
+        self.callers.close()
         # Once round the loop, so that what was sent goes out.
         self._loop.call_later(0.05, self._finish)
 
@@ -340,13 +257,15 @@ class Broker:
             self.done.set_result(None)
 
 
-async def _serve(config: Mapping[str, Any], announce: Callable[[int], None]) -> None:
+async def _serve(
+    config: Mapping[str, Any], announce: Callable[[int], None], crew: MakeCrew | None
+) -> None:
     loop = asyncio.get_running_loop()
-    broker = Broker(config, loop)
+    broker = Broker(config, loop, crew)
     door = Door(broker, loop)
     letting_in = asyncio.create_task(door.let_in())
-    broker.port = door.port
-    announce(broker.port)
+    broker.callers.port = door.port
+    announce(door.port)
     if config["eager"]:
         broker.start_callers()
 
@@ -371,8 +290,8 @@ def _first_line() -> bytes:
     return line
 
 
-def main() -> int:
-    """Serve one run."""
+def main(crew: MakeCrew | None = None) -> int:
+    """Serve one run; `crew` is that of `Broker`."""
     config = json.loads(_first_line())
 
     def announce(port: int) -> None:
@@ -381,7 +300,7 @@ def main() -> int:
         sys.stdout.close()
 
     try:
-        asyncio.run(_serve(config, announce))
+        asyncio.run(_serve(config, announce, crew))
     except TableBenchError as error:
         sys.stderr.write(f"{error}\n")
         return 2

@@ -1,0 +1,225 @@
+"""The callers of one machine: how many there are, who makes which call, and those that end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from pytest_tablebench.errors import ENGINE, ModelError
+from pytest_tablebench.executors.local._link import Peer
+from pytest_tablebench.executors.local._processes import CallerProcesses
+from pytest_tablebench.executors.local._queue import Job
+from pytest_tablebench.executors.local._wire import error_fields, read_error
+
+__all__ = ["Callers", "Crew", "Office", "callers_wanted"]
+
+PER_CALLER = 64
+"""Calls in flight up to which one calling process is enough: litellm costs 3 ms of CPU a call."""
+
+GUARD_S = 20.0
+"""Seconds beyond a call's own time limit after which its caller counts as stuck."""
+
+MOST_RESTARTS = 3
+
+Tell = Callable[[dict[str, Any]], None]
+"""Takes the answer to a question: its `result`, or an `error` as JSON values."""
+
+
+def callers_wanted(connections: int, given: int | None = None) -> int:
+    """Return how many processes make so many calls at a time: by need, up to the processors."""
+    if given is not None:
+        return given
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return max(1, min(cores, -(-connections // PER_CALLER)))
+
+
+class Office(Protocol):
+    """Who hands calls out, and is told what came of them."""
+
+    token: str
+
+    def called(self, job: Job, head: Mapping[str, Any]) -> None:
+        """Take what came of a call: a `reply`, perhaps `unstored`, or an `error`."""
+
+    def lost(self, job: Job) -> None:
+        """Take note that whoever made a call is gone, and told nothing of it."""
+
+    def problems(self, source: object, found: Sequence[str]) -> None:
+        """Take all that one caller has found wrong with the store's files so far."""
+
+    def broken(self, error: ModelError) -> None:
+        """Take note that no call can be made any more."""
+
+
+class Crew(Protocol):
+    """What makes the calls that the dispatcher starts."""
+
+    port: int
+
+    def start(self) -> None:
+        """Get ready; calls may be handed out before."""
+
+    def call(self, job: Job) -> None:
+        """Make a call; the office is told once what came of it."""
+
+    def question(self, what: str, body: bytes, tell: Tell) -> None:
+        """Answer a question about a model (its facts, a count of tokens)."""
+
+    def heard(self, link: Peer, head: Mapping[str, Any]) -> None:
+        """Take a message of a caller that has connected."""
+
+    def left(self, link: Peer) -> None:
+        """Take note that a caller's connection ended."""
+
+    def close(self) -> None:
+        """Start nothing more; what is in flight is finished and stored."""
+
+
+class Callers:
+    """Processes that connect to the port of whoever holds them.
+
+    Arguments:
+        config: of the callers, with `callers`, how many there are to be; `timeout` of a call.
+        loop: in which everything happens.
+        office: is told what came of calls.
+    """
+
+    def __init__(
+        self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop, office: Office
+    ) -> None:
+        self.port = 0
+        """Where they connect to; to be set before they start."""
+        self._config = config
+        self._loop = loop
+        self._office = office
+        self._ready: list[Peer] = []
+        self._processes = CallerProcesses()
+        self._restarts = 0
+        self._numbers = 0
+        self._waiting: list[Job] = []
+        self._questions: dict[int, tuple[Peer, str, bytes, Tell]] = {}
+        self._later_questions: list[tuple[str, bytes, Tell]] = []
+        self._broken: ModelError | None = None
+        self._closing = False
+
+    def start(self) -> None:
+        """Start the first process, and watch over all.
+
+        The next one follows whenever one is ready: importing litellm in several at once keeps the
+        first call waiting for longer, where processors are few.
+        """
+        if self._config["callers"]:
+            self._start_caller()
+        self._guard()
+
+    def _start_caller(self) -> None:
+        given = {k: self._config[k] for k in ("store", "timeout", "max_reply", "lanes")}
+        settings = self._config.get("settings", {})
+        token = self._office.token
+        self._processes.start({"port": self.port, "token": token, **given, "settings": settings})
+
+    def _guard(self) -> None:
+        """End a caller that no longer minds its time limits, and notice one that never came."""
+        limit = self._config["timeout"] + GUARD_S
+        now = self._loop.time()
+        for caller in list(self._ready):
+            if any(now - job.started > limit for job in caller.jobs.values()):
+                self._processes.kill(caller.pid)
+                caller.close()
+        ours = self._config["callers"] > 0 and not self._closing
+        if ours and not self._ready and not self._processes.alive():
+            self._replace_caller()
+        if not self._closing:
+            self._loop.call_later(1.0, self._guard)
+
+    def _replace_caller(self) -> None:
+        self._restarts += 1
+        if self._restarts > MOST_RESTARTS:
+            self._break(
+                ModelError(
+                    "the processes that make the model calls keep ending; is memory short?",
+                    reason=ENGINE,
+                    whole_run=True,
+                )
+            )
+        else:
+            self._start_caller()
+
+    def _break(self, error: ModelError) -> None:
+        self._broken = error
+        for _, _, tell in self._take(self._later_questions):
+            tell({"error": error_fields(error)})
+        for job in self._take(self._waiting):
+            self._office.called(job, {"error": error_fields(error)})
+        self._office.broken(error)
+
+    def call(self, job: Job) -> None:
+        """Have the caller with the fewest calls under way make one more."""
+        if self._broken is not None:
+            self._office.called(job, {"error": error_fields(self._broken)})
+            return
+        if not self._ready:
+            self._waiting.append(job)
+            return
+        caller = min(self._ready, key=lambda link: len(link.jobs))
+        self._numbers += 1
+        caller.jobs[self._numbers] = job
+        job.started = self._loop.time()
+        caller.send({"do": "call", "n": self._numbers, "lane": job.lane}, job.body)
+
+    def question(self, what: str, body: bytes, tell: Tell) -> None:
+        """Have a question about a model answered."""
+        if self._broken is not None:
+            tell({"error": error_fields(self._broken)})
+        elif not self._ready:
+            self._later_questions.append((what, body, tell))
+        else:
+            self._numbers += 1
+            self._questions[self._numbers] = self._ready[0], what, body, tell
+            self._ready[0].send({"do": what, "n": self._numbers}, body)
+
+    def heard(self, link: Peer, head: Mapping[str, Any]) -> None:
+        """Take what a caller has to say."""
+        if "ready" in head:
+            self._ready.append(link)
+            if self._processes.alive() < self._config["callers"]:
+                self._start_caller()
+            for question in self._take(self._later_questions):
+                self.question(*question)
+            for job in self._take(self._waiting):
+                self.call(job)
+        elif "broken" in head:
+            self._break(read_error(head["broken"]))
+        elif "problems" in head:
+            self._office.problems(link.pid, head["problems"])
+        elif "result" in head:
+            self._questions.pop(head["n"])[3]({"result": head["result"]})
+        else:
+            self._office.called(link.jobs.pop(head["n"]), head)
+
+    def left(self, link: Peer) -> None:
+        """Replace a caller that has ended, and see to what it was doing."""
+        if link in self._ready:
+            self._ready.remove(link)
+        lost, link.jobs = list(link.jobs.values()), {}
+        if self._closing:
+            return
+        self._replace_caller()
+        for number in [n for n, question in self._questions.items() if question[0] is link]:
+            self.question(*self._questions.pop(number)[1:])
+        for job in lost:
+            self._office.lost(job)
+
+    def close(self) -> None:
+        """Have the callers end by themselves, after what is in flight."""
+        self._closing = True
+        for caller in self._ready:
+            caller.send({"do": "close"})
+
+    @staticmethod
+    def _take(items: list[Any]) -> list[Any]:
+        taken, items[:] = items[:], []
+        return taken

@@ -1,0 +1,91 @@
+"""The processes that make the calls: how many there are, and that each has its share."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.executors.local import Client, Engine, EngineConfig, LaneConfig
+from pytest_tablebench.executors.local._callers import callers_wanted
+from pytest_tablebench.executors.local._providers import as_fields, reference_of
+from pytest_tablebench.models import Reply
+from tests.support import ask_aside
+from tests.support.broker_site import come, request
+from tests.support.openai_server import Behaviour, OpenAIServer, text
+
+
+@pytest.mark.parametrize(
+    ("connections", "cores", "given", "wanted"),
+    [
+        (1, 8, None, 1),
+        (64, 8, None, 1),
+        (65, 8, None, 2),
+        (1000, 8, None, 8),
+        (1000, 1, None, 1),
+        (32, 2, 4, 4),
+    ],
+)
+def test_one_for_64_connections_up_to_the_processors_or_as_many_as_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch, connections: int, cores: int, given: int | None, wanted: int
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cores)), raising=False)
+    assert callers_wanted(connections, given) == wanted
+
+
+CALLERS, TOGETHER = 4, 32
+
+
+class Counted:
+    """Holds the calls about what is marked until so many are under way, and counts who made them.
+
+    `barrier` lets all of them go at once.
+    """
+
+    def __init__(self) -> None:
+        self.barrier = threading.Barrier(TOGETHER)
+        self.by_process: Counter[str] = Counter()
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        if "held" not in body["messages"][0]["content"]:
+            return text(body["user"])
+        self.by_process[body["user"]] += 1
+        return text(body["user"], after=self.barrier)
+
+
+def test_four_callers_have_their_share_and_none_idles(tmp_path: Path) -> None:
+    counted = Counted()
+    with OpenAIServer(counted) as server:
+        settings = Settings(
+            models=("aside/m",),
+            api_base=server.url,
+            connections=TOGETHER,
+            callers=CALLERS,
+            store=tmp_path / "answers",
+        )
+        lane = LaneConfig("aside/m", None, "aside", as_fields(reference_of(ask_aside.make)))
+        engine = Engine(EngineConfig.of(settings, [lane]))
+        client = Client(engine.address, "runner")
+        try:
+            for turn in range(100_000):  # a question to each at once shows when all are ready
+                asked = [request(f"{turn} {n}") for n in range(CALLERS)]
+                for one in asked:
+                    client.ask(one.key(), one, lane=0)
+                told = come(client, CALLERS).values()
+                if len({reply.text for reply in told if isinstance(reply, Reply)}) == CALLERS:
+                    break
+            for n in range(3 * TOGETHER):
+                held = request(f"held {n}")
+                client.ask(held.key(), held, lane=0)
+            come(client, 3 * TOGETHER)
+        finally:
+            client.close()
+            engine.finish()
+            engine.reap()
+    # Three times all connections were in use at once, each time by all four alike.
+    assert sorted(counted.by_process.values()) == [3 * TOGETHER // CALLERS] * CALLERS
+    assert server.max_in_flight == TOGETHER
