@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_tablebench.metrics.steps import Step
 
-__all__ = ["Judgement", "Metric", "Processed", "Score"]
+__all__ = ["Judgement", "Metric", "Processed", "Score", "judged_with"]
 
 Processed = str | list[str]
 """A reply or reference after post-processing: text, or a list where the chain splits it."""
@@ -37,4 +37,17 @@ raised at the step: a metric that catches it may return the parts it knows all t
 
 Metric = Callable[..., Score | Judgement]
 """`metric(prediction, references, *, compat, **context) -> Score`; a pure function, or a generator
-function that returns one."""
+function that returns one. The requests of a generator have the parameters that its attribute
+`params` names, over temperature 0 and 512 tokens; those of options go before both."""
+
+Made = TypeVar("Made", bound=Metric)
+
+
+def judged_with(**params: Any) -> Callable[[Made], Made]:
+    """Mark a metric with the parameters of its requests."""
+
+    def mark(metric: Made) -> Made:
+        metric.params = params  # type: ignore[attr-defined]
+        return metric
+
+    return mark

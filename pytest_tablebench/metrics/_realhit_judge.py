@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import NotJudgedError
-from pytest_tablebench.metrics._base import Judgement, Processed, Score
+from pytest_tablebench.metrics._base import Judgement, Processed, Score, judged_with
 from pytest_tablebench.metrics._realhit import realhit_analysis
 from pytest_tablebench.metrics._realhit_reply import read_score
 from pytest_tablebench.metrics.steps import Ask
@@ -39,6 +39,7 @@ _COVERAGE = (
 )
 
 
+@judged_with(max_tokens=4096)
 def realhit_judged(
     prediction: Processed,
     references: Sequence[Processed],

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import NotJudgedError
-from pytest_tablebench.metrics._base import Judgement, Processed, Score
+from pytest_tablebench.metrics._base import Judgement, Processed, Score, judged_with
 from pytest_tablebench.metrics._judge_reply import HIGHEST, read_judgement, reference_score
 from pytest_tablebench.metrics._realhit_judge import UNREADABLE
 from pytest_tablebench.metrics._thinking import oddities
@@ -52,6 +52,7 @@ def em_letters(
     return Score(found, {"em_letters": found}, "em_letters")
 
 
+@judged_with(temperature=0.2, max_tokens=4096)
 def treb(
     prediction: Processed,
     references: Sequence[Processed],

@@ -257,6 +257,7 @@ class RunWriter:
             "modality": self._axis("modalities", "text"),
             "grid": self.facts.get("grid"),
             "by_dataset": self.facts.get("by_dataset", {}),
+            "judge_params": self.facts.get("judge_params", {}),
             "datasets": self.facts.get("datasets", {}),
             "missing": self.facts.get("missing", {}),
             "selected_by": self.selected_by,

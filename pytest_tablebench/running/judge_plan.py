@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
+from pytest_tablebench.running.judging import request_of
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
@@ -71,8 +72,9 @@ class JudgeQuestions:
             ran = store.get_execution(step.key()) if store is not None else None
             self.unknown += self._weight * (ran is None)
             return ran
-        route = models.route(step.model or self.judge)
-        request = self._runner.judging.request(route, case, step, number, example)
+        about = self._runner.judging.about(case, example)
+        route = models.route(step.model or self.judge, about)
+        request = request_of(route, case, step, about, number)
         key = request.key()
         reply = store.get(key) if store is not None else None
         if route.model != self.judge or (store is not None and key in self._known):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError, NotJudgedError, TableBenchError
 from pytest_tablebench.metrics.steps import Ask
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from pytest_tablebench.metrics import Judgement
     from pytest_tablebench.registry import Registry
 
-__all__ = ["Judging", "converses", "not_judged", "request_of"]
+__all__ = ["Judging", "converses", "metric_params", "not_judged", "of_metric", "request_of"]
+
+_METRIC = "metric:"
 
 
 def converses(metric: object) -> bool:
@@ -28,6 +30,19 @@ def converses(metric: object) -> bool:
         return False
     found = inspect.unwrap(metric)
     return any(map(inspect.isgeneratorfunction, (found, getattr(found, "__call__", None))))  # noqa: B004 - its code is looked at
+
+
+def of_metric(metric: str | None) -> str:
+    """Return what requests of a metric are about, where those of a strategy name a dataset."""
+    return f"{_METRIC}{metric}"
+
+
+def metric_params(about: str, known: Mapping[str, object]) -> Mapping[str, Any] | None:
+    """Return the parameters that a metric names for its requests; None of those about a dataset."""
+    if not about.startswith(_METRIC):
+        return None
+    found: Mapping[str, Any] = getattr(known.get(about.removeprefix(_METRIC)), "params", {})
+    return found
 
 
 def request_of(route: Route, case: Case, step: Ask, strategy: str, number: int) -> Request:
@@ -40,10 +55,11 @@ def request_of(route: Route, case: Case, step: Ask, strategy: str, number: int) 
         strategy: the name of the strategy, or of the metric.
         number: of the step in its conversation, from 0.
     """
+    goes_on = step.messages[-1].role == "assistant"
     return Request(
         route.model,
         step.messages,
-        route.params,
+        {**route.params, **route.continuing} if goes_on else route.params,
         api_base=route.api_base,
         strategy=strategy,
         step=number,
@@ -94,15 +110,23 @@ class Judging:
             **example.context,
         )
 
-    def is_wanted(self, dataset: str, strategy: str, named: Iterable[str] = ()) -> bool:
-        """Return whether a metric of a dataset is a conversation, as a strategy asks it.
+    def wanted(self, dataset: str, strategy: str, named: Iterable[str] = ()) -> list[str]:
+        """Return the metrics of a dataset that are conversations, as a strategy asks it.
 
         `named` are those that examples name.
         """
         if self._registry is None:
-            return False
+            return []
         own = asked_by(self._registry, dataset, strategy).metric
-        return any(map(self._converses, (own, *named)))
+        return [one for one in (own, *named) if one is not None and self._converses(one)]
+
+    def about(self, case: Case, example: Example | None) -> str:
+        """Return what requests to the judge of an example are about."""
+        if self._registry is None:
+            raise TableBenchError("no metric is judged here")
+        return of_metric(
+            asked_by(self._registry, case.dataset, case.strategy).about(example).metric
+        )
 
     def _converses(self, metric: str | None) -> bool:
         known = {} if self._registry is None else self._registry.metrics
@@ -113,12 +137,3 @@ class Judging:
         if self._judge is None:
             raise NotJudgedError("nobody judges: name a model with --bench-judge", nobody=True)
         return self._judge
-
-    def request(
-        self, route: Route, case: Case, step: Ask, number: int, example: Example | None
-    ) -> Request:
-        """Return a request to the judge about an answer to an example."""
-        if self._registry is None:
-            raise TableBenchError("no metric is judged here")
-        metric = asked_by(self._registry, case.dataset, case.strategy).about(example).metric
-        return request_of(route, case, step, f"metric:{metric}", number)

@@ -29,6 +29,7 @@ class Route:
         provider: answers in this process; None: the engine makes the calls.
         stored: whether its answers are kept and looked up.
         continues: whether it goes on with an unfinished turn of its own; None: nobody knows.
+        continuing: parameters sent besides where it is to go on with such a turn.
     """
 
     model: str
@@ -37,6 +38,7 @@ class Route:
     provider: Provider | None = None
     stored: bool = True
     continues: bool | None = None
+    continuing: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

@@ -27,7 +27,7 @@ from pytest_tablebench.models import MAX_REPLY, Reply, Request
 from pytest_tablebench.running.answer import answer_of, picture_of, shown_by, step_facts, turns_of
 from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.giving_up import GivingUp
-from pytest_tablebench.running.judging import Judging, not_judged
+from pytest_tablebench.running.judging import Judging, not_judged, request_of
 from pytest_tablebench.running.pending import PendingCase, Route
 from pytest_tablebench.running.replies import Replies
 from pytest_tablebench.serializers.content import Image, images_of
@@ -205,10 +205,9 @@ class PrefetchWindow:
             work = Work(pending.key, step, again=self._is_again(pending))
             return work, self._replies.ran(pending.key)
         if pending.judged:
-            route = self._route(self._asked(pending, step), None)
-            request = self._judging.request(
-                route, pending.case, step, len(pending.judging), pending.example
-            )
+            about = self._judging.about(pending.case, pending.example)
+            route = self._route(self._asked(pending, step), about)
+            request = request_of(route, pending.case, step, about, len(pending.judging))
         else:
             route = self._conversations.route_of(pending.case, step)
             request = self._conversations.request(pending.case, step, len(pending.steps))

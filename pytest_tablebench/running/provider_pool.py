@@ -38,8 +38,8 @@ class ProviderPool:
     """The models of one session in one process; each is opened once, when it is needed.
 
     `address` tells where the engine of the run listens; None where there is none. `params` gives
-    the parameters with which the model under test is asked about a dataset; whoever judges, or is
-    asked besides, has those of the options alone.
+    the parameters with which the model under test is asked about a dataset, and a judge by a
+    metric; who is asked besides has those of the options alone.
     """
 
     def __init__(
@@ -131,22 +131,22 @@ class ProviderPool:
         """Return what asks the models of the engine. Raises `ModelError` where there is none."""
         return LocalExecutor(self.client(), {m: n for n, m in enumerate(self.lanes())})
 
-    def params(self, dataset: str | None) -> dict[str, Any]:
-        """Return the parameters of a request about a dataset; None: of any other."""
-        if dataset is None or self._params_of is None:
+    def params(self, about: str | None) -> dict[str, Any]:
+        """Return the parameters of a request; None: of one about no dataset and of no metric."""
+        if about is None or self._params_of is None:
             return self.settings.request_params()
-        return dict(self._params_of(dataset))
+        return dict(self._params_of(about))
 
-    def route(self, model: str, dataset: str | None = None) -> Route:
-        """Return how a model is asked about a dataset.
+    def route(self, model: str, about: str | None = None) -> Route:
+        """Return how a model is asked about a dataset, or by a metric (`of_metric`).
 
         Raises `ModelError` when the engine cannot tell.
         """
-        key = model, dataset
+        key = model, about
         if key not in self._routes:
-            provider, params = self.provider(model), self.params(dataset)
+            provider, params = self.provider(model), self.params(about)
             if isinstance(provider, LiteLLMModel):
-                found = self.facts_about(model, dataset)
+                found = self.facts_about(model, about)
                 dropped, owner = (found.dropped, found.provider) if found else ({}, None)
                 fault = key_fault(model, owner)
                 if fault is not None and not self.settings.replay:
@@ -156,6 +156,7 @@ class ProviderPool:
                     {name: value for name, value in params.items() if name not in dropped},
                     api_base=endpoint(model, provider.api_base, owner),
                     continues=found.continues if found else None,
+                    continuing=CONTINUING.get(owner or model.partition("/")[0], {}),
                 )
             else:
                 stored, base = self.is_stored(model), self.settings.api_base
@@ -174,8 +175,8 @@ class ProviderPool:
         """Whether a model's answers are kept and looked up: not where asking costs nothing."""
         return not model.startswith("tablebench/")
 
-    def facts_about(self, model: str, dataset: str | None = None) -> Resolution | None:
-        """Return what litellm knows of a model as a dataset asks it.
+    def facts_about(self, model: str, about: str | None = None) -> Resolution | None:
+        """Return what litellm knows of a model as it is asked about something.
 
         None where nobody can tell any more.
 
@@ -184,15 +185,15 @@ class ProviderPool:
         """
         if model not in self.engine_models():
             return None
-        asked, key = self._facts_request(model, dataset, _litellm_version())
+        asked, key = self._facts_request(model, about, _litellm_version())
         if key not in self._facts:
-            known = self._stored_facts(model, dataset)
+            known = self._stored_facts(model, about)
             if known is None and not self.settings.replay:
                 known = self.ask_engine("facts", {**asked, "key": key})
             self._facts[key] = Resolution.from_json(known) if known is not None else None
         return self._facts[key]
 
-    def sees(self, model: str, dataset: str) -> bool | None:
+    def sees(self, model: str, about: str) -> bool | None:
         """Return whether a model that a dataset asks reads pictures, None where nobody knows.
 
         Raises `ModelError` when the engine cannot tell.
@@ -200,14 +201,14 @@ class ProviderPool:
         provider = self.provider(model)
         if not isinstance(provider, LiteLLMModel):
             return getattr(provider, "sees", None)
-        facts = self.facts_about(model, dataset)
+        facts = self.facts_about(model, about)
         return None if facts is None else facts.sees
 
-    def facts_are_stored(self, model: str, dataset: str | None = None) -> bool:
+    def facts_are_stored(self, model: str, about: str | None = None) -> bool:
         """Whether `facts_about` a model needs no engine."""
-        return model not in self.engine_models() or self._stored_facts(model, dataset) is not None
+        return model not in self.engine_models() or self._stored_facts(model, about) is not None
 
-    def _stored_facts(self, model: str, dataset: str | None) -> dict[str, Any] | None:
+    def _stored_facts(self, model: str, about: str | None) -> dict[str, Any] | None:
         """Return what the same litellm told before, else, in a replay, what another told last.
 
         A replay asks for what was paid for, wherever that was: what was sent then decides which
@@ -216,23 +217,23 @@ class ProviderPool:
         store = self.store()
         if store is None:
             return None
-        own = self._facts_request(model, dataset, _litellm_version())[1]
+        own = self._facts_request(model, about, _litellm_version())[1]
         found = store.get_resolution(own)
         if found is None and self.settings.replay:
             for other in store.resolutions():
                 told_by = other.get("facts", {}).get("litellm_version")
-                if other["key"] == self._facts_request(model, dataset, told_by)[1]:
+                if other["key"] == self._facts_request(model, about, told_by)[1]:
                     found = other
                     break
         return None if found is None else found["facts"]
 
     def _facts_request(
-        self, model: str, dataset: str | None, litellm: str | None
+        self, model: str, about: str | None, litellm: str | None
     ) -> tuple[dict[str, Any], str]:
         asked = {
             "model": model,
             "api_base": self.engine_models()[model].api_base,
-            "params": self.params(dataset),
+            "params": self.params(about),
             "litellm": litellm,
         }
         text = json.dumps(asked, sort_keys=True, default=str)
@@ -255,6 +256,13 @@ def _litellm_version() -> str | None:
         return metadata.version("litellm")
     except metadata.PackageNotFoundError:  # answers can be replayed without it
         return None
+
+
+CONTINUING: Mapping[str, Mapping[str, Any]] = {
+    # vLLM closes the turn and has the model begin another one unless it is told both.
+    "hosted_vllm": {"continue_final_message": True, "add_generation_prompt": False},
+}
+"""What providers have to be told so that a model goes on with its own turn, by litellm's names."""
 
 
 _ALSO = {"huggingface": "HF", "bedrock": "AWS", "sagemaker": "AWS", "meta": "LLAMA"}

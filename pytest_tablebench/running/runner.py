@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import Settings, check_names
 from pytest_tablebench.datasets import open_dataset
 from pytest_tablebench.datasets.case import TEXT, Case, cross
@@ -23,7 +24,7 @@ from pytest_tablebench.running.answer import Answer
 from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.case_run import CaseRun, no_answer_reason, no_answer_text
 from pytest_tablebench.running.conversations import Conversations
-from pytest_tablebench.running.judging import Judging
+from pytest_tablebench.running.judging import Judging, metric_params, of_metric
 from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.rendering import Renderer
@@ -43,7 +44,7 @@ class Runner:
         self.settings = settings
         self.registry = registry
         self.axes = Axes(settings, registry)
-        self.models = ProviderPool(settings, registry, self.axes.params)
+        self.models = ProviderPool(settings, registry, self._params)
         self.missing: dict[str, str] = {}
         self.left_out: dict[str, dict[str, int]] = {}
         """By dataset, how many cases were not collected because they make no sense, by reason."""
@@ -183,13 +184,24 @@ class Runner:
         self.shards[dataset] = [found[number] for number in range(1, count + 1)]
         return {name for name, number in zip(ids, numbers, strict=True) if number == own}
 
-    def judges(self, datasets: Iterable[str]) -> bool:
-        """Return whether a metric of these datasets is a conversation."""
-        return any(
-            self.judging.is_wanted(name, strategy, self.named_metrics(name))
+    def _params(self, about: str) -> Mapping[str, Any]:
+        """Return the parameters of requests about a dataset, or of a metric."""
+        own = metric_params(about, self.registry.metrics)
+        return self.axes.params(about) if own is None else self.settings.request_params(own)
+
+    def judged_metrics(self, datasets: Iterable[str]) -> list[str]:
+        """Return the metrics of these datasets that are conversations."""
+        return [
+            metric
             for name in datasets
             for strategy in self.axes.defaults(name).strategy
-        )
+            for metric in self.judging.wanted(name, strategy, self.named_metrics(name))
+        ]
+
+    def judge_params(self, datasets: Iterable[str]) -> dict[str, Any]:
+        """Return the parameters with which each metric of these datasets asks a judge."""
+        names = dict.fromkeys(self.judged_metrics(datasets))
+        return {name: without_secrets(self._params(of_metric(name))) for name in names}
 
     def named_metrics(self, dataset: str) -> Mapping[str, str]:
         """Return the metrics that examples of an opened dataset name, and where."""

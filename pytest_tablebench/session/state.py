@@ -27,6 +27,7 @@ from pytest_tablebench.executors.local import (
 )
 from pytest_tablebench.results import MediaFolder
 from pytest_tablebench.results.writer import RunWriter
+from pytest_tablebench.running.judging import of_metric
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.session.messages import EngineWanted, RunPlace
 from pytest_tablebench.session.selection import Selection
@@ -133,7 +134,7 @@ class Session:
             return False
         strategies = {case.strategy: runner.conversations.strategy_of(case) for case in cases}
         return any(getattr(one, "rounds", None) != 1 for one in strategies.values()) or any(
-            runner.judging.is_wanted(*asked, runner.named_metrics(asked[0]))
+            runner.judging.wanted(*asked, runner.named_metrics(asked[0]))
             for asked in {(case.dataset, case.strategy) for case in cases}
         )
 
@@ -143,15 +144,16 @@ class Session:
         if self.settings.judge is None:
             return False
         runner = self.require_runner()
-        return runner.judges(self.selection.datasets())
+        return bool(runner.judged_metrics(self.selection.datasets()))
 
     def wants_it_at_once(self, lanes: Iterable[LaneConfig]) -> bool:
         """Whether calls will surely come: who was asked before may have all answers stored."""
         models, asked = self.require_runner().models, {lane.model for lane in lanes}
         about: set[tuple[str, str | None]]
         about = {(case.model, case.dataset) for case in self.selection.cases}
-        if self.settings.judge is not None and self.judges:
-            about.add((self.settings.judge, None))
+        if self.settings.judge is not None:
+            judged = self.require_runner().judged_metrics(self.selection.datasets())
+            about |= {(self.settings.judge, of_metric(metric)) for metric in judged}
         return not all(models.facts_are_stored(*one) for one in about if one[0] in asked)
 
     def start_engine(self, wanted: EngineWanted) -> Engine:

@@ -91,6 +91,7 @@ class Telling:
                 for name in dict.fromkeys([*state.selection.datasets(), *self._inapplicable()])
             },
             "shards": runner.shards,
+            "judge_params": runner.judge_params(state.selection.datasets()),
             "cases": state.planned,
             "missing": dict(state.selection.missing),
             "items": state.selection.items_by_model(),

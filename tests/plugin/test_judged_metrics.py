@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pytest_tablebench.datasets import TableQuestions, table_question
@@ -39,6 +41,9 @@ def tone(prediction, references, **_):
     return Score(value, {"tone": value}, "tone")
 
 
+tone.params = {"temperature": 0.5, "max_tokens": 2000}
+
+
 def pytest_tablebench_register_metric(register):
     register("tone", tone)
 
@@ -60,6 +65,7 @@ class Echo:
 
     def complete(self, request):
         log("ask", self.model, request.text)
+        (HERE / f"{self.model.partition('/')[0]}.json").write_text(json.dumps(dict(request.params)))
         if self.model == "judge/refuses":
             raise ModelError("too long", reason="context_window")
         if self.model.startswith("judge/"):
@@ -98,7 +104,8 @@ def ages(bench):
 
 
 def test_what_a_judge_says_is_the_score(ages):
-    result = ages.run("--model=echo/any", "--bench-judge=judge/any", "-k=test_tone")
+    judge = ("--bench-judge=judge/any", "--bench-param=temperature=0.1")
+    result = ages.run("--model=echo/any", *judge, "-k=test_tone")
     result.assert_outcomes(passed=1, failed=1, deselected=2)
     ada, bo = ages.records()
     assert (ada["outcome"], ada["score"], ada["parts"]) == ("right", 0.75, {"tone": 0.75})
@@ -110,6 +117,11 @@ def test_what_a_judge_says_is_the_score(ages):
     facts = ages.facts()
     assert facts["judge"] == "judge/any"
     assert (facts["calls_paid"], facts["cost_usd"], facts["prompt_tokens"]) == (4, 1.5, 30)
+    # A judge is asked as the metric says; an option goes before it.
+    sent = {"temperature": 0.1, "max_tokens": 2000}
+    assert facts["judge_params"] == {"tone": sent}
+    asked = [json.loads((ages.path / f"{name}.json").read_text()) for name in ("judge", "echo")]
+    assert asked == [sent, {"temperature": 0.1, "max_tokens": 512}]
 
 
 @pytest.mark.parametrize("options", [[], ["--bench-judge=judge/refuses"]])

@@ -50,7 +50,7 @@ def found(store: Store) -> JudgeQuestions:
     registry = Registry(datasets={"d": TableQuestions("d", (), metric="marks")})
     registry.metrics["marks"] = marks
     registry.postprocessors.update(POSTPROCESSORS)
-    models = SimpleNamespace(store=lambda: store, route=lambda model: Route(model, {"n": 1}))
+    models = SimpleNamespace(store=lambda: store, route=lambda model, about: Route(model, {"n": 1}))
     runner = SimpleNamespace(judging=Judging(registry, "j"), models=models)
     return JudgeQuestions(cast("Any", runner), "j")
 

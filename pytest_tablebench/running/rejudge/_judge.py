@@ -5,7 +5,7 @@ So does what came of programs: none is run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import NotJudgedError, SettingsError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
-from pytest_tablebench.running.judging import converses, request_of
+from pytest_tablebench.running.judging import converses, of_metric, request_of
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.scoring import Judged, judgement, processed_texts
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.results._record import Record
 
-__all__ = ["StoredJudge"]
+__all__ = ["StoredJudge", "judged_as"]
 
 
 class StoredJudge:
@@ -61,7 +61,7 @@ class StoredJudge:
             store=Path(str(kept)) if stored else None,
             stored=stored,
         )
-        return ProviderPool(settings, self._registry)
+        return ProviderPool(settings, self._registry, judged_as(run, settings))
 
     def scores(self, dataset: Asked) -> bool:
         """Return whether a dataset's metric is a conversation."""
@@ -96,7 +96,8 @@ class StoredJudge:
         if not isinstance(self._judge, str):
             raise NotJudgedError("nobody judged the run", nobody=True)
         try:
-            route = self._models.route(step.model or str(self._judge))
+            about = of_metric(dataset.metric)
+            route = self._models.route(step.model or str(self._judge), about)
         except SettingsError as error:
             raise NotJudgedError(str(error)) from None
         case = Case(
@@ -108,7 +109,7 @@ class StoredJudge:
             record.case_id,
             record.repeat,
         )
-        request = request_of(route, case, step, f"metric:{dataset.metric}", number)
+        request = request_of(route, case, step, about, number)
         self.asked = self.asked or step.model is None
         return self._reply(request)
 
@@ -124,6 +125,12 @@ class StoredJudge:
     def close(self) -> None:
         """Close the store."""
         self._models.close()
+
+
+def judged_as(run: Mapping[str, Any], settings: Settings) -> Callable[[str], Mapping[str, Any]]:
+    """Return what gives the parameters with which a metric of a run asked its judge."""
+    told = {of_metric(name): params for name, params in _mapping(run.get("judge_params")).items()}
+    return lambda about: _mapping(told.get(about)) or settings.request_params()
 
 
 def _mapping(value: object) -> dict[str, Any]:

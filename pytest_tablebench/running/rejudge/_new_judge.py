@@ -12,7 +12,7 @@ from pytest_tablebench.models import Reply, Request
 from pytest_tablebench.running.asking import Asking, AskPlan
 from pytest_tablebench.running.judging import not_judged
 from pytest_tablebench.running.provider_pool import ProviderPool
-from pytest_tablebench.running.rejudge._judge import StoredJudge
+from pytest_tablebench.running.rejudge._judge import StoredJudge, judged_as
 
 if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
@@ -50,7 +50,8 @@ class NewJudge(StoredJudge):
             store=Path(str(kept)) if named else None,
             stored=kept != "none",
         )
-        super().__init__(run, registry, judge=judge, models=ProviderPool(settings, registry))
+        models = ProviderPool(settings, registry, judged_as(run, settings))
+        super().__init__(run, registry, judge=judge, models=models)
         self._asking = Asking(settings, self._models)
 
     def _reply(self, request: Request) -> Reply:
