@@ -63,7 +63,7 @@ def asked_and_written(
     given: argparse.Namespace,
     models: Sequence[str],
     maker: Callable[[Tell], AskingMaker],
-    origin: Callable[[Tell], Origin],
+    origin: Callable[[Tell, bool], Origin],
     made_with: Mapping[str, Any],
 ) -> tuple[list[str], int]:
     """Say what models are asked and what it costs; with `--yes` ask, and write the folder.
@@ -72,7 +72,8 @@ def asked_and_written(
         given: the options, those of `add_asking` among them.
         models: beside `--model` those that are asked.
         maker: gives a new maker, handed what gives replies.
-        origin: of the tables; some come from a model as well.
+        origin: of the tables, handed what gives replies; and whether a table that a model has
+            not told yet is to be expected as one of its size.
         made_with: what the questions depend on.
 
     Returns what to say, and the exit code.
@@ -81,12 +82,12 @@ def asked_and_written(
     from pytest_tablebench.running.generating import Correspondence
 
     letters = Correspondence(_settings(given, models), builtin_registry())
-    tables, new = origin(letters.tell), partial(maker, letters.tell)
+    new = partial(maker, letters.tell)
     try:
-        lines, calls = _plan(letters, tables, new())
+        lines, calls = _plan(letters, origin(letters.tell, True), new())
         if calls and not given.yes:
             return [*lines, "nothing was asked, and nothing written: ask with --yes"], 0
-        return [*lines, *_written(given, letters, tables, new, made_with)], 0
+        return [*lines, *_written(given, letters, origin(letters.tell, False), new, made_with)], 0
     finally:
         letters.close()
 

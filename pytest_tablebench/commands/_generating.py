@@ -17,7 +17,15 @@ from pytest_tablebench.util.names import counted, printable, split_names, unknow
 if TYPE_CHECKING:
     from pytest_tablebench.generate._folder import Source
 
-__all__ = ["Origin", "add_common", "chosen_subtasks", "shares", "tables_given", "write_folder"]
+__all__ = [
+    "Origin",
+    "add_common",
+    "chosen_subtasks",
+    "count_from_1",
+    "shares",
+    "tables_given",
+    "write_folder",
+]
 
 _KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
 
@@ -37,11 +45,13 @@ class Origin:
     count: int
 
 
-def add_common(parser: argparse.ArgumentParser, *, per_table: int) -> None:
+def add_common(
+    parser: argparse.ArgumentParser, *, per_table: int, needs_tables: bool = True
+) -> None:
     """Add the options of all ways."""
     parser.add_argument(
         "tables",
-        nargs="+",
+        nargs="+" if needs_tables else "*",
         type=Path,
         metavar="TABLES",
         help="CSV, TSV, XLSX, Parquet or HTML files, or folders of them",
@@ -50,12 +60,12 @@ def add_common(parser: argparse.ArgumentParser, *, per_table: int) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="other questions. 0")
     parser.add_argument(
         "--per-table",
-        type=_count,
+        type=count_from_1,
         default=per_table,
         metavar="N",
         help=f"most questions of one table. {per_table}",
     )
-    parser.add_argument("--limit", type=_count, metavar="N", help="most questions in all")
+    parser.add_argument("--limit", type=count_from_1, metavar="N", help="most questions in all")
     parser.add_argument(
         "--language",
         choices=("auto", "en", "zh", "both"),
@@ -64,7 +74,8 @@ def add_common(parser: argparse.ArgumentParser, *, per_table: int) -> None:
     )
 
 
-def _count(text: str) -> int:
+def count_from_1(text: str) -> int:
+    """Read a whole number from 1 on, as an option's value."""
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError("must be a whole number from 1 on")
     return int(text)

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, Protocol
 
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.generate.rules._plan import Pair
+from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.tables.table import Cell, Table
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable, slug
@@ -34,10 +35,14 @@ _FEW = 100
 
 @dataclass(frozen=True)
 class Source:
-    """A table to be read: what it is called, and how it is read."""
+    """A table to be read: what it is called, and how it is read.
+
+    `read` gives None as long as a table is not there yet, and raises `DataError` or `TableError`
+    for a file that cannot be read, `UnfitError` for what is no table to ask about.
+    """
 
     name: str
-    read: Callable[[], Table]
+    read: Callable[[], Table | None]
 
 
 class Maker(Protocol):
@@ -169,6 +174,11 @@ def usable_table(source: Source, maker: Maker, say: Callable[[str], None]) -> Ta
     except (DataError, TableError) as error:
         maker.skip("unreadable")
         say(f"{printable(source.name, 80)} is left out: {error}")
+        return None
+    except UnfitError as error:
+        maker.skip(str(error))
+        return None
+    if table is None:
         return None
     if table.is_structured and not maker.reads_structure:
         maker.skip("merged cells or several lines of headings")

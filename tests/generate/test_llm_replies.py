@@ -9,11 +9,14 @@ import pytest
 from pytest_tablebench.generate.llm import _replies
 from pytest_tablebench.generate.llm._prompts import SUBTASKS, _data, ask_for_pairs, shown
 from pytest_tablebench.generate.llm._replies import (
+    Attack,
     Draft,
     RefusedError,
+    read_attack,
     read_draft,
     read_drafts,
     read_marks,
+    read_solution,
 )
 from pytest_tablebench.tables.table import Table
 
@@ -105,6 +108,10 @@ def test_answers_are_read_by_their_kind(answer: object, metric: str, draft: obje
         ({"question": "Who?", "answer": "about 12"}, "number", "answer is not a number"),
         ({"question": "Who?", "answer": 1e400}, "number", "answer is not a number"),
         ({"question": "Who?", "answer": "maybe"}, "yes_no", "answer is not yes or no"),
+        ({"question": "Who <b>?</b>", "answer": "A"}, "text", "question has HTML in it"),
+        ({"question": "Who?", "answer": "<i>A"}, "text", "answer has HTML in it"),
+        ({"question": "Who?", "answer": "=A1"}, "text", "answer is a formula"),
+        ({"question": "Who is ../../x?", "answer": "A"}, "text", "question names a path"),
     ],
 )  # fmt: skip
 def test_other_pairs_are_refused(pair: object, metric: str, reason: str) -> None:
@@ -126,6 +133,38 @@ def test_marks_are_three_whole_numbers_from_1_to_5() -> None:
             read_marks(json.dumps(marks))
     with pytest.raises(RefusedError, match="reply is no JSON"):
         read_marks("All fives!")
+
+
+ATTACK = '{"answerable": true, "unique": false, "correct": false, "fault": "A tie."}'
+
+
+def test_an_attack_says_of_each_point_whether_it_holds_and_what_is_wrong() -> None:
+    assert read_attack(f"Hm.\n```json\n{ATTACK}\n```") == Attack(("unique", "correct"), "A tie.")
+    # Where all holds, nothing is mended by what is said beside it.
+    assert read_attack(ATTACK.replace("false", "true").replace("A tie.", "<b>")) == Attack((), "")
+    for spoilt in ("0", '"no"', "null"):
+        with pytest.raises(RefusedError, match="attack cannot be read"):
+            read_attack(ATTACK.replace("false", spoilt, 1))
+    with pytest.raises(RefusedError, match="attack cannot be read"):
+        read_attack(ATTACK.replace('"unique": false, ', ""))
+    for fault in ("", "x" * 601, "<b>"):
+        with pytest.raises(RefusedError, match="fault"):
+            read_attack(ATTACK.replace("A tie.", fault))
+
+
+def test_a_solver_gives_an_answer_of_the_kind_or_none() -> None:
+    assert read_solution('{"answer": 36}', "number") == ("36",)
+    assert read_solution('{"answer": ["A", "B"]}', "list") == ("A", "B")
+    assert read_solution('{"answer": null}', "number") == ()
+    for reply, metric, reason in (
+        ('{"answer": "about 36"}', "number", "answer is not a number"),
+        ('{"answer": "=1"}', "text", "answer is a formula"),
+        ('{"answer": "A"}', "list", "answer is no list"),
+        ('{"answer": "A", "why": ""}', "text", "reply is no answer"),
+        ('"A"', "text", "reply is no answer"),
+    ):
+        with pytest.raises(RefusedError, match=reason):
+            read_solution(reply, metric)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -4,9 +4,10 @@ What is asked is data (`subtasks.toml`), what models are told too (`en.toml`, `z
 """
 
 from pytest_tablebench.generate.llm._adversarial import COMPARED, AdversarialGenerator
+from pytest_tablebench.generate.llm._invented import invented
 from pytest_tablebench.generate.llm._marked import LlmGenerator
 from pytest_tablebench.generate.llm._prompts import SOLVERS, SUBTASKS
-from pytest_tablebench.generate.llm._proposing import Tell
+from pytest_tablebench.generate.llm._proposing import Proposer, Tell
 
 __all__ = [
     "COMPARED",
@@ -14,5 +15,7 @@ __all__ = [
     "SUBTASKS",
     "AdversarialGenerator",
     "LlmGenerator",
+    "Proposer",
     "Tell",
+    "invented",
 ]

@@ -23,8 +23,10 @@ __all__ = [
     "ask_for_marks",
     "ask_for_pairs",
     "ask_for_revision",
+    "ask_for_table",
     "ask_solver",
     "shown",
+    "topics",
     "yes_no",
 ]
 
@@ -47,6 +49,20 @@ SUBTASKS: Mapping[str, Mapping[str, str]] = _data("subtasks")
 def yes_no(language: str) -> tuple[str, ...]:
     """Return the words for yes and no."""
     return tuple(_data(language)["yes"])
+
+
+def topics(language: str) -> tuple[str, ...]:
+    """Return what tables may be invented about."""
+    return tuple(_data(language)["topics"])
+
+
+def ask_for_table(
+    topic: str, number: int, rows: int, columns: int, *, language: str, model: str
+) -> Ask:
+    """Return the question for a new table of a size about a topic; its number is told as well."""
+    words = _data(language)
+    told = words["inventor"].format(rows=rows, columns=columns)
+    return _ask(told, words["invented"].format(number=number, topic=topic), model)
 
 
 def shown(table: Table, subtask: str, language: str) -> str:

@@ -1,0 +1,87 @@
+"""What the ways share in which a model proposes questions: options, tables, what is written."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.commands._asking import add_asking, asked_and_written
+from pytest_tablebench.commands._generating import (
+    Origin,
+    add_common,
+    chosen_subtasks,
+    count_from_1,
+    tables_given,
+)
+from pytest_tablebench.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pytest_tablebench.generate._folder import Source
+    from pytest_tablebench.generate.llm import Proposer, Tell
+
+__all__ = ["add_proposing", "proposed_and_written"]
+
+
+def add_proposing(parser: argparse.ArgumentParser, does: str) -> None:
+    """Add the options of these ways; `does` is what `--model` is for."""
+    add_common(parser, per_table=10, needs_tables=False)
+    parser.add_argument("--subtask", metavar="A,B", help="ask these subtasks only")
+    parser.add_argument(
+        "--invent",
+        type=count_from_1,
+        metavar="N",
+        help="have the model invent N tables, beside TABLES or without any",
+    )
+    add_asking(parser, does)
+
+
+def proposed_and_written(
+    given: argparse.Namespace,
+    way: str,
+    generator: Callable[..., Proposer],
+    known: Mapping[str, object],
+    others: Mapping[str, str | Sequence[str]],
+) -> tuple[list[str], int]:
+    """Ask models as the options say; return what to say, and the exit code.
+
+    Arguments:
+        given: the options.
+        way: how the command calls it.
+        generator: what makes questions of replies.
+        known: subtasks that may be asked.
+        others: the models beside `--model`, by what the generator calls them.
+    """
+    subtasks = chosen_subtasks(given, known)
+    chosen = {"language": given.language, "per_table": given.per_table}
+    models = {name: (one,) if isinstance(one, str) else one for name, one in others.items()}
+    return asked_and_written(
+        given,
+        [name for some in models.values() for name in some],
+        lambda tell: generator(tell, model=given.model, subtasks=subtasks, **chosen, **others),
+        partial(_tables, given),
+        {"way": way, **chosen, "invent": given.invent or 0}
+        | {"subtasks": ",".join(subtasks), "model": given.model}
+        | {name: ",".join(some) for name, some in models.items()},
+    )
+
+
+def _tables(given: argparse.Namespace, tell: Tell, expected: bool) -> Origin:
+    """Return the tables that are given, then those that the model invents."""
+    from pytest_tablebench.generate.llm import invented
+
+    count = given.invent or 0
+    if not given.tables and not count:
+        raise SettingsError("name TABLES to ask about, or let the model invent some: --invent N")
+    own = tables_given(given) if given.tables else Origin((), lambda _: iter(()), 0)
+    asked = {"model": given.model, "seed": given.seed, "language": given.language}
+    further = invented(tell, count=count, expected=expected, **asked)
+
+    def sources(tick: Callable[[], object]) -> Iterator[Source]:
+        yield from own.sources(tick)
+        for source in further:
+            yield source
+            tick()
+
+    return Origin(own.files, sources, own.count + count)

@@ -1,0 +1,101 @@
+"""Tables that a model invents, where there are none to ask about (spec: treb.md section 6.2)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.generate._folder import Source
+from pytest_tablebench.generate._view import is_summary
+from pytest_tablebench.generate.llm._prompts import ask_for_table, topics
+from pytest_tablebench.generate.llm._proposing import Tell
+from pytest_tablebench.generate.llm._replies import RefusedError, plain_text, read_json
+from pytest_tablebench.generate.rules import LANGUAGES
+from pytest_tablebench.generate.rules._generate import plain_question
+from pytest_tablebench.generate.rules._sheet import UnfitError
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.seeds import seeded_random
+
+__all__ = ["invented", "read_table"]
+
+_ASKED_ROWS, _ASKED_COLUMNS = (6, 15), (4, 7)
+_ROWS, _COLUMNS = range(3, 31), range(2, 13)
+"""A table that is smaller gives nothing to ask; one that is larger was not asked for."""
+
+_LONGEST = {"title": 120, "heading": 60, "cell": 120}
+
+
+def invented(
+    tell: Tell, *, model: str, count: int, seed: int, language: str, expected: bool
+) -> list[Source]:
+    """Return so many tables that a model is asked for, each about another topic.
+
+    Arguments:
+        tell: gives the reply to a question.
+        model: that invents.
+        count: of tables.
+        seed: another one gives other topics and sizes.
+        language: of headings and cells; `both` in turns, `auto` is English.
+        expected: whether a table that was not told yet is read as one of its size; else as None.
+    """
+    orders = {name: list(range(len(topics(name)))) for name in LANGUAGES}
+    for name, order in orders.items():
+        seeded_random(f"topics/{name}", seed=seed).shuffle(order)
+    found = []
+    for number in range(count):
+        spoken = LANGUAGES[number % 2] if language == "both" else language
+        spoken = "en" if spoken == "auto" else spoken
+        rng = seeded_random(f"invented/{number}", seed=seed)
+        rows, columns = rng.randint(*_ASKED_ROWS), rng.randint(*_ASKED_COLUMNS)
+        topic = topics(spoken)[orders[spoken][number % len(orders[spoken])]]
+        asked = ask_for_table(topic, number + 1, rows, columns, language=spoken, model=model)
+        stand_in = _stand_in(number, rows, columns) if expected else None
+
+        def read(asked: Any = asked, stand_in: Table | None = stand_in) -> Table | None:
+            try:
+                reply = tell(asked)
+                return stand_in if reply is None else read_table(reply)
+            except RefusedError as error:
+                raise UnfitError(f"invented: {error.reason}") from None
+            except ModelError as error:
+                raise UnfitError(f"invented: no reply: {error.reason}") from None
+
+        # No name comes from a model: this one becomes that of a file.
+        found.append(Source(f"invented-{number + 1}", read))
+    return found
+
+
+def _stand_in(number: int, rows: int, columns: int) -> Table:
+    cells = ("?" * 12,) * columns
+    return Table(cells, (cells,) * rows, f"{number}")
+
+
+def read_table(reply: str) -> Table:
+    """Return the table of a reply. Raises `RefusedError` for what is none, or not of a fit size."""
+    found = read_json(reply)
+    if not isinstance(found, dict) or set(found) != {"title", "header", "rows"}:
+        raise RefusedError("reply is no table")
+    header, rows = found["header"], found["rows"]
+    if not isinstance(header, list) or not isinstance(rows, list):
+        raise RefusedError("reply is no table")
+    if len(header) not in _COLUMNS or len(rows) not in _ROWS:
+        raise RefusedError("table is too small or too large")
+    if any(not isinstance(row, list) or len(row) != len(header) for row in rows):
+        raise RefusedError("rows of unequal length")
+    title = plain_text(found["title"], _LONGEST["title"], "title")
+    names = tuple(plain_text(name, _LONGEST["heading"], "heading") for name in header)
+    if len(set(map(plain_question, names))) < len(names):
+        raise RefusedError("two columns of one name")
+    cells = tuple(tuple(map(_cell, row)) for row in rows)
+    if any(is_summary(str(cell)) for row in (names, *cells) for cell in row):
+        raise RefusedError("summary row or column")
+    return Table(names, cells, title)
+
+
+def _cell(given: object) -> str | int | float:
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        if not math.isfinite(given):
+            raise RefusedError("cell is no text or number")
+        return given
+    return plain_text(given, _LONGEST["cell"], "cell")
