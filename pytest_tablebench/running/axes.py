@@ -14,6 +14,7 @@ from pytest_tablebench.datasets import Defaults, defaults_of
 from pytest_tablebench.datasets.case import DIRECT, IMAGE, IMAGE_TEXT, NO_TABLE, TEXT
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.registry import Grid
+from pytest_tablebench.serializers import PICTURES
 from pytest_tablebench.serializers.content import has_content, images_of
 from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
@@ -216,7 +217,7 @@ class Axes:
             found = self._registry.serializers.get(name)
             own = self._registry.is_built_in("serializer", name)
             if found is None or own:  # ours need not be tried
-                self._given[name] = IMAGE if name == IMAGE else TEXT
+                self._given[name] = IMAGE if name in PICTURES else TEXT
             else:
                 self._given[name] = _modality(found)
         return self._given[name]

@@ -60,11 +60,12 @@ class BuiltIns:
     def pytest_tablebench_register_serializer(self, register: Register[Serializer]) -> None:
         """Register ToRR's seven formats and, outside the grid, LaTeX and others."""
         from pytest_tablebench.datasets.case import NO_TABLE
-        from pytest_tablebench.serializers import SERIALIZERS, pictures, to_frame, to_latex
+        from pytest_tablebench.serializers import PICTURES, SERIALIZERS, to_frame, to_latex
 
         _each(SERIALIZERS, register)
         register("latex", to_latex, grid=False)
-        register("image", pictures, grid=False)
+        for name, pictures in PICTURES.items():
+            register(name, pictures, grid=False)
         register("frame", to_frame, grid=False)
         register(NO_TABLE, _shows_nothing, grid=False)
 

@@ -23,11 +23,12 @@ from pytest_tablebench.serializers._text import (
     to_markdown,
 )
 from pytest_tablebench.serializers.content import Content, Image
-from pytest_tablebench.serializers.picture import pictures, to_png
+from pytest_tablebench.serializers.picture import pictures, squares, to_png
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import unknown_name
 
 __all__ = [
+    "PICTURES",
     "SERIALIZERS",
     "Content",
     "Image",
@@ -68,6 +69,12 @@ SERIALIZERS: dict[str, Callable[[Table], str]] = {
     )
 }
 """ToRR's seven formats (spec: torr.md section 5), in the paper's order."""
+
+PICTURES: dict[str, Callable[[Table], tuple[Image, ...]]] = {
+    "image": pictures,
+    "image_square": squares,
+}
+"""Those that give pictures."""
 
 _FORMATS: dict[str, Callable[[Table], str | bytes]] = {
     **SERIALIZERS,

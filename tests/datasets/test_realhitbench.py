@@ -17,7 +17,9 @@ from pytest_tablebench.datasets.realhitbench._tokens import count_tokens, tokeni
 from pytest_tablebench.errors import DataMissing
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
-from pytest_tablebench.serializers.content import Image
+from pytest_tablebench.serializers import serialize
+from pytest_tablebench.serializers.content import Image, images_of
+from pytest_tablebench.serializers.picture import squared
 from pytest_tablebench.strategies import Task
 from pytest_tablebench.tables.table import Table
 from tests.support.realhit_files import question, write_folder
@@ -233,3 +235,18 @@ def test_both_tables_of_a_structure_question_are_shown_in_turns(opened: Opened) 
     task = task_of(opened("reference"), "3", dataset="realhit_sc")
     assert [len(one.messages) for one in task.versions] == [3, 3]
     assert task.prompt.count("[assistant]\n") == 2
+
+
+def test_upstreams_picture_is_distorted_where_that_is_asked_for(
+    opened: Opened, tmp_path: Path
+) -> None:
+    own = serialize(Table(["a", "b", "c"], [["1", "2", "3"]]), "image")
+    folder = tmp_path / "realhitbench" / "data" / "image"
+    folder.mkdir(exist_ok=True)
+    (folder / "travel-table01.png").write_bytes(own)
+    for name, shown in (
+        ("image", Image("image/png", own)),
+        ("image_square", squared(Image("image/png", own))),
+    ):
+        task = task_of(opened("reference"), "1", serializer=name, modality="image")
+        assert images_of(task.prompt) == (shown,)

@@ -6,6 +6,7 @@ import hashlib
 import io
 import struct
 import zlib
+from importlib.util import find_spec
 from itertools import pairwise
 
 import pytest
@@ -16,6 +17,7 @@ from PIL import Image as Pillow
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.serializers import pictures, serialize
 from pytest_tablebench.serializers.content import Image
+from pytest_tablebench.serializers.picture import _fonts, squared, squares
 from pytest_tablebench.serializers.picture._draw import column_widths, line_heights
 from pytest_tablebench.serializers.picture._fonts import fonts, without_marks
 from pytest_tablebench.serializers.picture._sheet import sheet_of
@@ -122,7 +124,24 @@ def test_characters_are_drawn_and_not_boxes(characters: str) -> None:
     assert len(set(drawn)) == len(characters)
 
 
-@pytest.mark.parametrize("text", ["ง", "한국", "नमस्ते"])
+def test_korean_is_drawn_with_the_extra_and_refused_with_its_name_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "한국어"
+    with monkeypatch.context() as without:
+        without.setattr(
+            _fonts, "find_spec", lambda name: find_spec(name) if name == "matplotlib" else None
+        )
+        with pytest.raises(TableError, match=r"U\+D55C.*pip install 'pytest-tablebench\[korean\]'"):
+            serialize(Table(["a"], [[text]]), "image")
+    if find_spec("koreanize_matplotlib") is None:
+        pytest.skip("the extra `korean` is not installed")
+    drawn = {bytes(next(fonts(16).runs(one, bold=True))[0].getmask(one)) for one in text}
+    assert len(drawn) == len(text)
+    assert opened(serialize(Table(["a"], [[text]]), "image")).size[0] > 3 * 16
+
+
+@pytest.mark.parametrize("text", ["ง", "नमस्ते"])
 def test_what_no_font_draws_is_said_and_not_shown_as_boxes(text: str) -> None:
     with pytest.raises(TableError, match=rf"^table 'T': has .*U\+{ord(text[0]):04X}.* no font"):
         serialize(Table(["a"], [[text]], title="T"), "image")
@@ -217,3 +236,28 @@ def test_short_rows_are_filled_up() -> None:
     ragged = Table(["a", "b"], [["1"], ["2", "3", "4"]])
     assert sheet_of(ragged).columns == 3
     assert serialize(ragged, "image").startswith(b"\x89PNG")
+
+
+def test_a_picture_may_be_distorted_to_a_square_as_published_scripts_do() -> None:
+    wide = Image("image/png", serialize(FLAT, "image"))
+    width, height = opened(wide.data).size
+    assert width > height
+    square = opened(squared(wide).data)
+    assert square.size == (width, width)
+    # Stretched, with nothing cut off and nothing added: halfway down it shows the same.
+    assert square.getpixel((1, width // 2)) == opened(wide.data).getpixel((1, height // 2))
+    [drawn] = squares(FLAT)
+    assert drawn.data == squared(wide).data
+
+
+@pytest.mark.parametrize("data", [b"", b"GIF89a", serialize(FLAT, "image")[:60]])
+def test_what_is_no_picture_is_refused(data: bytes) -> None:
+    with pytest.raises(TableError, match="cannot be read as a picture"):
+        squared(Image("image/png", data))
+
+
+def test_a_square_that_would_fill_the_memory_is_refused() -> None:
+    drawn = io.BytesIO()
+    Pillow.new("1", (10_001, 1)).save(drawn, "PNG")
+    with pytest.raises(TableError, match="10001 pixels a side"):
+        squared(Image("image/png", drawn.getvalue()))

@@ -12,7 +12,9 @@ from pytest_tablebench.datasets._files import inside
 from pytest_tablebench.datasets._rows import BadRowError
 from pytest_tablebench.datasets.realhitbench._tokens import count_tokens, tokenizer_name
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.serializers import PICTURES
 from pytest_tablebench.serializers.content import Content, Image
+from pytest_tablebench.serializers.picture import squared
 from pytest_tablebench.tables.table import Table
 
 __all__ = ["FORMATS", "SWAP", "Tables"]
@@ -95,16 +97,17 @@ class Tables:
 
         Texts, where they are wanted, are read as upstream does: bytes that are no UTF-8 dropped.
         """
-        places = {"image": ("image", "png"), **(FORMATS if texts else {})}
+        places = {**dict.fromkeys(PICTURES, ("image", "png")), **(FORMATS if texts else {})}
         if serializer not in places or table.name is None:
             return None
         found = self.path(Path(table.name).stem, *places[serializer])
         if found is None:
             return None
         data = found.read_bytes()
-        return (
-            (Image("image/png", data),) if serializer == "image" else data.decode("utf-8", "ignore")
-        )
+        if serializer not in PICTURES:
+            return data.decode("utf-8", "ignore")
+        image = Image("image/png", data)
+        return (squared(image) if serializer == "image_square" else image,)
 
     def measure(self, stems: Iterable[str]) -> None:
         """Take the sizes of these tables for all: what a table's percentile is among."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.serializers.picture._sheet import Sheet
     from pytest_tablebench.tables.table import Table
 
-__all__ = ["pictures", "to_png"]
+__all__ = ["pictures", "squared", "squares", "to_png"]
 
 _FRAME = 17
 LONG, SHORT = 1536 - _FRAME, 768 - _FRAME
@@ -31,6 +31,8 @@ MOST_PARTS = 20
 _WIDTHS = (20, 14, 10, 7)
 """How wide the text of a column gets, in units of its size: where it fits, the widest."""
 _PNG = "image/png"
+MOST_SQUARE = 10_000
+"""Pixels of a square's side: 100 MB in memory, for shades of grey."""
 
 
 def to_png(table: Table) -> bytes:
@@ -61,6 +63,37 @@ def pictures(table: Table) -> tuple[Image, ...]:
         return tuple(Image(_PNG, part) for part in _parts(*_laid_out(table)))
     except TableError as error:
         raise _named(table, error) from None
+
+
+def squares(table: Table) -> tuple[Image, ...]:
+    """Return `pictures(table)`, each distorted to a square. Raises `TableError` as that does."""
+    return tuple(map(squared, pictures(table)))
+
+
+def squared(image: Image) -> Image:
+    """Return a picture distorted to a square whose side is its longer edge.
+
+    So do published scripts for models with open weights (spec: realhitbench.md section 2).
+
+    Raises:
+        TableError: it is no picture, or a side would have more than 10,000 pixels.
+    """
+    from io import BytesIO
+
+    from PIL import Image as Pictures
+
+    try:
+        with Pictures.open(BytesIO(image.data)) as found:
+            side = max(found.size)
+            if side > MOST_SQUARE:
+                raise TableError(f"as a square it would have {side} pixels a side")
+            drawn = BytesIO()
+            found.resize((side, side), Pictures.Resampling.BICUBIC).save(drawn, "PNG")
+    except TableError:
+        raise
+    except (OSError, SyntaxError, ValueError, Pictures.DecompressionBombError):
+        raise TableError("it cannot be read as a picture") from None
+    return Image(_PNG, drawn.getvalue())
 
 
 def _named(table: Table, error: TableError) -> TableError:

@@ -1,8 +1,11 @@
 """The fonts of pictures: which one has a character, how wide a text is, where its lines end.
 
 Latin, Greek, Cyrillic, Arabic, Hebrew and symbols are DejaVu Sans, which comes with matplotlib;
-Chinese and Japanese are Droid Sans Fallback, which lies here (Apache 2.0). No font of the system is
-used, so a picture is the same on every machine.
+Chinese and Japanese are Droid Sans Fallback, which lies here (Apache 2.0); Korean is Nanum Gothic
+(OFL), where the extra `korean` is installed. No font of the system is used, so a picture is the
+same on every machine. Thai and the scripts of India and its neighbours are refused whatever fonts
+there are: drawn one by one their marks fall onto each other, and what shapes them is a library of
+the system.
 """
 
 from __future__ import annotations
@@ -25,6 +28,13 @@ __all__ = ["Fonts", "fonts", "without_marks"]
 
 _HAN = "DroidSansFallbackFull.ttf"
 _PLAIN, _BOLD = "DejaVuSans.ttf", "DejaVuSans-Bold.ttf"
+_HANGUL = "NanumGothic.ttf"
+_PACKAGES = {
+    _PLAIN: ("matplotlib", "mpl-data/fonts/ttf"),
+    _BOLD: ("matplotlib", "mpl-data/fonts/ttf"),
+    _HANGUL: ("koreanize_matplotlib", "fonts"),
+}
+"""The package that a font comes with, and the folder there."""
 _WORDS = re.compile(r"[\u2e80-\u9fff\uf900-\uffef]|[^\s\u2e80-\u9fff\uf900-\uffef]+\s*|\s+")
 """A line ends behind a word, and anywhere between Chinese or Japanese characters."""
 
@@ -33,10 +43,11 @@ def _path(name: str) -> Path:
     if name == _HAN:
         return Path(__file__).with_name("fonts") / name
     # Where its files are can be told without importing it, which takes half a second.
-    found = find_spec("matplotlib")
+    package, folder = _PACKAGES[name]
+    found = find_spec(package)
     if found is None or not found.submodule_search_locations:
-        raise TableError("cannot be drawn: matplotlib, whose fonts are used, is not installed")
-    return Path(found.submodule_search_locations[0], "mpl-data", "fonts", "ttf", name)
+        raise TableError(f"cannot be drawn: {package}, whose fonts are used, is not installed")
+    return Path(found.submodule_search_locations[0], folder, name)
 
 
 @lru_cache
@@ -167,7 +178,13 @@ def _font_of(character: str, latin: str) -> str:
     for name in (latin, _PLAIN, _HAN):
         if ord(character) in _characters(name):
             return name
-    raise TableError(f"has {character!r} (U+{ord(character):04X}), which no font here draws")
+    more = ""
+    if unicodedata.name(character, "").startswith("HANGUL"):
+        if find_spec(_PACKAGES[_HANGUL][0]) is None:
+            more = "; for Korean: pip install 'pytest-tablebench[korean]'"
+        elif ord(character) in _characters(_HANGUL):
+            return _HANGUL
+    raise TableError(f"has {character!r} (U+{ord(character):04X}), which no font here draws{more}")
 
 
 @lru_cache
