@@ -163,7 +163,7 @@ def _make(
             if name not in written:
                 _write_table(shown, folder / name)
                 written.add(name)
-            part.append(_row(pair, name, table.title))
+            part.append(_row(pair, name, shown.title))
         part.close_table(digest, maker)
 
 

@@ -6,7 +6,12 @@
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.datasets.folder._dataset import FolderDataset
-from pytest_tablebench.datasets.folder._find import QUESTION_FILES, SETTINGS_FILE, folder_datasets
+from pytest_tablebench.datasets.folder._find import (
+    QUESTION_FILES,
+    SETTINGS_FILE,
+    folder_datasets,
+    open_folder,
+)
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
@@ -22,6 +27,7 @@ __all__ = [
     "check_dataset",
     "fix_dataset",
     "folder_datasets",
+    "open_folder",
     "write_example",
 ]
 

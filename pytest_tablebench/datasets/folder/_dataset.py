@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets._base import Example, Problem, PromptParts, Render
     from pytest_tablebench.datasets._sources import RowSource
     from pytest_tablebench.datasets.folder._questions import Question
+    from pytest_tablebench.datasets.folder._tables import FolderTables
 
 __all__ = ["FolderDataset", "FolderSettings"]
 
@@ -80,19 +81,13 @@ class FolderDataset:
         compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
     ) -> RowSource[Question]:
         """Open the folder. What is wrong in it becomes problems; the other questions run."""
-        from pytest_tablebench.datasets._base import Problem, SourceFacts
+        from pytest_tablebench.datasets._base import SourceFacts
         from pytest_tablebench.datasets._sources import RowSource
         from pytest_tablebench.datasets.folder._questions import does_not_apply
         from pytest_tablebench.datasets.folder._tables import FolderTables
 
-        tables, problems = FolderTables(folder), list[Problem]()
-        found = list(self._questions(tables, problems)) if self._problem is None else []
-        if self._problem is not None:
-            problems.append(Problem(self._file(self.question_file), None, "-", self._problem))
-        elif not found and not problems:
-            problems.append(
-                Problem(self._file(self.question_file), None, "question", "there is none")
-            )
+        tables = FolderTables(folder)
+        found, problems = self.questions(tables)
         licence = self._settings.licence
         notes = [*tables.notes, *([f"licence: {licence}"] if licence else [])]
         return RowSource(
@@ -110,6 +105,18 @@ class FolderDataset:
                 if question.metric is not None
             },
         )
+
+    def questions(self, tables: FolderTables) -> tuple[list[Question], list[Problem]]:
+        """Return the questions that can be asked, and what is wrong with the others."""
+        from pytest_tablebench.datasets._base import Problem
+
+        problems, place = list[Problem](), self._file(self.question_file)
+        if self._problem is not None:
+            return [], [Problem(place, None, "-", self._problem)]
+        found = list(self._questions(tables, problems))
+        if not found and not problems:
+            problems.append(Problem(place, None, "question", "there is none"))
+        return found, problems
 
     def _questions(self, tables: Any, problems: list[Problem]) -> Iterator[Question]:
         """Yield the questions that can be asked, and append what is wrong with the others."""

@@ -8,6 +8,7 @@ from pytest_tablebench.generate.llm._invented import invented
 from pytest_tablebench.generate.llm._marked import LlmGenerator
 from pytest_tablebench.generate.llm._prompts import SOLVERS, SUBTASKS
 from pytest_tablebench.generate.llm._proposing import Proposer, Tell
+from pytest_tablebench.generate.llm._translated import Questions, Translator, language_of
 
 __all__ = [
     "COMPARED",
@@ -16,6 +17,9 @@ __all__ = [
     "AdversarialGenerator",
     "LlmGenerator",
     "Proposer",
+    "Questions",
     "Tell",
+    "Translator",
     "invented",
+    "language_of",
 ]

@@ -24,6 +24,7 @@ __all__ = [
     "ask_for_pairs",
     "ask_for_revision",
     "ask_for_table",
+    "ask_for_translation",
     "ask_solver",
     "shown",
     "topics",
@@ -63,6 +64,15 @@ def ask_for_table(
     words = _data(language)
     told = words["inventor"].format(rows=rows, columns=columns)
     return _ask(told, words["invented"].format(number=number, topic=topic), model)
+
+
+def ask_for_translation(
+    texts: Sequence[str], known: Mapping[str, str], language: str, model: str
+) -> Ask:
+    """Return the question for texts in the other language; `known` are translations in use."""
+    told = _data(language)["translator"].format()
+    content = json.dumps({"known": dict(known), "texts": list(texts)}, ensure_ascii=False, indent=0)
+    return _ask(told, content, model)
 
 
 def shown(table: Table, subtask: str, language: str) -> str:

@@ -1,0 +1,123 @@
+"""`tablebench generate translate FOLDER -o DIR --model NAME`: questions in the other language."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.commands._asking import add_asking, asked_and_written
+from pytest_tablebench.commands._generating import Origin, count_from_1, shares
+from pytest_tablebench.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    from pytest_tablebench.generate._folder import Source
+    from pytest_tablebench.generate.llm import Questions
+    from pytest_tablebench.tables.table import Table
+
+__all__ = ["add_way"]
+
+
+def add_way(ways: Any) -> None:
+    """Add the way from questions in one language to the same ones in the other."""
+    parser = ways.add_parser(
+        "translate",
+        help="a folder's tables and questions from English to Chinese or back, answers checked",
+    )
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="a dataset folder")
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")
+    parser.add_argument(
+        "--to", choices=("en", "zh"), help="the language. Default: the one the first is not in"
+    )
+    parser.add_argument(
+        "--limit", type=count_from_1, metavar="N", help="translate the first N questions alone"
+    )
+    add_asking(parser, "who translates")
+    parser.add_argument(
+        "--solver", metavar="NAME", help="who answers as a check. Default: the one that translates"
+    )
+    # A folder has as many questions of a table as it has, in an order of its own.
+    parser.set_defaults(lines=_translate, per_table=1, seed=0)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is translated: tables and questions by one name, into which language, and what not."""
+
+    to: str
+    file: Path
+    tables: dict[str, Table]
+    questions: dict[str, Questions]
+    left_out: dict[str, int]
+
+
+def _translate(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.generate.llm import Translator
+
+    wanted, solver = _wanted(given), given.solver or given.model
+    to, tables = wanted.to, wanted.tables
+    lines, code = asked_and_written(
+        given,
+        [solver],
+        partial(Translator, model=given.model, solver=solver, questions=wanted.questions, to=to),
+        lambda *_: Origin([wanted.file], partial(_sources, tables), len(tables)),
+        {"way": "translate", "to": to, "model": given.model, "solver": solver},
+    )
+    return [*_left_out(wanted.left_out), *lines], code
+
+
+def _left_out(counts: dict[str, int]) -> list[str]:
+    return [shares("questions left out", counts)] if any(counts.values()) else []
+
+
+def _wanted(given: argparse.Namespace) -> _Wanted:
+    """Read the folder. Raises `DataError` where nothing in it can be translated."""
+    from pytest_tablebench.datasets.folder import open_folder
+    from pytest_tablebench.datasets.folder._tables import FolderTables
+    from pytest_tablebench.generate.llm import Questions, language_of
+
+    if not given.folder.is_dir():
+        raise DataError(f"{given.folder}: there is no such folder")
+    if given.out.resolve() == given.folder.resolve():
+        raise SettingsError("-o: name another folder than the one that is translated")
+    dataset = open_folder(given.folder, ".")
+    asked, problems = dataset.questions(FolderTables(given.folder))
+    if not asked:
+        raise DataError(f"{given.folder}: {problems[0]}")
+    to = given.to or ("en" if language_of(asked[0].text) == "zh" else "zh")
+    left_out = {"unreadable": len(problems), "of no table or several": 0, f"already in {to}": 0}
+    tables: dict[str, Table] = {}
+    by_table: dict[str, list[Any]] = {}
+    for question in asked[: given.limit]:
+        if len(question.tables) != 1:
+            left_out["of no table or several"] += 1
+        elif language_of(question.text) == to:
+            left_out[f"already in {to}"] += 1
+        else:
+            # What two questions call by different titles are two tables here.
+            name = "\n".join([question.files[0], question.title or ""])
+            by_table.setdefault(name, []).append(question)
+            title = question.title or question.tables[0].title
+            tables[name] = replace(question.tables[0], title=title, name=name)
+    if not tables:
+        raise DataError("; ".join(["nothing to translate", *_left_out(left_out)]))
+    language = "en" if to == "zh" else "zh"
+    questions = {
+        name: Questions(found, language, dataset.threshold) for name, found in by_table.items()
+    }
+    return _Wanted(to, given.folder / dataset.question_file, tables, questions, left_out)
+
+
+def _sources(tables: dict[str, Table], tick: Callable[[], object]) -> Iterator[Source]:
+    from pytest_tablebench.generate._folder import Source
+
+    for name, table in tables.items():
+        yield Source(name.partition("\n")[0], partial(_itself, table))
+        tick()
+
+
+def _itself(table: Table) -> Table:
+    return table

@@ -1,0 +1,370 @@
+"""Questions in the other language, checked by the way back (spec: treb.md section 6.4)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Protocol
+
+from pytest_tablebench.errors import ModelError, TableBenchError
+from pytest_tablebench.generate._values import parse_number
+from pytest_tablebench.generate.llm._prompts import ask_for_translation, ask_solver, yes_no
+from pytest_tablebench.generate.llm._proposing import Tell
+from pytest_tablebench.generate.llm._replies import (
+    RefusedError,
+    plain_text,
+    read_json,
+    read_solution,
+)
+from pytest_tablebench.generate.rules import Other, Pair, Plan, Tallying
+from pytest_tablebench.generate.rules._generate import plain_question, says
+from pytest_tablebench.metrics import score
+from pytest_tablebench.metrics._typed_answer import typed_answer
+from pytest_tablebench.metrics._typed_dates import read_moment
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.tables.table import Table
+
+__all__ = ["Questions", "Translator", "language_of", "read_texts"]
+
+_CHUNK = 2_000
+"""Characters of a table's texts that are translated at once: the reply has to hold them."""
+
+_MOST_CHUNKS = 20
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_LATIN = re.compile(r"[a-zA-Z]+")
+_OTHER = {"en": "zh", "zh": "en"}
+_DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_LISTS = {"list", "ordered_list"}
+
+
+class OwnQuestion(Protocol):
+    """A question of a dataset folder; see `datasets.folder`."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def answers(self) -> tuple[str, ...]: ...
+    @property
+    def context(self) -> Mapping[str, Any]: ...
+    @property
+    def tags(self) -> Mapping[str, str]: ...
+    @property
+    def perturbations(self) -> tuple[str, ...] | None: ...
+    @property
+    def metric(self) -> str | None: ...
+    @property
+    def threshold(self) -> float | None: ...
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The questions about one table that are asked in one language.
+
+    Arguments:
+        asked: the questions.
+        language: theirs, `en` or `zh`.
+        threshold: the score from which an answer is right that does not say so itself.
+    """
+
+    asked: Sequence[OwnQuestion]
+    language: str
+    threshold: float = 1.0
+
+
+@dataclass
+class _Words:
+    """Translations that are in use for a table."""
+
+    known: dict[str, str] = field(default_factory=dict)
+
+    def back(self) -> _Words:
+        return _Words({there: here for here, there in self.known.items()})
+
+    def of(self, table: Table) -> Table:
+        """Return a table with the translation of each of its texts."""
+
+        def other(cell: Any) -> Any:
+            return self.known.get(str(cell), cell)
+
+        return Table(
+            tuple(map(other, table.header)),
+            tuple(tuple(map(other, row)) for row in table.rows),
+            other(table.title) if table.title else None,
+            name=table.name,
+        )
+
+    def inside(self, text: str) -> dict[str, str]:
+        """Return the translations of what stands in a text, the longest first."""
+        folded = plain_question(text)
+        found = [name for name in self.known if plain_question(name) in folded]
+        return {name: self.known[name] for name in sorted(found, key=len, reverse=True)}
+
+
+@dataclass(frozen=True)
+class _Both:
+    """A table and its translation, with the questions and the words in use."""
+
+    table: Table
+    other: Table
+    own: Questions
+    words: _Words
+
+
+class Translator(Tallying):
+    """Translates the questions of one table after the other, as far as models have been asked.
+
+    Each question is translated, and translated back by a call that does not know it. A solver
+    answers the translated question from the translated table, and the one that came back from the
+    table itself: both answers have to be right.
+
+    Arguments:
+        tell: gives the reply to a question.
+        model: that translates.
+        solver: that answers.
+        questions: by the name of their table.
+        to: the language, `en` or `zh`.
+    """
+
+    reads_structure = False
+    together = 1
+
+    def __init__(
+        self, tell: Tell, *, model: str, solver: str, questions: Mapping[str, Questions], to: str
+    ) -> None:
+        super().__init__()
+        self.further: list[tuple[Ask, int]] = []
+        """What may be asked when replies are there: a stand-in, and how many of it."""
+        self._tell, self._model, self._solver = tell, model, solver
+        self._questions, self._to = questions, to
+
+    def look(self, table: Table) -> None:
+        """Go through a table for what has to be asked about it."""
+        made = self.make(table, None)
+        for _ in made[1] if made is not None else ():
+            pass
+
+    def make(self, table: Table, most: int | None) -> tuple[str, Iterable[Pair]] | None:
+        """Return a digest of the table with its questions, and these translated.
+
+        None is a table that is left out, or that has no translation yet.
+        """
+        own = self._questions[table.name or ""]
+        try:
+            words = self._words(table, own)
+        except RefusedError as error:
+            self.skip(f"not translated: {error.reason}")
+            return None
+        except ModelError as error:
+            self.skip(f"not translated: no reply: {error.reason}")
+            return None
+        if words is None:
+            return None
+        content = repr((table.title, table.lines, [question.text for question in own.asked]))
+        digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return digest, islice(self._pairs(table, own, words), most)
+
+    def _words(self, table: Table, own: Questions) -> _Words | None:
+        """Return the translation of a table's texts; None: it is not there yet."""
+        cells = [table.title or "", *table.header, *(cell for row in table.rows for cell in row)]
+        texts = list(dict.fromkeys(filter(_is_words, map(str, cells))))
+        chunks = list(_chunks(texts))
+        if len(chunks) > _MOST_CHUNKS:
+            raise RefusedError("too long")
+        steps = [ask_for_translation(chunk, {}, own.language, self._model) for chunk in chunks]
+        replies = [self._tell(step) for step in steps]
+        told: list[str] = []
+        for chunk, reply in zip(chunks, replies, strict=True):
+            if reply is not None:
+                told += read_texts(reply, chunk)
+        if None in replies:
+            for question in own.asked:
+                self._expect(table, own, question)
+            return None
+        if len(set(map(plain_question, told))) < len(set(map(plain_question, texts))):
+            raise RefusedError("two texts have become one")
+        return _Words(dict(zip(texts, told, strict=True)))
+
+    def _expect(self, table: Table, own: Questions, question: OwnQuestion) -> None:
+        """Note what will be asked of a question when its table is translated."""
+        there = ask_for_translation([question.text], {}, own.language, self._model)
+        self.further += [(there, 2), (self._to_solver(table, question, question.text, 0), 2)]
+
+    def _pairs(self, table: Table, own: Questions, words: _Words) -> Iterator[Pair]:
+        both = _Both(table, words.of(table), own, words)
+        for question in own.asked:
+            try:
+                pair = self._pair(both, question)
+            except RefusedError as error:
+                self.tally.rejected[error.reason] += 1
+            except ModelError as error:
+                self.tally.rejected[f"no reply: {error.reason}"] += 1
+            else:
+                if pair is not None:
+                    kind = question.tags.get("subtask", question.context["kind"])
+                    self.tally.recipes[kind] += 1
+                    yield pair
+        self.tally.tables["used"] += 1
+
+    def _pair(self, both: _Both, question: OwnQuestion) -> Pair | None:
+        """Return a question in the other language; None as long as models have not replied."""
+        language, words = both.own.language, both.words
+        texts = [question.text, *_own_words(question, words)]
+        step = ask_for_translation(texts, words.inside(texts[0]), language, self._model)
+        reply = self._tell(step)
+        if reply is None:
+            self._expect(both.table, both.own, question)
+            return None
+        told = read_texts(reply, texts)
+        known = words.known | dict(zip(texts[1:], told[1:], strict=True))
+        asked, answers = told[0], self._answers(question, known)
+        if language_of(asked) != self._to:
+            raise RefusedError("question is not translated")
+        if _numbers(asked) != _numbers(question.text):
+            raise RefusedError("numbers of the question have changed")
+        if question.context["kind"] != "yes_no":
+            _require_unsaid(question, asked, answers)
+        if self._is_solved(both, question, asked, answers):
+            return self._made(both.other, question, asked, answers)
+        return None
+
+    def _is_solved(
+        self, both: _Both, question: OwnQuestion, asked: str, answers: tuple[str, ...]
+    ) -> bool:
+        """Whether a solver is right both ways; False, too, as long as models have not replied.
+
+        Raises `RefusedError` where it is not right, and `ModelError`.
+        """
+        known = both.words.back().inside(asked)
+        back = self._tell(ask_for_translation([asked], known, self._to, self._model))
+        returned = question.text if back is None else read_texts(back, [asked])[0]
+        there = self._tell(self._to_solver(both.other, question, asked, 0))
+        threshold = both.own.threshold
+        if there is not None and not _is_right(there, answers, question, self._to, threshold):
+            raise RefusedError("translated question is answered otherwise")
+        last = self._to_solver(both.table, question, returned, 1)
+        if back is None:
+            self.further.append((last, 1))
+        here = None if back is None else self._tell(last)
+        wanted, language = question.answers, both.own.language
+        if here is not None and not _is_right(here, wanted, question, language, threshold):
+            raise RefusedError("question that came back is answered otherwise")
+        return there is not None and here is not None
+
+    def _made(
+        self, other: Table, question: OwnQuestion, asked: str, answers: tuple[str, ...]
+    ) -> Pair:
+        context = question.context
+        return Pair(
+            id=f"{question.id}-{self._to}",
+            plan=Plan("translated", ()),
+            question=asked,
+            language=self._to,
+            answers=answers,
+            metric=question.metric or context["kind"],
+            tolerance=context.get("tolerance", ""),
+            unit=context.get("unit", ""),
+            tags={**question.tags, "language": self._to, "translation_of": question.id},
+            perturbations=question.perturbations or (),
+            other=Other(self._to, other),
+            threshold="" if question.threshold is None else str(question.threshold),
+        )
+
+    def _answers(self, question: OwnQuestion, known: Mapping[str, str]) -> tuple[str, ...]:
+        if question.context["kind"] == "yes_no":
+            yes, no = yes_no(self._to)
+            says_yes = typed_answer(question.answers[0], [yes], kind="yes_no").value == 1.0
+            return (yes if says_yes else no,)
+        return tuple(known.get(answer, answer) for answer in question.answers)
+
+    def _to_solver(self, table: Table, question: OwnQuestion, asked: str, way: int) -> Ask:
+        """Return a question to the solver: 0 there, 1 when it has come back."""
+        language = self._to if way == 0 else _OTHER[self._to]
+        shape = _shape(question)
+        return ask_solver(
+            table, asked, metric=shape, language=language, number=way, model=self._solver
+        )
+
+
+def _is_right(
+    reply: str, wanted: Sequence[str], question: OwnQuestion, language: str, threshold: float
+) -> bool:
+    """Whether a solver's reply is the answer, as a run would judge it.
+
+    `threshold` holds where the question has none. Raises `RefusedError` for what is no answer.
+    """
+    given = read_solution(reply, _shape(question), yes_no(language))
+    metric, context = question.metric or "typed_answer", question.context
+    try:
+        found = score(metric, "\n".join(given), list(wanted), **context)
+    except TableBenchError:
+        raise RefusedError("answer cannot be compared") from None
+    return found.value >= (threshold if question.threshold is None else question.threshold)
+
+
+def _own_words(question: OwnQuestion, words: _Words) -> list[str]:
+    """Return what an answer says in words that do not stand in the table."""
+    if question.context["kind"] == "yes_no":
+        return []
+    return [one for one in question.answers if one not in words.known and _is_words(one)]
+
+
+def _shape(question: OwnQuestion) -> str:
+    """Return how a solver writes the answer: as one text, several, a number, or yes or no."""
+    kind = question.context["kind"]
+    if kind in _LISTS or len(question.answers) > 1:
+        return "list"
+    return kind if kind in {"number", "yes_no"} else "text"
+
+
+def language_of(text: str) -> str:
+    """Return the language of a text, `en` or `zh`; names in it may be of the other one."""
+    return "zh" if len(_CHINESE.findall(text)) > len(_LATIN.findall(text)) else "en"
+
+
+def read_texts(reply: str, texts: Sequence[str]) -> list[str]:
+    """Return the translations of texts, in their order. Raises `RefusedError`."""
+    found = read_json(reply)
+    if not isinstance(found, dict) or set(found) != {"texts"}:
+        raise RefusedError("reply is no list of texts")
+    told = found["texts"]
+    if not isinstance(told, list) or len(told) != len(texts):
+        raise RefusedError("reply is no list of texts")
+    return [
+        plain_text(one, 100 + 4 * len(text), "translation")
+        for one, text in zip(told, texts, strict=True)
+    ]
+
+
+def _is_words(text: str) -> bool:
+    """Whether a text is to be translated: numbers and dates stay as they are."""
+    if not any(map(str.isalpha, text)) or parse_number(text) is not None:
+        return False
+    return read_moment(text) is None
+
+
+def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    for text in texts:
+        if chunk and sum(map(len, chunk)) + len(text) > _CHUNK:
+            yield chunk
+            chunk = []
+        chunk.append(text)
+    if chunk:
+        yield chunk
+
+
+def _numbers(text: str) -> list[str]:
+    return sorted(number.replace(",", "") for number in _DIGITS.findall(text))
+
+
+def _require_unsaid(question: OwnQuestion, asked: str, answers: Sequence[str]) -> None:
+    """Raise `RefusedError` where a translation says the answer that the question did not say."""
+    before, after = plain_question(question.text), plain_question(asked)
+    said = any(says(before, answer) for answer in question.answers)
+    if not said and any(says(after, answer) for answer in answers):
+        raise RefusedError("answer in question")
