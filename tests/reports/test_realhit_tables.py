@@ -11,8 +11,10 @@ from pytest_tablebench.reports.paper._realhit import (
     published_realhit,
     realhit_leaderboard,
     realhit_means,
+    realhit_tables,
 )
 from pytest_tablebench.reports.paper._runs import Row, RunData
+from pytest_tablebench.results._texts import TEXTS, TextWriter
 
 
 def row(dataset: str, tokens: str = "<10K", **parts: float) -> Row:
@@ -81,6 +83,27 @@ def test_means_are_by_task_and_by_tokens_of_the_table() -> None:
     assert dict(zip(found.columns, ablated, strict=True))["all"] == pytest.approx(0.5527)
 
 
+def test_sizes_of_a_runs_tables_stand_beside_table_8(tmp_path: Path) -> None:
+    with_texts = RunData(tmp_path, "m", {}, (row("realhit_fc"),))
+    assert realhit_tables([with_texts]) is None
+    writer = TextWriter(tmp_path / TEXTS)
+    for count in range(1, 11):
+        table = {"header": ["a"] * count, "rows": [["xx", ""], [count, None]] * count}
+        writer.example(f"realhit_fc/{count}/none", "?", [table])
+        writer.example(f"realhit_fc/{count}/transpose", "?", [{**table, "header": ["a"] * 90}])
+        writer.example(f"other/{count}/none", "?", [{**table, "header": ["a"] * 99}])
+    writer.example("realhit_fc/again/none", "?", [table])
+    writer.close()
+    found = realhit_tables([with_texts])
+    assert found is not None
+    # The seventh of ten tables: 14 rows, 7 columns; of `xx` and a figure 1.5 characters.
+    assert found.rows[0] == ("m", "tables of this run", 14, 7, 1.5, *[None] * 4)
+    published = {line[0]: line[2:] for line in found.rows[1:]}
+    assert published["RealHiTBench"] == (69, 16, 9.59, 60.55, 57.54, 43.48, 69.86)
+    assert published["HiTab"] == (23, 13, 7.3, 57.91, 47.1, 33.98, 55.64)
+
+
 def test_other_runs_have_no_such_table() -> None:
     assert realhit_leaderboard([run()]) is None
     assert realhit_means([run()]) is None
+    assert realhit_tables([run()]) is None

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterator, Sequence
 from importlib import resources
 
 from pytest_tablebench.reports.paper._runs import Row, RunData
-from pytest_tablebench.reports.paper._text import PaperTable, Value
+from pytest_tablebench.reports.paper._text import PaperTable, Printed, Value
 from pytest_tablebench.results._tasks import mean_parts, plain_mean
+from pytest_tablebench.results._texts import TEXTS, ExampleText, read_texts
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["published_realhit", "realhit_leaderboard", "realhit_means"]
+__all__ = ["published_realhit", "realhit_leaderboard", "realhit_means", "realhit_tables"]
 
 BENCHMARK = "realhitbench"
 TASKS = {
@@ -109,6 +111,58 @@ def realhit_means(runs: Sequence[RunData]) -> PaperTable | None:
             "questions, and the paper does not say what counted the tokens of Table 3",
         ),
     )
+
+
+def realhit_tables(runs: Sequence[RunData]) -> PaperTable | None:
+    """Return how large the tables are that runs asked about, then Table 8 as printed.
+
+    Of each table one's run kept, unperturbed: its rows below the header, its columns, and the mean
+    characters of its cells that are not empty; of all tables the 70th percentile.
+    """
+    sizes = ((run.model, _sizes(run)) for run in runs)
+    rows: list[tuple[Value, ...]] = [
+        (model, "tables of this run", *own, *[None] * 4) for model, own in sizes if own is not None
+    ]
+    if not rows:
+        return None
+    for line in published_realhit("realhitbench_tables"):
+        benchmark, *figures = line.values()
+        size = map(int, figures[:2])
+        rows.append((benchmark, "published, Table 8", *size, *map(Printed, figures[2:])))
+    return PaperTable(
+        "realhit_tables",
+        "Sizes and structure of tables (layout of the paper's Table 8)",
+        ("tables of", "source", "rows", "columns", "cell length", "header hierarchy",
+         "content partition", "implicit multi table", "supplement information"),
+        tuple(rows),
+        ("",) * len(rows),
+        notes=(
+            _CITATION,
+            "sizes are 70th percentiles; the paper does not say what it takes for a row or for a "
+            "cell's length, and had a model mark the structure: `tablebench tree TABLE` prints "
+            "what is counted of it here, by rule",
+        ),
+    )  # fmt: skip
+
+
+def _sizes(run: RunData) -> tuple[int, int, Printed] | None:
+    asked = {row.dataset for row in run.rows if row.benchmark == BENCHMARK}
+    if not asked:
+        return None
+    found = dict[str, tuple[int, int, float]]()
+    for text in read_texts(run.path / TEXTS):
+        if isinstance(text, ExampleText) and text.id.partition("/")[0] in asked:
+            for table in text.tables if text.id.endswith("/none") else ():
+                cells = [str(cell) for line in table["rows"] for cell in line if cell is not None]
+                filled = list(filter(None, cells))
+                length = sum(map(len, filled)) / max(1, len(filled))
+                size = len(table["rows"]), len(table["header"]), length
+                found[json.dumps([table["header"], table["rows"]])] = size
+    if not found:
+        return None
+    place = max(0, -(-7 * len(found) // 10) - 1)
+    rows, columns, lengths = (sorted(one)[place] for one in zip(*found.values(), strict=True))
+    return int(rows), int(columns), Printed(lengths)
 
 
 def _parts_of(runs: Sequence[RunData]) -> Iterator[tuple[RunData, str, str, list[Row]]]:

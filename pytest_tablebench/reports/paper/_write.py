@@ -12,7 +12,11 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.paper._judges import JUDGES, judge_agreement
 from pytest_tablebench.reports.paper._leaderboard import leaderboard
 from pytest_tablebench.reports.paper._plots import write_plots
-from pytest_tablebench.reports.paper._realhit import realhit_leaderboard, realhit_means
+from pytest_tablebench.reports.paper._realhit import (
+    realhit_leaderboard,
+    realhit_means,
+    realhit_tables,
+)
 from pytest_tablebench.reports.paper._runs import (
     Row,
     RunData,
@@ -42,6 +46,7 @@ _MAKERS = {
     "treb_leaderboard": treb_leaderboard,
     "realhit_leaderboard": realhit_leaderboard,
     "realhit_means": realhit_means,
+    "realhit_tables": realhit_tables,
     JUDGES: judge_agreement,
 }
 """What is shown of all benchmarks together, by the stem of its files."""
