@@ -11,6 +11,7 @@ __all__ = [
     "ENGINE",
     "MODEL_STOPPED",
     "OUR_STOP",
+    "PENDING",
     "REFUSED",
     "STOPPED",
     "DataError",
@@ -36,6 +37,9 @@ STOPPED = "stopped"
 
 MODEL_STOPPED = "model_stopped"
 """Reason of a `ModelError` for what is not asked of one model any more; others go on."""
+
+PENDING = "pending"
+"""Reason of a `ModelError` for what was handed in and is answered another day."""
 
 REFUSED = "bad_request"
 """Reason of a `ModelError` for a request that the server refused."""

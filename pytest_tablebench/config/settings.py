@@ -60,6 +60,7 @@ class Settings:
     patience: float = 180.0
     connections: int = 32
     callers: int | None = None
+    executor: Literal["local", "batch"] = "local"
     repeats: int = 1
     store: Path | None = None
     stored: bool = True

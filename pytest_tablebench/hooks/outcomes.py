@@ -10,6 +10,7 @@ from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import (
     MODEL_STOPPED,
     OUR_STOP,
+    PENDING,
     STOPPED,
     MetricError,
     ModelError,
@@ -81,13 +82,16 @@ def annotate(
     stopped = state.require_runner().prefetch.stopped
     if stopped is not None and not item.session.shouldstop:
         item.session.shouldstop = f"{OUR_STOP}{printable(redact(stopped))}"
-    if isinstance(error, ModelError) and error.reason in {STOPPED, MODEL_STOPPED}:
+    if isinstance(error, ModelError) and error.reason in {STOPPED, MODEL_STOPPED, PENDING}:
         # It was never asked: that is no outcome of the model's.
         report.outcome = "skipped"
         path, line, _ = item.location
         why = "not asked, because the run was stopped"
         if error.reason == MODEL_STOPPED:
             why = "the model was given up before it answered"
+        elif error.reason == PENDING:
+            why = "its batch is not answered yet"
+            report.tablebench_pending = run.case.model  # type: ignore[attr-defined]
         report.longrepr = (path, line or 0, f"Skipped: {why}")
         if error.reason == MODEL_STOPPED and stopped is None:  # else the session says why
             report.tablebench_given_up = run.case.model, str(error)  # type: ignore[attr-defined]

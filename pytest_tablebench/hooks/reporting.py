@@ -162,6 +162,9 @@ class ReportingHooks:
         given_up = report.__dict__.pop("tablebench_given_up", None)
         if given_up is not None and self.state is not None:
             self._end(self.state).give_up_model(*given_up)
+        pending = report.__dict__.pop("tablebench_pending", None)
+        if pending is not None and self.state is not None:
+            self._end(self.state).wait_for(pending)
         message: CaseMessage | None = report.__dict__.pop("tablebench", None)
         if message is None:
             if report.__dict__.pop("tablebench_part", False):
@@ -278,6 +281,8 @@ class ReportingHooks:
         state = self.state
         if state is None or state.writer is None:
             return
+        if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
+            state.hand_in()
         state.close()
         snapshots = self._config.pluginmanager.getplugin("tablebench-snapshots")
         changes = snapshots.finish(exitstatus) if snapshots is not None else {}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models._base import MAX_REPLY, Message, Provider, Reply, Request, limited
 from pytest_tablebench.models._litellm import LiteLLMModel
+from pytest_tablebench.models._litellm_batch import BATCH_PROVIDERS
 from pytest_tablebench.models._litellm_facts import Resolution
 from pytest_tablebench.models._picture_tokens import picture_size, picture_tokens
 from pytest_tablebench.models._retry import RetryPolicy, ask
 
 __all__ = [
+    "BATCH_PROVIDERS",
     "MAX_REPLY",
     "LiteLLMModel",
     "Message",

@@ -170,10 +170,13 @@ class LiteLLMModel:
             raise failure
         if isinstance(outcome, BaseException):
             raise outcome
-        return self._reply(outcome, latency_s)
+        return self.reply_of(outcome, latency_s)
 
-    def _reply(self, response: Any, latency_s: float) -> Reply:
-        """Read litellm's response; what holds no answer is an error, not an empty answer."""
+    def reply_of(self, response: Any, latency_s: float | None = None) -> Reply:
+        """Read litellm's response; what holds no answer is an error, not an empty answer.
+
+        Raises `ModelError`.
+        """
         try:
             choice = response.choices[0]
             content, finish_reason = choice.message.content, choice.finish_reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -26,6 +26,13 @@ CUT_OFF = frozenset({"ConnectionError", "NetworkError", "RemoteProtocolError"})
 NO_HTTP = frozenset({"HttpProcessingError"})
 # A reply of status 200 that breaks whoever reads it.
 UNREADABLE = frozenset({"JSONDecodeError", "RecursionError", "UnicodeDecodeError"})
+
+NO_KEY = (
+    "the API key is missing, wrong or not allowed to use this model; set the provider's key in the "
+    "environment"
+)
+NOT_FOUND = "unknown model or wrong address; check both"
+TOO_LONG = "the prompt is longer than the model can read"
 
 SEARCHED = 2000
 """Characters of an error that are looked into; what is shown of it is a tenth of that."""
@@ -92,7 +99,7 @@ class Failures:
         # litellm's proxy names the class of its own error in the text, and nowhere else.
         kinds |= _kinds_named(response)
         if "ContextWindowExceededError" in kinds or "context_length_exceeded" in codes:
-            return failure("context_window", "the prompt is longer than the model can read")
+            return failure("context_window", TOO_LONG)
         if "ContentPolicyViolationError" in kinds or "content_filter" in codes:
             return self.filtered()
         if response is None:
@@ -122,19 +129,47 @@ class Failures:
         # litellm's proxy without a database says so of any key but its master key, with 400.
         keyless = _error_field(response, "type") == "no_db_connection"
         if status in {401, 403} or keyless or (response is None and _misses_key(error)):
-            return failure(
-                "auth",
-                "the API key is missing, wrong or not allowed to use this model; set the "
-                "provider's key in the environment",
-                whole_run=True,
-            )
+            return failure("auth", NO_KEY, whole_run=True)
         unnamed = "model_not_found" in codes or _names_no_model(response)
         if status == 404 or (status == 400 and unnamed):
-            return failure(
-                "not_found",
-                "unknown model or wrong address; check both",
-                whole_run=True,
-            )
+            return failure("not_found", NOT_FOUND, whole_run=True)
+        known = self._by_status(status, codes, kinds, failure, _retry_after(response))
+        if known is not None:
+            return known
+        # litellm reports a reply that it cannot read by a bare Exception or an error of its own.
+        unread = type(chain[-1]).__module__.startswith("litellm")
+        if unread or kinds & UNREADABLE or any(type(link) is Exception for link in chain):
+            return self.bad_reply("a reply that is no chat completion")
+        return failure("error", "the call failed")
+
+    def of_status(self, status: int | None, code: str, said: str) -> ModelError:
+        """Tell what an error means of which there is a status, a code and a text, and no more."""
+        detail = _said(said, frozenset())
+
+        def failure(reason: str, message: str, **flags: Any) -> ModelError:
+            text = f"{self.model}: {message}" + (f" [{detail}]" if detail else "")
+            return ModelError(text, reason=reason, **flags)
+
+        if code == "context_length_exceeded":
+            return failure("context_window", TOO_LONG)
+        if code == "content_filter":
+            return self.filtered()
+        known = self._by_status(status, {code}, set(), failure, None)
+        return known or self.bad_reply("a reply that is no chat completion")
+
+    def _by_status(
+        self,
+        status: int | None,
+        codes: set[Any],
+        kinds: set[str],
+        failure: Callable[..., ModelError],
+        retry_after: float | None,
+    ) -> ModelError | None:
+        """Tell what an HTTP status means; None where it says nothing."""
+        if status in {401, 403}:
+            return failure("auth", NO_KEY, whole_run=True)
+        if status == 404 or (status == 400 and "model_not_found" in codes):
+            return failure("not_found", NOT_FOUND, whole_run=True)
         if status == 408:
             return self.timed_out()
         if status == 429:
@@ -145,14 +180,14 @@ class Failures:
                 "the account's quota is used up" if spent else "too many requests",
                 retryable=not spent,
                 whole_run=spent,
-                retry_after=_retry_after(response),
+                retry_after=retry_after,
             )
         if status is not None and status >= 500:
             return failure(
                 "server_error",
                 f"the server failed with status {status}",
                 retryable=True,
-                retry_after=_retry_after(response),
+                retry_after=retry_after,
             )
         if status is not None and 400 <= status < 500:
             return failure(
@@ -161,11 +196,7 @@ class Failures:
                 # Refused by litellm itself: the same parameters go with every request.
                 whole_run="UnsupportedParamsError" in kinds,
             )
-        # litellm reports a reply that it cannot read by a bare Exception or an error of its own.
-        unread = type(chain[-1]).__module__.startswith("litellm")
-        if unread or kinds & UNREADABLE or any(type(link) is Exception for link in chain):
-            return self.bad_reply("a reply that is no chat completion")
-        return failure("error", "the call failed")
+        return None
 
     def _provider_known(self, litellm: Any) -> bool:
         """Whether litellm finds a provider for the model; the failed call does not say so."""
@@ -291,6 +322,11 @@ def _start(text: str) -> str:
 def _detail(error: Exception, response: Any, placed: frozenset[str]) -> str:
     """What the server or litellm says, on one short line."""
     said = _error_field(response, "message") or str(error).split("\nTraceback", 1)[0]
+    return _said(said, placed)
+
+
+def _said(said: str, placed: frozenset[str]) -> str:
+    """What is shown of a text of somebody else's: its beginning, without secrets."""
     said = re.sub(r"^(litellm\.\w+: |\w+Error: |\w+Exception - )+", "", _start(said))
     said = " ".join(redact(said, placed).split())
     return said if len(said) <= 200 else said[:199] + "…"

@@ -20,7 +20,7 @@ from pytest_tablebench.models._base import Message
 from pytest_tablebench.models._litellm_load import load
 from pytest_tablebench.models._openai import as_openai
 
-__all__ = ["Resolution", "count_tokens", "resolve"]
+__all__ = ["Resolution", "count_tokens", "resolve", "tokens_of"]
 
 # Asked for facts about a model, litellm logs in there.
 LOGS_IN = frozenset({"chatgpt", "github_copilot"})
@@ -82,6 +82,8 @@ class Resolution:
         provider: litellm's name of the provider.
         input_cost_per_token: US dollars for a token of the prompt.
         output_cost_per_token: US dollars for a token of the reply.
+        batch_input_cost_per_token, batch_output_cost_per_token: the same by a batch service; half
+            of them where litellm's table has no price of its own, as litellm takes it.
         max_input_tokens: how many tokens of prompt the model reads.
         tokenizer: name of the tokenizer that `count_tokens` counts with.
         sees: whether the model reads pictures.
@@ -95,6 +97,8 @@ class Resolution:
     provider: str | None = None
     input_cost_per_token: float | None = None
     output_cost_per_token: float | None = None
+    batch_input_cost_per_token: float | None = None
+    batch_output_cost_per_token: float | None = None
     max_input_tokens: int | None = None
     tokenizer: str | None = None
     sees: bool | None = None
@@ -139,6 +143,8 @@ def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Reso
         provider=provider,
         input_cost_per_token=_positive(facts.get("input_cost_per_token")),
         output_cost_per_token=_positive(facts.get("output_cost_per_token")),
+        batch_input_cost_per_token=_batch_price(facts, "input_cost_per_token"),
+        batch_output_cost_per_token=_batch_price(facts, "output_cost_per_token"),
         max_input_tokens=int(_positive(facts.get("max_input_tokens")) or 0) or None,
         tokenizer=_tokenizer(litellm, name, provider),
         sees=_sees(facts),
@@ -160,6 +166,11 @@ def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
     Raises:
         ModelError: litellm cannot be imported.
     """
+    return tokens_of(model, as_openai(messages))
+
+
+def tokens_of(model: str, messages: Sequence[Mapping[str, Any]]) -> int | None:
+    """Count what `count_tokens` counts, of messages in the form of the OpenAI protocol."""
     litellm = load()
     provider, name = _provider(litellm, model, None, {})
     tokenizer = _tokenizer(litellm, name, provider)
@@ -167,7 +178,7 @@ def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
         return None
     count = litellm.token_counter(
         model=STANDS_FOR.get(tokenizer, name),
-        messages=as_openai(messages),
+        messages=messages,
         use_default_image_token_count=True,  # else an image at an address would be fetched
     )
     return int(count)
@@ -298,6 +309,12 @@ def _sees(facts: Mapping[str, Any]) -> bool | None:
     if isinstance(modalities, list) and modalities:
         return "image" in modalities
     return False if facts.get("supports_vision") is False else None
+
+
+def _batch_price(facts: Mapping[str, Any], name: str) -> float | None:
+    """Return what a token costs in a batch."""
+    usual = _positive(facts.get(name))
+    return _positive(facts.get(f"{name}_batches")) or (None if usual is None else usual / 2)
 
 
 def _positive(value: Any) -> float | None:

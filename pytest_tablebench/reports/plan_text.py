@@ -103,7 +103,6 @@ def _count(number: int) -> str:
 
 def _table(name: str, plan: Mapping[str, Any], settings: Settings) -> list[str]:
     basis_of = f"by {plan['tokenizer']}" if plan["tokenizer"] else "at 4 characters each"
-    basis = "as in the store" if plan["measured"] else "assumed"
     prompt, completion = plan["prompt_tokens"], plan["completion_tokens"]
     rows = [
         ("cases", f"{plan['cases']:,}"),
@@ -118,13 +117,19 @@ def _table(name: str, plan: Mapping[str, Any], settings: Settings) -> list[str]:
             ("prompt tokens", "unknown" if prompt is None else f"about {prompt:,} ({basis_of})"),
             ("completion tokens", "unknown" if completion is None else f"at most {completion:,}"),
             ("price", _price(plan)),
-            (
-                "time",
-                f"about {duration(plan['seconds'])} at {settings.connections} connections and "
-                f"{plan['seconds_per_call']:.1f} s a call ({basis})",
-            ),
+            ("time", _time(plan, settings)),
         ]
     return [f"tablebench plan: {name}", *(f"  {line}" for line in aligned(rows, left=(0, 1)))]
+
+
+def _time(plan: Mapping[str, Any], settings: Settings) -> str:
+    if plan["seconds"] is None:
+        return "within a day for each step, by the provider's batch service"
+    basis = "as in the store" if plan["measured"] else "assumed"
+    return (
+        f"about {duration(plan['seconds'])} at {settings.connections} connections and "
+        f"{plan['seconds_per_call']:.1f} s a call ({basis})"
+    )
 
 
 def _gates(by_model: Mapping[str, Sequence[PlannedGate]]) -> list[str]:

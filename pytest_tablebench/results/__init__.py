@@ -3,9 +3,11 @@
 from pytest_tablebench.results._aggregate import spread, summarize, telling_checks
 from pytest_tablebench.results._beside import telling_parts
 from pytest_tablebench.results._folder import (
+    PENDING_CODE,
     RunFolder,
     check_writable,
     claim_folder,
+    clear_pending,
     read_records,
     read_run,
 )
@@ -17,6 +19,7 @@ from pytest_tablebench.results.figures import pass_at_k, pass_hat_k
 from pytest_tablebench.results.score_table import ScoreTable, ScoreTableBuilder
 
 __all__ = [
+    "PENDING_CODE",
     "SCHEMA",
     "Cell",
     "MediaFolder",
@@ -28,6 +31,7 @@ __all__ = [
     "analyse",
     "check_writable",
     "claim_folder",
+    "clear_pending",
     "interval",
     "pass_at_k",
     "pass_hat_k",

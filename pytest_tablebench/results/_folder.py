@@ -10,12 +10,24 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._record import SCHEMA, Record, check_schema
+from pytest_tablebench.results._texts import TEXTS
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.line_file import LineFile
 from pytest_tablebench.util.names import are, out_of, printable
 from pytest_tablebench.util.notices import notice
 
-__all__ = ["RunFolder", "check_writable", "claim_folder", "read_records", "read_run"]
+__all__ = [
+    "PENDING_CODE",
+    "RunFolder",
+    "check_writable",
+    "claim_folder",
+    "clear_pending",
+    "read_records",
+    "read_run",
+]
+
+PENDING_CODE = 12
+"""Exit code of a run that waits for batches."""
 
 RUN, RECORDS, SUMMARY = "run.json", "records.jsonl", "summary.json"
 
@@ -37,6 +49,20 @@ def check_writable(path: Path, *, fresh: bool = True) -> list[Path]:
     except OSError as error:
         raise _unwritable(path, error) from None
     return made
+
+
+def clear_pending(path: Path) -> None:
+    """Make room in the folder of a run that waited for batches: its answers are in the store.
+
+    The folder of any other run stays as it is.
+    """
+    try:
+        waited = json.loads((path / RUN).read_bytes()).get("exit_code") == PENDING_CODE
+    except (OSError, ValueError, AttributeError):
+        return
+    if waited:
+        for name in (RUN, RECORDS, SUMMARY, TEXTS):
+            (path / name).unlink(missing_ok=True)
 
 
 def claim_folder(path: Path) -> tuple[Path, list[Path]]:

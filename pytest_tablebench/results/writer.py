@@ -16,7 +16,13 @@ from typing import Any
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import Settings, without_credentials
-from pytest_tablebench.results import RunFolder, ScoreTable, check_writable, claim_folder
+from pytest_tablebench.results import (
+    RunFolder,
+    ScoreTable,
+    check_writable,
+    claim_folder,
+    clear_pending,
+)
 from pytest_tablebench.results._joined import JoinedCase, with_checks
 from pytest_tablebench.results._kept import Kept
 from pytest_tablebench.results.loaded_run import LoadedRun
@@ -67,6 +73,8 @@ class RunWriter:
                 path, made = claim_folder(kept.path)
                 self.made += made
                 kept.move(path)
+            if self.settings.executor == "batch":
+                clear_pending(kept.path)
             self.made += check_writable(kept.path)
             kept.claimed = True
 

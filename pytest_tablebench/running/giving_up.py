@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, STOPPED, ModelError
+from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, PENDING, STOPPED, ModelError
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
@@ -57,7 +57,7 @@ class GivingUp:
     def failed(self, case: Case, error: ModelError, seconds: float) -> None:
         """Take note of a case without an answer, and of the seconds it took to fail."""
         model = case.model
-        if self.stopped is not None:
+        if self.stopped is not None or error.reason == PENDING:
             return
         if error.reason == STOPPED:
             self.stopped = str(error)

@@ -199,7 +199,9 @@ def _time(runner: Runner, calls: int, stored: Sequence[Reply]) -> dict[str, Any]
     latencies = [reply.latency_s for reply in stored if reply.latency_s]
     each = fsum(latencies) / len(latencies) if latencies else ASSUMED_S
     waves = ceil(calls / runner.settings.connections)
-    return {"seconds": waves * each, "seconds_per_call": each, "measured": bool(latencies)}
+    # By batches it is within a day, says the provider.
+    seconds = None if runner.settings.executor == "batch" else waves * each
+    return {"seconds": seconds, "seconds_per_call": each, "measured": bool(latencies)}
 
 
 def _parameters(told: Sequence[Resolution]) -> dict[str, dict[str, Any]]:
@@ -325,8 +327,12 @@ def _tokens(
     completion = round(sum(known) / len(limits) * calls) if len(known) == len(limits) else None
     cost = None
     if facts is not None and None not in (facts.input_cost_per_token, completion):
-        cost = prompt_tokens * (facts.input_cost_per_token or 0.0)
-        cost += (completion or 0) * (facts.output_cost_per_token or 0.0)
+        each, said = facts.input_cost_per_token or 0.0, facts.output_cost_per_token or 0.0
+        if models.settings.executor == "batch":
+            # What an earlier version stored of the model has no price of batches: half the usual.
+            each = facts.batch_input_cost_per_token or each / 2
+            said = facts.batch_output_cost_per_token or said / 2
+        cost = prompt_tokens * each + (completion or 0) * said
     most = facts.max_input_tokens if facts is not None else None
     return {
         "prompt_tokens": prompt_tokens,

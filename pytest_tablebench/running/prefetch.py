@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import (
     ENGINE,
+    PENDING,
     REFUSED,
     STOPPED,
     ModelError,
@@ -318,7 +319,8 @@ class PrefetchWindow:
         return following
 
     def _fail(self, pending: PendingCase, error: Exception) -> None:
-        if pending.judged and not _is_of_a_program(pending, error):
+        waits = isinstance(error, ModelError) and error.reason == PENDING
+        if pending.judged and not waits and not _is_of_a_program(pending, error):
             return self._not_judged(pending, error)
         if isinstance(error, ModelError) and error.reason == REFUSED and not pending.judged:
             try:

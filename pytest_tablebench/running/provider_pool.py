@@ -129,7 +129,13 @@ class ProviderPool:
 
     def executor(self) -> Executor:
         """Return what asks the models of the engine. Raises `ModelError` where there is none."""
-        return LocalExecutor(self.client(), {m: n for n, m in enumerate(self.lanes())})
+        local = LocalExecutor(self.client(), {m: n for n, m in enumerate(self.lanes())})
+        store = self.settings.store_folder()
+        if self.settings.executor != "batch" or store is None:
+            return local
+        from pytest_tablebench.executors.batch import BatchExecutor, Ledger
+
+        return BatchExecutor(local, Ledger(store), self.engine_models(), self.settings.retries)
 
     def params(self, about: str | None) -> dict[str, Any]:
         """Return the parameters of a request; None: of one about no dataset and of no metric."""

@@ -12,8 +12,8 @@ import pytest
 
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
-from pytest_tablebench.results import Record
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.results import PENDING_CODE, Record
+from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.loaded_run import LoadedRun
@@ -40,6 +40,8 @@ class Finalizer:
         self._enough = False
         self._ended: dict[str, str | None] = {}
         """Why each model's run ended before its cases did; None where it did not."""
+        self._pending: Counter[str] = Counter()
+        """How many cases of each model wait for a batch."""
         self._given_up: dict[str, str] = {}
         """Why a model was asked no more while others were."""
         self.verdicts: dict[str, Verdict] = {}
@@ -74,6 +76,10 @@ class Finalizer:
     def give_up_model(self, model: str, why: str) -> None:
         """Take note that one model is asked no more, while others are."""
         self._given_up.setdefault(model, why)
+
+    def wait_for(self, model: str) -> None:
+        """Take note that a case of a model waits for a batch."""
+        self._pending[model] += 1
 
     def _follow(self) -> bool:
         """Begin as soon as it is known which cases will run."""
@@ -112,6 +118,7 @@ class Finalizer:
         self.beside = self._failures_beside()
         self._judge(runs, self._cut_short(int(session.exitstatus), reason))
         self._set_exit_code(session, reason, others_failed=others_failed or bool(self.beside))
+        self._settle_batches(session, runs, reason)
         self._conclude(runs, int(session.exitstatus))
         for model, run in runs.items():
             self._publish(model, run)
@@ -139,6 +146,8 @@ class Finalizer:
         for model, run in runs.items():
             kept = writer.kept[model]
             cut = None if writer.complete(model) else self._given_up.get(model, ended)
+            if self._pending[model]:
+                cut = "batches are not answered yet"
             if cut is None and any(cell.reason == "budget" for cell in kept.cells.values()):
                 cut = "the budget was spent"
             self._ended[model] = cut
@@ -165,6 +174,25 @@ class Finalizer:
         else:
             self.exit_code = 10 if 10 in codes else 11 if 11 in codes else int(others_failed)
         session.exitstatus = self.exit_code
+
+    def _settle_batches(
+        self, session: pytest.Session, runs: Mapping[str, LoadedRun], reason: str
+    ) -> None:
+        """Name the batches, and end with 12 where some are under way; forget them at the end."""
+        batches = self._state.batches
+        if batches is None:
+            return
+        self.problems += batches.problems
+        for model, run in runs.items():
+            batches.write(run.path, model)
+        if not _is_for_gates(int(session.exitstatus), reason) and self.exit_code is None:
+            return
+        if self._pending.total() and batches.under_way():
+            session.exitstatus = self.exit_code = PENDING_CODE
+        elif batches.problems:
+            session.exitstatus = self.exit_code = 11 if self._has_gates else 1
+        elif not any(self._ended.values()):
+            batches.end()
 
     def _conclude(self, runs: Mapping[str, LoadedRun], exit_code: int) -> None:
         writer = self._state.writer
@@ -210,6 +238,7 @@ class Finalizer:
         verdict = self.verdicts.get(model)
         given_up = self._given_up.get(model)
         lines = [printable(given_up, 800)] if given_up is not None else []
+        lines += self._batch_lines(model)
         if verdict is None:
             return lines
         from pytest_tablebench.reports.compare_text import comparison_lines
@@ -227,6 +256,18 @@ class Finalizer:
         if self.exit_code == 1:
             lines += [beside_line(test, count) for test, count in sorted(self.beside.items())]
         return lines
+
+    def _batch_lines(self, model: str) -> list[str]:
+        batches = self._state.batches
+        if batches is None or not self._pending[model]:
+            return []
+        lines = [f"{counted(self._pending[model], 'case')} wait for batches:"]
+        lines += [
+            f"  {printable(one.batch_id or one.name, 80)}  {printable(one.model, 60)}, "
+            f"{counted(one.requests, 'request')}, {printable(one.status, 40) or 'not known'}"
+            for one in batches.under_way()
+        ]
+        return [*lines, "The same command later takes in what is answered, and goes on."]
 
 
 def _is_for_gates(exit_code: int, reason: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,7 @@ def model_plans(session: Session) -> list[ModelPlan]:
             plans.append(plan_judge(runner, judge, exact=exact))
     except ModelError as error:
         raise SettingsError(str(error)) from None
+    _check_batches(session, [plan.model for plan in plans])
     paid = session.settings.max_cost is not None and not session.settings.replay
     for plan in plans:
         unpriced = plan.calls and plan.cost_usd is None and not plan.judges
@@ -58,6 +59,22 @@ def _questions_to_judge(session: Session, lanes: Collection[str]) -> JudgeQuesti
     if judge is None or judge not in lanes or not session.judges:
         return None
     return JudgeQuestions(session.require_runner(), judge)
+
+
+def _check_batches(session: Session, asked: Iterable[str]) -> None:
+    """Raise `SettingsError` for a model whose provider takes no batches, as far as is known."""
+    models, judge = session.require_runner().models, session.settings.judge
+    if session.settings.executor != "batch" or session.settings.replay:
+        return
+    from pytest_tablebench.models import BATCH_PROVIDERS
+
+    for model in [*asked, *([judge] if judge and session.judges else [])]:
+        facts = models.facts_about(model) if model in models.engine_models() else None
+        if facts is not None and facts.provider not in BATCH_PROVIDERS:
+            raise SettingsError(
+                f"--bench-executor batch: no batch service for {printable(model, 80)}; there is "
+                f"one for models of {', '.join(sorted(BATCH_PROVIDERS))}"
+            )
 
 
 def _check_price_of_judge(session: Session) -> None:

@@ -106,6 +106,9 @@ class Alone(_Keeps):
                 writer.learn(facts)
             state.check_baseline()
         wanted = state.wanted_engine()
+        if not plan_only:
+            state.collect_batches(wanted)
+            state.look_again()
         if wanted.needed:
             state.start_engine(wanted)
             state.ask_own_engine()

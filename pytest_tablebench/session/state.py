@@ -36,6 +36,7 @@ from pytest_tablebench.util.interrupts import uninterrupted
 from pytest_tablebench.util.notices import Notices
 
 if TYPE_CHECKING:
+    from pytest_tablebench.executors.batch import Batches
     from pytest_tablebench.results.gates import PlannedGate
     from pytest_tablebench.session.roles import Role
     from pytest_tablebench.session.verdict import Verdicts
@@ -72,6 +73,8 @@ class Session:
         self.planned: dict[str, int] = {}
         """How many cases each model has."""
         self.engine: Engine | None = None
+        self.batches: Batches | None = None
+        """Where the run is kept, and asks by batches."""
         self.verdicts: Verdicts | None = None
         self.tests: dict[str, list[str]] = {}
         """The names of the tests over each dataset, selected or not."""
@@ -176,6 +179,27 @@ class Session:
                 )
             return self.engine
 
+    def collect_batches(self, wanted: EngineWanted) -> None:
+        """Take in what was handed in before and is answered, once. Raises `SettingsError`."""
+        if self.settings.executor != "batch" or not wanted.lanes:
+            return
+        from pytest_tablebench.executors.batch import Batches
+
+        with self._starting:
+            if self.batches is None:
+                lanes = [LaneConfig(*lane) for lane in wanted.lanes]
+                asked = [(lane.model, lane.api_base) for lane in lanes if lane.reference is None]
+                batches = Batches(self.settings, asked)
+                batches.collect()
+                self.batches = batches
+
+    def hand_in(self) -> None:
+        """Hand in what the cases of this run have to be answered yet."""
+        if self.batches is not None:
+            self.batches.hand_in()
+            if self.batches.under_way():
+                self.require_writer().open()  # it names them, even if nothing is recorded yet
+
     def ask_own_engine(self) -> None:
         """Have the runner of this process ask the engine that it holds."""
         # Through the writer's connection: who asks wants to be told the totals too.
@@ -202,6 +226,7 @@ class Session:
         Raises `SettingsError`.
         """
         self.claim()
+        self.collect_batches(wanted)
         engine = None
         if wanted.needed:
             address = self.start_engine(wanted).address
@@ -215,6 +240,13 @@ class Session:
             address, runner = Address(*place.engine), self.require_runner()
             runner.models.address = lambda: address
             runner.prefetch.size = max(4, 2 * self.settings.connections // workers)
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Look at answers that came in from batches since the store was opened."""
+        store = self.require_runner().models.store() if self.settings.executor == "batch" else None
+        if store is not None:
+            store.refresh()
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -278,10 +310,15 @@ class Session:
         if self.engine is not None:
             totals, self._ended, self.engine = self.engine.finish(), self.engine, None
             if totals is not None and self.writer is not None:
+                if self.batches is not None:
+                    for model, paid in self.batches.totals().items():
+                        totals["models"][model] = {**totals["models"].get(model, {}), **paid}
                 self.writer.learn_totals(totals)
 
     def reap(self) -> None:
         """Wait for the processes that were told to end while reports were written; tidy up."""
+        if self.batches is not None:
+            self.batches.close()
         self._notices.close()
         if self.writer is not None:
             self.writer.remove_unused()

@@ -39,6 +39,7 @@ __all__ = [
     "SCHEMA",
     "BadLine",
     "answer_line",
+    "described_line",
     "execution_line",
     "execution_of",
     "read_answer",
@@ -69,6 +70,11 @@ class BadLine(ValueError):
 def answer_line(request: Request, reply: Reply) -> tuple[str, bytes]:
     """Return the key of the request and the line that keeps the reply."""
     key = request.key()
+    return key, described_line(key, describe(request), reply)
+
+
+def described_line(key: str, facts: Mapping[str, Any], reply: Reply) -> bytes:
+    """Return the line that keeps the reply to a request of which `facts` are known."""
     said: dict[str, Any] = {
         "text": _PAIR.split(reply.text) if _PAIR.search(reply.text) else reply.text,
         "finish_reason": reply.finish_reason,
@@ -82,11 +88,11 @@ def answer_line(request: Request, reply: Reply) -> tuple[str, bytes]:
     body = {
         "schema": SCHEMA,
         "key": key,
-        "request": describe(request),
+        "request": facts,
         "reply": said,
         "written": _now(),
     }
-    return key, _checked(json.dumps(body, allow_nan=False).encode("ascii"), CHECK_AT)
+    return _checked(json.dumps(body, allow_nan=False).encode("ascii"), CHECK_AT)
 
 
 def execution_line(task: Execute, ran: Execution) -> tuple[str, bytes]:

@@ -22,6 +22,7 @@ from pytest_tablebench.store._layer import SEGMENTS, Layer
 from pytest_tablebench.store._line import (
     BadLine,
     answer_line,
+    described_line,
     execution_line,
     execution_of,
     reply_of,
@@ -154,6 +155,16 @@ class Store:
         """
         key, line = answer_line(request, reply)
         self._append(line, _raw(key))
+
+    def put_described(self, key: str, facts: Mapping[str, Any], reply: Reply) -> None:
+        """Keep a reply to a request of which `describe` alone is left; as `put` does.
+
+        Arguments:
+            key: of the request, 64 hexadecimal digits.
+            facts: what `describe` gave of it.
+            reply: what came.
+        """
+        self._append(described_line(key, facts, reply), _raw(key))
 
     def put_execution(self, task: Execute, ran: Execution) -> None:
         """Keep what came of a program. Raises `StoreError`, as `put` does."""

@@ -207,6 +207,8 @@ def test_what_litellm_knows_of_a_model_comes_back_whole(tmp_path):
         provider="openai",
         input_cost_per_token=1.1e-06,
         output_cost_per_token=4.4e-06,
+        batch_input_cost_per_token=5.5e-07,
+        batch_output_cost_per_token=2.2e-06,
         max_input_tokens=200_000,
         tokenizer="o200k_base",
         sees=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_tablebench.config.options._option import Option, ignore, note, refuse
 from pytest_tablebench.config.reading import (
     address,
+    choice,
     folders,
     number,
     one_name,
@@ -60,6 +61,16 @@ CALLS = (
         read=number(int, 1, "a whole number from 1"),
         recorded=None,
         differs=ignore("speed alone"),
+    ),
+    Option(
+        "--bench-executor",
+        "NAME",
+        "where calls are made: local, from this machine; batch, by the provider's batch service, "
+        "within a day and cheaper (exit code 12 until all is answered). Default: local",
+        setting="executor",
+        read=choice("local", "batch"),
+        recorded="executor",
+        differs=ignore("the requests are the same"),
     ),
     Option(
         "--bench-timeout",

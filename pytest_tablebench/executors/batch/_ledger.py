@@ -1,0 +1,229 @@
+"""What was handed in and is not answered yet: a folder beside the answers.
+
+For each batch there is a small file of what is known of it, written anew as that changes, and one
+of its requests, written once: their keys, and what the store keeps of a request (no prompt). So
+whoever asks for a key knows that it is under way, whichever run it was handed in by.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_tablebench.errors import PENDING, ModelError, SettingsError
+from pytest_tablebench.util.files import write_whole
+from pytest_tablebench.util.names import printable
+
+__all__ = ["Batch", "Ledger", "Standing", "Waiting"]
+
+FOLDER = "batches"
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """One request of a batch.
+
+    Arguments:
+        key: of the request.
+        facts: what the store keeps of it.
+        attempt: 1 for the first time that it is handed in.
+    """
+
+    key: str
+    facts: Mapping[str, Any]
+    attempt: int = 1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What is known of one batch.
+
+    Arguments:
+        name: ours, by which the provider knows it as well.
+        model, api_base: who is asked, and where; no secrets.
+        state: `prepared` before it is certain that the provider has it, `handed_in`, and `read`
+            when all that came of it is in the store or in `failed`.
+        batch_id, status: the provider's.
+        requests: how many there are in it.
+        failed: by key, the fields of the error that came of a request, and its attempt.
+        calls, prompt_tokens, completion_tokens, cost_usd: what was paid; a cost of None is unknown.
+        made: when, in ISO 8601.
+    """
+
+    name: str
+    model: str
+    api_base: str | None
+    requests: int
+    state: Literal["prepared", "handed_in", "read"] = "prepared"
+    batch_id: str | None = None
+    status: str = ""
+    failed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+    made: str = ""
+
+    @classmethod
+    def new(cls, model: str, api_base: str | None, requests: int) -> Batch:
+        """Return a batch that nobody has heard of yet."""
+        made = datetime.now(UTC).isoformat(timespec="seconds")
+        return cls(secrets.token_hex(12), model, api_base, requests, made=made)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known of requests: those under way, those that failed, those to be asked again."""
+
+    under_way: frozenset[str] = frozenset()
+    failed: Mapping[str, ModelError] = field(default_factory=dict)
+    attempts: Mapping[str, int] = field(default_factory=dict)
+    """Times that a request was handed in which is to be handed in once more."""
+
+
+class Ledger:
+    """The batches of one store.
+
+    Arguments:
+        store: the folder of the answers.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self.folder = store / FOLDER
+        self._lock: Any = None
+
+    def hold(self) -> None:
+        """Let nobody else hand in. Raises `SettingsError` where another run does."""
+        from filelock import FileLock, Timeout
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.folder / "lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise SettingsError(
+                f"--bench-executor batch: another run hands in from {printable(str(self.folder))}; "
+                f"wait for its end, or give another --bench-store"
+            ) from None
+        self._lock = lock
+
+    def release(self) -> None:
+        """Let others hand in."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def batches(self) -> list[Batch]:
+        """Return the batches, the oldest first. Raises `SettingsError` for a damaged file."""
+        found = []
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                fields = json.loads(path.read_bytes())
+                if fields.pop("schema") != SCHEMA or fields["name"] != path.stem:
+                    raise ValueError("of another version")
+                found.append(Batch(**fields))
+            except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+                raise SettingsError(
+                    f"{printable(str(path))} cannot be read ({printable(str(error), 100)}); look "
+                    f"at the provider's list of batches, and remove the file if none is under way"
+                ) from None
+        return sorted(found, key=lambda one: one.made)
+
+    def requests(self, batch: Batch) -> dict[str, Waiting]:
+        """Return the requests of a batch by key. Raises `SettingsError` for a damaged file."""
+        path = self._requests(batch)
+        try:
+            with path.open("rb") as file:
+                rows = [Waiting(**json.loads(line)) for line in file]
+        except (OSError, ValueError, TypeError) as error:
+            raise SettingsError(
+                f"{printable(str(path))} cannot be read ({printable(str(error), 100)})"
+            ) from None
+        return {one.key: one for one in rows}
+
+    def add(self, batch: Batch, requests: Iterable[Waiting]) -> None:
+        """Take note of a batch before anybody else hears of it."""
+        lines = (json.dumps(asdict(one)) + "\n" for one in requests)
+        write_whole(self._requests(batch), lines, durable=True)
+        self.save(batch)
+
+    def save(self, batch: Batch) -> None:
+        """Write down what is known of a batch."""
+        text = json.dumps({"schema": SCHEMA, **asdict(batch)}, indent=1)
+        write_whole(self.folder / f"{batch.name}.json", text, durable=True)
+
+    def drop(self, batch: Batch) -> None:
+        """Forget a batch."""
+        for path in (self.folder / f"{batch.name}.json", self._requests(batch)):
+            path.unlink(missing_ok=True)
+
+    def _requests(self, batch: Batch) -> Path:
+        return self.folder / f"{batch.name}.requests"
+
+    def standing(self, retries: int) -> Standing:
+        """Return what is known of each request; what passes is asked `retries` times again.
+
+        Raises `SettingsError` for a damaged file.
+        """
+        under_way: set[str] = set()
+        failed: dict[str, ModelError] = {}
+        attempts: dict[str, int] = {}
+        for batch in self.batches():
+            if batch.state != "read":
+                under_way |= self.requests(batch).keys()
+                continue
+            for key, fields in batch.failed.items():
+                given = dict(fields)
+                attempt = int(given.pop("attempt", 1))
+                error = ModelError(str(given.pop("message", "")), **given)
+                if error.retryable and attempt <= retries:
+                    attempts[key] = attempt
+                else:
+                    failed[key] = error
+        for key in under_way:
+            failed.pop(key, None)
+            attempts.pop(key, None)
+        return Standing(frozenset(under_way), failed, attempts)
+
+    # What processes that run cases want handed in, until their end.
+
+    def spool(self) -> Path:
+        """Return a new file for what one process wants handed in."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.folder / f"{os.getpid()}-{secrets.token_hex(4)}.wanted"
+
+    def wanted(self) -> Iterator[dict[str, Any]]:
+        """Yield what processes want handed in, each request once."""
+        seen = set()
+        for path in sorted(self.folder.glob("*.wanted")):
+            with path.open("rb") as file:
+                for line in file:
+                    # A process that was killed leaves half a line: it asks again another time.
+                    with contextlib.suppress(ValueError):
+                        fields = json.loads(line)
+                        if fields["key"] not in seen:
+                            seen.add(fields["key"])
+                            yield fields
+
+    def forget_wanted(self) -> None:
+        """Remove what was wanted: it holds prompts."""
+        for path in self.folder.glob("*.wanted"):
+            path.unlink(missing_ok=True)
+
+
+def pending(model: str) -> ModelError:
+    """Return what a case is told whose request was handed in, or is about to be."""
+    return ModelError(f"{model}: its batch is not answered yet", reason=PENDING)
+
+
+def read(batch: Batch, failed: Mapping[str, Mapping[str, Any]], status: str) -> Batch:
+    """Return a batch of which all is known."""
+    return replace(batch, state="read", failed=failed, status=status)

@@ -1,0 +1,146 @@
+"""What the process that keeps the run does: takes in what is answered, hands in what is wanted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.config.addresses import without_credentials
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.executors.batch._ledger import Batch, Ledger
+from pytest_tablebench.util.files import write_whole
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.settings import Settings
+
+__all__ = ["FILE", "Batches"]
+
+DESK = "pytest_tablebench.executors.batch.desk"
+
+FILE = "batches.json"
+"""The file of a run folder that names the batches."""
+
+SCHEMA = 1
+
+
+class Batches:
+    """The batches of one run.
+
+    Arguments:
+        settings: of the run.
+        lanes: name and address of each model with a batch service.
+    """
+
+    def __init__(self, settings: Settings, lanes: Sequence[tuple[str, str | None]]) -> None:
+        store = settings.store_folder()
+        if store is None:
+            raise SettingsError(
+                "--bench-executor batch needs a store that stays: leave out --bench-store none"
+            )
+        self._settings = settings
+        self._lanes = list(lanes)
+        self._store = store
+        self.ledger = Ledger(store)
+        self.problems: list[str] = []
+        """What went wrong when requests were handed in."""
+
+    def collect(self) -> None:
+        """Take in all answers that are ready. Raises `SettingsError` where that cannot be."""
+        self.ledger.hold()
+        try:
+            self.ledger.forget_wanted()  # of a session that was killed
+            if any(one.state != "read" for one in self.own()):
+                said = self._desk("collect")
+                if said:
+                    raise SettingsError(f"--bench-executor batch: {said[0]}")
+        except BaseException:
+            self.ledger.release()
+            raise
+
+    def hand_in(self) -> None:
+        """Hand in what the run's cases want; `problems` says what went wrong."""
+        try:
+            if next(self.ledger.wanted(), None) is not None:
+                self.problems = self._desk("hand_in")
+        finally:
+            self.ledger.forget_wanted()
+
+    def close(self) -> None:
+        """Let other runs hand in."""
+        self.ledger.forget_wanted()
+        self.ledger.release()
+
+    def own(self) -> list[Batch]:
+        """Return the batches of this run's models."""
+        known = {(model, _plain(base)) for model, base in self._lanes}
+        return [one for one in self.ledger.batches() if (one.model, one.api_base) in known]
+
+    def under_way(self) -> list[Batch]:
+        """Return those that are not read yet."""
+        return [one for one in self.own() if one.state != "read"]
+
+    def end(self) -> None:
+        """Forget what is read: the run has its answers, and tells what failed."""
+        for batch in self.own():
+            if batch.state == "read":
+                self.ledger.drop(batch)
+
+    def totals(self) -> dict[str, dict[str, Any]]:
+        """Return what was paid for answers that came in, by model; a cost of None is unknown."""
+        found: dict[str, dict[str, Any]] = {}
+        for one in self.own():
+            if not one.calls:
+                continue
+            total = found.setdefault(
+                one.model,
+                {"calls_paid": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost_usd": 0.0},
+            )
+            total["calls_paid"] += one.calls
+            total["prompt_tokens"] += one.prompt_tokens
+            total["completion_tokens"] += one.completion_tokens
+            known = total["cost_usd"] is not None and one.cost_usd is not None
+            total["cost_usd"] = total["cost_usd"] + one.cost_usd if known else None
+        return found
+
+    def write(self, folder: Path, model: str) -> None:
+        """Name the batches of a model in its run folder."""
+        rows = [
+            {name: value for name, value in asdict(one).items() if name != "failed"}
+            | {"failed": len(one.failed)}
+            for one in self.own()
+            if one.model == model
+        ]
+        text = json.dumps({"schema": SCHEMA, "batches": rows}, indent=1)
+        write_whole(folder / FILE, text + "\n")
+
+    def _desk(self, do: str) -> list[str]:
+        """Have something done in a process of its own; return what went wrong."""
+        settings = self._settings
+        order = {
+            "do": do,
+            "store": str(self._store),
+            "lanes": self._lanes,
+            "timeout": settings.timeout,
+            "max_reply": settings.max_reply,
+            "max_cost": settings.max_cost,
+        }
+        done = subprocess.run(  # noqa: S603 - this interpreter
+            [sys.executable, "-P", "-m", DESK],
+            input=json.dumps(order).encode(),
+            capture_output=True,
+            check=False,
+        )
+        try:
+            return [str(one) for one in json.loads(done.stdout.splitlines()[-1])["problems"]]
+        except (ValueError, LookupError, TypeError):
+            last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+            return [f"its process ended with {done.returncode}: {' '.join(last)}"]
+
+
+def _plain(base: str | None) -> str | None:
+    return None if base is None else without_credentials(base)

@@ -1,0 +1,273 @@
+"""The process that deals with batch services: it imports litellm, so that pytest need not.
+
+It reads one order from its standard input, does it, and writes what came of it to its standard
+output, both as JSON. Each step is written down before the next one, so that it may be killed
+anywhere: the next one goes on from there.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.config.addresses import without_credentials
+from pytest_tablebench.errors import ModelError, TableBenchError
+from pytest_tablebench.executors.batch._ledger import Batch, Ledger, Waiting
+from pytest_tablebench.executors.local._wire import error_fields
+from pytest_tablebench.models._base import Reply
+from pytest_tablebench.models._litellm_batch import ENDPOINT, BatchService, BatchState
+from pytest_tablebench.store import Store
+
+MOST_REQUESTS, MOST_BYTES = 50_000, 100_000_000
+"""Of one batch; OpenAI takes 50,000 requests in 200 MB."""
+
+REFUSED = frozenset({"auth", "bad_request", "not_found", "rate_limit"})
+"""Reasons after which it is certain that the provider has made no batch."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be done, and for whom.
+
+    Arguments:
+        do: `collect` what is answered, or `hand_in` what is wanted.
+        store: the folder of the answers.
+        lanes: name and address of each model.
+        timeout: seconds that one call of a service may take.
+        max_reply: bytes of UTF-8 that an answer keeps.
+        max_cost: US dollars that all batches of the ledger may cost; None: no limit.
+    """
+
+    do: str
+    store: str
+    lanes: Sequence[tuple[str, str | None]]
+    timeout: float
+    max_reply: int
+    max_cost: float | None = None
+
+
+class Desk:
+    """Deals with the batches of one ledger."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.ledger = Ledger(Path(order.store))
+        self.services = {
+            (model, _plain(base)): BatchService(model, base, order.timeout, order.max_reply)
+            for model, base in order.lanes
+        }
+
+    def collect(self) -> None:
+        """Take in all that is answered. Raises `ModelError` where a service cannot be asked."""
+        for batch in self.ledger.batches():
+            service = self.services.get((batch.model, batch.api_base))
+            if service is None or batch.state == "read":
+                continue  # of another run
+            known = self._found(batch, service)
+            if known is None:
+                continue
+            told = service.look(str(known.batch_id))
+            if told.over:
+                self._read(known, told, service)
+            elif told.status != known.status:
+                self.ledger.save(replace(known, status=told.status))
+
+    def _found(self, batch: Batch, service: BatchService) -> Batch | None:
+        """Return a batch that the provider has; forget one that never reached it."""
+        if batch.state != "prepared":
+            return batch
+        told = service.find(batch.name)
+        if told is None:
+            self.ledger.drop(batch)
+            return None
+        return self._handed_in(batch, told)
+
+    def _handed_in(self, batch: Batch, told: BatchState) -> Batch:
+        known = replace(batch, state="handed_in", batch_id=told.batch_id, status=told.status)
+        self.ledger.save(known)
+        return known
+
+    def _read(self, batch: Batch, told: BatchState, service: BatchService) -> None:
+        """Keep the answers of a batch that is over, and what became of the rest."""
+        left = self.ledger.requests(batch)
+        failed: dict[str, dict[str, Any]] = {}
+        paid = batch
+        with Store.open(Path(self.order.store)) as store:
+            for key, outcome in self._outcomes(told, service):
+                one = left.pop(key, None)
+                if one is None:
+                    continue  # nobody has asked that, or it is there twice
+                if isinstance(outcome, ModelError):
+                    failed[key] = {**error_fields(outcome), "attempt": one.attempt}
+                    continue
+                store.put_described(key, one.facts, outcome)
+                paid = _paid(paid, outcome)
+        missing = error_fields(_unanswered(batch.model, told))
+        for key, one in left.items():
+            failed[key] = {**missing, "attempt": one.attempt}
+        self.ledger.save(replace(paid, state="read", status=told.status, failed=failed))
+
+    def _outcomes(
+        self, told: BatchState, service: BatchService
+    ) -> Iterator[tuple[str, Reply | ModelError]]:
+        for file in told.output_files:
+            for line in service.lines(file):
+                try:
+                    fields = json.loads(line)
+                    key = fields["custom_id"]
+                except (ValueError, LookupError, TypeError, RecursionError):
+                    continue  # whose answer it is cannot be told: that one is missing
+                if isinstance(key, str):
+                    yield key, _outcome(fields, service)
+
+    def hand_in(self) -> list[ModelError]:
+        """Hand in what is wanted; return what went wrong, once for each model."""
+        problems = []
+        for (model, base), service in self.services.items():
+            try:
+                self._hand_in_all(model, base, service)
+            except ModelError as error:
+                problems.append(error)
+        return problems
+
+    def _hand_in_all(self, model: str, base: str | None, service: BatchService) -> None:
+        most = self.order.max_cost
+        spent = sum(batch.cost_usd or 0.0 for batch in self.ledger.batches())
+        lines: list[bytes] = []
+        waiting: list[Waiting] = []
+        refused: dict[str, Waiting] = {}
+        size = 0
+        for fields in self.ledger.wanted():
+            if fields["model"] != model:
+                continue
+            one = Waiting(fields["key"], fields["facts"], fields["attempt"])
+            if most is not None:
+                spent += service.price_at_most(fields["messages"], fields["params"]) or 0.0
+                if spent > most:
+                    refused[one.key] = one
+                    continue
+            line = _line(one.key, service.body(fields["messages"], fields["params"]))
+            if lines and (len(lines) == MOST_REQUESTS or size + len(line) > MOST_BYTES):
+                self._send(model, base, service, lines, waiting)
+                lines, waiting, size = [], [], 0
+            lines.append(line)
+            waiting.append(one)
+            size += len(line)
+        if lines:
+            self._send(model, base, service, lines, waiting)
+        if refused:
+            self._over_budget(model, base, refused)
+
+    def _send(
+        self,
+        model: str,
+        base: str | None,
+        service: BatchService,
+        lines: Sequence[bytes],
+        waiting: Sequence[Waiting],
+    ) -> None:
+        """Hand in one batch. Raises `ModelError`."""
+        batch = Batch.new(model, base, len(waiting))
+        file_id = service.upload(b"".join(lines), f"{batch.name}.jsonl")
+        self.ledger.add(batch, waiting)  # from here on it may exist
+        try:
+            told = service.create(file_id, batch.name)
+        except ModelError as error:
+            if error.reason in REFUSED:
+                self.ledger.drop(batch)
+            raise
+        self._handed_in(batch, told)
+
+    def _over_budget(self, model: str, base: str | None, refused: Mapping[str, Waiting]) -> None:
+        """Take note of what the budget leaves out: it has no answer in this run."""
+        error = ModelError(f"{model}: the budget does not allow for it", reason="budget")
+        failed = {
+            key: {**error_fields(error), "attempt": one.attempt} for key, one in refused.items()
+        }
+        batch = replace(Batch.new(model, base, len(failed)), state="read", failed=failed)
+        self.ledger.add(batch, refused.values())
+
+
+def _plain(base: str | None) -> str | None:
+    return None if base is None else without_credentials(base)
+
+
+def _line(key: str, body: bytes) -> bytes:
+    head = json.dumps({"custom_id": key, "method": "POST", "url": ENDPOINT})
+    return head[:-1].encode("ascii") + b', "body": ' + body + b"}\n"
+
+
+def _paid(batch: Batch, reply: Reply) -> Batch:
+    cost = None
+    if batch.cost_usd is not None and reply.cost_usd is not None:
+        cost = batch.cost_usd + reply.cost_usd
+    return replace(
+        batch,
+        calls=batch.calls + 1,
+        prompt_tokens=batch.prompt_tokens + (reply.prompt_tokens or 0),
+        completion_tokens=batch.completion_tokens + (reply.completion_tokens or 0),
+        cost_usd=cost,
+    )
+
+
+def _outcome(fields: Mapping[str, Any], service: BatchService) -> Reply | ModelError:
+    """Return what a line of an output file says, whatever stands in it."""
+    response, error = fields.get("response"), fields.get("error")
+    status = response.get("status_code") if isinstance(response, dict) else None
+    body = response.get("body") if isinstance(response, dict) else None
+    if status == 200 and isinstance(body, dict):
+        try:
+            return service.reply(body)
+        except ModelError as problem:
+            return problem
+    said = error if isinstance(error, dict) else {}
+    if isinstance(body, dict) and isinstance(body.get("error"), dict):
+        said = body["error"]
+    return _error(service, status, str(said.get("code")), str(said.get("message") or ""))
+
+
+def _error(service: BatchService, status: Any, code: str, said: str) -> ModelError:
+    """Return the reason of a request without an answer (docs/engine.md has the reasons)."""
+    if code == "batch_expired":
+        return ModelError(
+            f"{service.model}: its batch expired first", reason="expired", retryable=True
+        )
+    return service.failures.of_status(status if isinstance(status, int) else None, code, said)
+
+
+def _unanswered(model: str, told: BatchState) -> ModelError:
+    """Return why a request of a batch that is over has no line in its files."""
+    if told.status == "failed":
+        why = told.said or "the provider does not say why"
+        return ModelError(f"{model}: its batch was refused: {why}", reason="bad_request")
+    if told.status == "cancelled":
+        return ModelError(f"{model}: its batch was cancelled", reason="cancelled")
+    if told.status == "expired":
+        return ModelError(f"{model}: its batch expired first", reason="expired", retryable=True)
+    return ModelError(
+        f"{model}: its batch ended without a word on it", reason="bad_reply", retryable=True
+    )
+
+
+def main() -> int:
+    """Do one order."""
+    order = Order(**json.loads(sys.stdin.read()))
+    desk = Desk(order)
+    problems: list[TableBenchError] = []
+    try:
+        if order.do == "collect":
+            desk.collect()
+        else:
+            problems += desk.hand_in()
+    except TableBenchError as error:
+        problems.append(error)
+    print(json.dumps({"problems": [str(error) for error in problems]}))  # noqa: T201 - its answer
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,251 @@
+"""Batch services of providers, through litellm: files of requests, answered within a day.
+
+litellm moves the files and knows addresses and keys; it makes no file of requests, so the lines
+are made here, each with the body that litellm's translation gives for a single call.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models._base import MAX_REPLY, Reply, limited
+from pytest_tablebench.models._litellm import LiteLLMModel
+from pytest_tablebench.models._litellm_errors import Failures
+from pytest_tablebench.models._litellm_facts import tokens_of
+from pytest_tablebench.models._litellm_load import load
+from pytest_tablebench.models._usage import sound_usage
+
+__all__ = ["BATCH_PROVIDERS", "BatchService", "BatchState"]
+
+BATCH_PROVIDERS = frozenset({"hosted_vllm", "openai"})
+"""Providers whose batches were tried against a server that speaks their protocol."""
+
+ENDPOINT = "/v1/chat/completions"
+
+MARK = "tablebench"
+"""The field of a batch's metadata by which it is found again."""
+
+PAGE = 100
+PAGES = 200
+CHUNK = 1 << 20
+LONGEST_LINE = 32_000_000
+"""Bytes of one line of an output file; what makes sense is far below."""
+
+
+@dataclass(frozen=True)
+class BatchState:
+    """What a provider says of a batch.
+
+    Arguments:
+        batch_id: the provider's name of it.
+        status: the provider's word.
+        output_files: ids of the files that are ready: answers, and errors.
+        said: why it failed, where it did.
+    """
+
+    batch_id: str
+    status: str
+    output_files: tuple[str, ...] = ()
+    said: str = ""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.status in {"completed", "failed", "expired", "cancelled"}
+
+
+@dataclass(frozen=True)
+class BatchService:
+    """The batch service that a model is asked through.
+
+    Arguments:
+        model: the name exactly as litellm takes it.
+        api_base: address of the server; None leaves it to litellm.
+        timeout: seconds one call of the service may take.
+        max_reply: bytes of UTF-8 that an answer keeps.
+    """
+
+    model: str
+    api_base: str | None = field(repr=False)
+    timeout: float
+    max_reply: int = MAX_REPLY
+
+    @property
+    def failures(self) -> Failures:
+        """The failures of calls, each as a `ModelError` that names the model."""
+        return Failures(self.model, self.api_base, self.timeout)
+
+    def body(self, messages: Sequence[Mapping[str, Any]], params: Mapping[str, Any]) -> bytes:
+        """Return the body of one request as litellm would send it, as JSON.
+
+        Arguments:
+            messages: in the form of the OpenAI protocol.
+            params: parameters of the call.
+
+        Raises `ModelError` where litellm cannot make it.
+        """
+        litellm = load()
+        try:
+            name, provider, *_ = litellm.get_llm_provider(self.model, api_base=self.api_base)
+            optional = litellm.get_optional_params(
+                model=name, custom_llm_provider=provider, **dict(params)
+            )
+            for name_of_ours in ("max_retries", "stream"):
+                optional.pop(name_of_ours, None)
+            extra = optional.pop("extra_body", None) or {}
+            config = litellm.utils.ProviderConfigManager.get_provider_chat_config(
+                model=name, provider=litellm.LlmProviders(provider)
+            )
+            made = config.transform_request(
+                model=name,
+                messages=[dict(one) for one in messages],
+                optional_params=optional,
+                litellm_params={},
+                headers={},
+            )
+            return json.dumps({**made, **extra}).encode("ascii")
+        except Exception as error:
+            raise self._failure(error) from None
+
+    def upload(self, data: bytes, name: str) -> str:
+        """Store a file of requests with the provider; return its id. Raises `ModelError`."""
+        made = self._call(
+            "create_file", file=(name, data, "application/jsonl"), purpose="batch", max_retries=2
+        )
+        return str(made.id)
+
+    def create(self, file_id: str, mark: str) -> BatchState:
+        """Have the requests of a file answered. Raises `ModelError`.
+
+        It is asked once and never again by itself: a second batch would be paid for, too.
+        """
+        return _state(
+            self._call(
+                "create_batch",
+                completion_window="24h",
+                endpoint=ENDPOINT,
+                input_file_id=file_id,
+                metadata={MARK: mark},
+                max_retries=0,
+            )
+        )
+
+    def find(self, mark: str) -> BatchState | None:
+        """Return the batch of that mark; None where the provider has none. Raises `ModelError`."""
+        after: str | None = None
+        for _ in range(PAGES):
+            page = self._call("list_batches", after=after, limit=PAGE, max_retries=2)
+            found = list(page.data)
+            for one in found:
+                if (getattr(one, "metadata", None) or {}).get(MARK) == mark:
+                    return _state(one)
+            if not getattr(page, "has_more", False) or not found:
+                return None
+            after = str(found[-1].id)
+        return None
+
+    def look(self, batch_id: str) -> BatchState:
+        """Return how far a batch is. Raises `ModelError`."""
+        return _state(self._call("retrieve_batch", batch_id=batch_id, max_retries=2))
+
+    def lines(self, file_id: str) -> Iterator[bytes]:
+        """Yield the lines of an output file as they come. Raises `ModelError`."""
+        answer = self._call("file_content", file_id=file_id, stream=True, chunk_size=CHUNK)
+        rest = b""
+        try:
+            for chunk in answer.stream_iterator:
+                *whole, rest = (rest + bytes(chunk)).split(b"\n")
+                yield from whole
+                if len(rest) > LONGEST_LINE:
+                    raise self.failures.bad_reply("an output file without line ends")
+        except ModelError:
+            raise
+        except Exception as error:
+            raise self._failure(error) from None
+        if rest:
+            yield rest
+
+    def reply(self, body: Mapping[str, Any]) -> Reply:
+        """Return the reply that a chat completion of an output file holds, with its batch price.
+
+        Raises `ModelError` where it holds none.
+        """
+        litellm = load()
+        body = dict(body)
+        sound_usage(body)
+        try:
+            response = litellm.ModelResponse(**body)
+        except Exception:  # whatever a server wrote there
+            raise self.failures.bad_reply("a reply that is no chat completion") from None
+        model = LiteLLMModel(self.model, self.api_base, self.timeout, self.max_reply)
+        reply = model.reply_of(response)
+        return limited(
+            replace(reply, cost_usd=self._price(litellm, response.usage)), self.max_reply
+        )
+
+    def price_at_most(
+        self, messages: Sequence[Mapping[str, Any]], params: Mapping[str, Any]
+    ) -> float | None:
+        """Return what a request costs in US dollars if its reply is as long as it may be.
+
+        None where no price is known, or no limit of the reply.
+        """
+        litellm = load()
+        longest = params.get("max_tokens", params.get("max_completion_tokens"))
+        asked = tokens_of(self.model, messages)
+        if not isinstance(longest, int) or asked is None:
+            return None
+        usage = litellm.Usage(prompt_tokens=asked, completion_tokens=longest)
+        return self._price(litellm, usage)
+
+    def _price(self, litellm: Any, usage: Any) -> float | None:
+        from litellm.cost_calculator import batch_cost_calculator
+
+        try:
+            name, provider, *_ = litellm.get_llm_provider(self.model, api_base=self.api_base)
+            costs = batch_cost_calculator(usage, name, provider)
+        except Exception:  # litellm knows no price, and says so in many ways
+            return None
+        return sum(costs) or None
+
+    def _call(self, what: str, **arguments: Any) -> Any:
+        litellm = load()
+        try:
+            _, provider, key, base = litellm.get_llm_provider(self.model, api_base=self.api_base)
+            if provider not in BATCH_PROVIDERS:
+                raise ModelError(
+                    f"{self.model}: no batch service of {provider} is known here; those of "
+                    f"{', '.join(sorted(BATCH_PROVIDERS))} are. Leave --bench-executor batch out",
+                    reason="bad_request",
+                    whole_run=True,
+                )
+            if provider == "hosted_vllm":
+                # litellm would take OpenAI's key for want of one, and send it there.
+                key = key or os.environ.get("HOSTED_VLLM_API_KEY") or "none"
+            return getattr(litellm, what)(
+                custom_llm_provider=provider,
+                api_base=base or self.api_base,
+                api_key=key,
+                timeout=self.timeout,
+                **arguments,
+            )
+        except ModelError:
+            raise
+        except Exception as error:
+            raise self._failure(error) from None
+
+    def _failure(self, error: Exception) -> ModelError:
+        return self.failures.explain(load(), error, frozenset())
+
+
+def _state(told: Any) -> BatchState:
+    """Return what litellm says of a batch as far as it is used; anything may stand in it."""
+    files = [getattr(told, name, None) for name in ("output_file_id", "error_file_id")]
+    errors = getattr(getattr(told, "errors", None), "data", None) or []
+    said = "; ".join(str(getattr(one, "message", one))[:200] for one in errors[:3])
+    return BatchState(str(told.id), str(told.status), tuple(str(one) for one in files if one), said)

@@ -1,0 +1,276 @@
+"""Batches against a server that speaks the protocol: nothing is paid twice, whatever breaks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.errors import PENDING, ModelError, SettingsError
+from pytest_tablebench.executors import Outcome, Work
+from pytest_tablebench.executors.batch import BatchExecutor, Ledger
+from pytest_tablebench.executors.batch.desk import Desk, Order
+from pytest_tablebench.metrics.steps import Execute
+from pytest_tablebench.models import Message, Reply, Request
+from pytest_tablebench.store import Store
+from tests.support.batch_server import BatchServer
+from tests.support.calls import QUIETLY
+
+pytestmark = QUIETLY
+
+MODEL = "openai/gpt-4o-mini"
+KEY = "sk-marked-77aa"
+
+
+class Others:
+    """Takes note of what is submitted to it."""
+
+    lost = None
+    waits = ()
+
+    def __init__(self) -> None:
+        self.submitted: list[Work] = []
+
+    def submit(self, work: Work, lane: str) -> None:
+        self.submitted.append(work)
+
+    def outcomes(self, *, wait: bool) -> list[tuple[str, Outcome]]:
+        return []
+
+    def totals(self) -> None:
+        return None
+
+    def stop(self, why: str) -> None:
+        raise AssertionError(why)
+
+    def close(self) -> None:
+        """End."""
+
+
+@dataclass
+class Site:
+    """A store, and what a session does over it: collect, ask, hand in."""
+
+    store: Path
+    server: BatchServer
+    others: Others = field(default_factory=Others)
+    retries: int = 1
+    max_cost: float | None = None
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.store)
+
+    def _desk(self) -> Desk:
+        lanes = [(MODEL, self.server.url)]
+        return Desk(Order("", str(self.store), lanes, 20.0, 1000, self.max_cost))
+
+    def collect(self) -> None:
+        self._desk().collect()
+
+    def ask(self, *requests: Request) -> list[Outcome]:
+        """What a session's cases are told, one after the other."""
+        executor = BatchExecutor(self.others, self.ledger, [MODEL], self.retries)
+        told = []
+        for request in requests:
+            with Store.open(self.store) as store:
+                stored = store.get(request.key())
+            if stored is not None:
+                told.append(stored)
+                continue
+            executor.submit(Work(request.key(), request), MODEL)
+            [(key, outcome)] = executor.outcomes(wait=True)
+            assert key == request.key()
+            told.append(outcome)
+        executor.close()
+        return told
+
+    def hand_in(self) -> list[ModelError]:
+        problems = self._desk().hand_in()
+        self.ledger.forget_wanted()
+        return problems
+
+    def session(self, *requests: Request) -> list[Outcome]:
+        self.collect()
+        told = self.ask(*requests)
+        assert self.hand_in() == []
+        return told
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with BatchServer(lambda body: body["messages"][-1]["content"].upper()) as server:
+        yield Site(tmp_path / "answers", server)
+
+
+def request(text: str, **more: Any) -> Request:
+    params = {"temperature": 0, "max_tokens": 16}
+    return Request(MODEL, (Message("user", text),), params=params, case_id=text, **more)
+
+
+A, B, C = request("a"), request("b"), request("c")
+
+
+def reasons(told: list[Outcome]) -> list[str]:
+    return [one.reason if isinstance(one, ModelError) else "answered" for one in told]
+
+
+def test_what_was_handed_in_is_answered_another_day_and_asked_once(site: Site) -> None:
+    assert reasons(site.session(A, B)) == [PENDING, PENDING]
+    [batch] = site.server.batches
+    assert [row["body"] for row in batch.rows] == [
+        {
+            "model": "gpt-4o-mini",
+            "messages": [{"role": "user", "content": text}],
+            "temperature": 0,
+            "max_tokens": 16,
+        }
+        for text in ("a", "b")
+    ]
+    assert {row["url"] for row in batch.rows} == {"/v1/chat/completions"}
+    # Another run wants the same and more: what is under way is not handed in again.
+    assert reasons(site.session(A, C)) == [PENDING, PENDING]
+    assert site.server.asked == [one.key() for one in (A, B, C)]
+    site.server.finish()
+    told = site.session(A, B, C)
+    assert [one.text for one in told if isinstance(one, Reply)] == ["A", "B", "C"]
+    # 1,000 tokens at .15 and 10 at .60 USD a million, half of it in a batch.
+    assert [one.cost_usd for one in told if isinstance(one, Reply)] == [pytest.approx(7.8e-5)] * 3
+    assert len(site.server.asked) == 3
+    assert site.server.keys == {f"Bearer {KEY}"}
+    for path in site.store.rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes()
+        # Prompts stay with their data set.
+        assert not path.is_file() or b'"content"' not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize(("when", "made"), [("before", 1), ("after", 1)])
+def test_a_provider_that_breaks_off_is_not_paid_twice(site: Site, when: str, made: int) -> None:
+    site.server.break_off = when
+    site.ask(A)
+    assert [one.reason for one in site.hand_in()] == ["server_error"]
+    site.server.break_off = None
+    # Whether the batch exists is not known: nothing is handed in before the provider has said.
+    assert site.ledger.standing(1).under_way == {A.key()}
+    assert reasons(site.session(A)) == [PENDING]
+    assert len(site.server.batches) == made
+    site.server.finish()
+    assert reasons(site.session(A)) == ["answered"]
+    assert site.server.asked == [A.key()]
+
+
+def test_a_batch_that_expires_has_its_answers_and_the_rest_goes_in_again(site: Site) -> None:
+    site.session(A, B)
+    site.server.finish("expired", answered=lambda number: number == 0)
+    assert reasons(site.session(A, B)) == ["answered", PENDING]
+    assert site.server.asked == [A.key(), B.key(), B.key()]
+    site.server.finish("expired", answered=lambda _: False)
+    # One further attempt was allowed.
+    assert reasons(site.session(A, B)) == ["answered", "expired"]
+    assert len(site.server.asked) == 3
+
+
+def test_each_failure_in_a_file_has_its_reason(site: Site) -> None:
+    asked = [request(f"q{number}") for number in range(6)]
+    site.retries = 0
+    site.session(*asked)
+    failing = {
+        0: (429, "rate_limit_exceeded"),
+        1: (400, "context_length_exceeded"),
+        2: (0, "batch_expired"),
+        3: (500, "down"),
+        4: (401, "invalid_api_key"),
+    }
+    site.server.finish(failing=failing)
+    told = site.session(*asked)
+    assert reasons(told) == [
+        "rate_limit",
+        "context_window",
+        "expired",
+        "server_error",
+        "auth",
+        "answered",
+    ]
+    assert len(site.server.asked) == 6
+
+
+def test_a_batch_that_is_refused_as_a_whole_says_why(site: Site) -> None:
+    site.session(A, B)
+    site.server.finish("failed", answered=lambda _: False, errors=["line 1 \x1b[31m is no JSON"])
+    told = site.session(A, B)
+    assert reasons(told) == ["bad_request", "bad_request"]
+    assert "line 1" in str(told[0])
+    site.session(A)
+    assert len(site.server.asked) == 2  # told as long as the run goes on, and not asked again
+
+
+def test_output_files_are_hostile(site: Site) -> None:
+    site.session(A, B)
+    nested = b"[" * 100_000
+    made_up = json.dumps({"custom_id": "f" * 64, "response": {"status_code": 200}}).encode()
+    usage = {"prompt_tokens": "many", "completion_tokens": -1, "total_tokens": 10**30}
+    choice = {"index": 0, "message": {"role": "assistant", "content": "x" * 5000}}
+    body = {"choices": [choice], "usage": usage}
+    long = {"custom_id": A.key(), "response": {"status_code": 200, "body": body}}
+    none = {"custom_id": B.key(), "response": {"status_code": 200, "body": {"choices": 1}}}
+    lines = [b"\xff{", nested, made_up, b"3", b'{"custom_id": []}']
+    lines += [json.dumps(one).encode() for one in (long, none)]
+    site.server.finish(answered=lambda _: False, extra=lines)
+    site.retries = 0
+    told = site.session(A, B)
+    assert reasons(told) == ["answered", "bad_reply"]
+    assert isinstance(told[0], Reply)
+    assert (len(told[0].text), told[0].cut) == (1000, True)
+    assert (told[0].prompt_tokens, told[0].cost_usd) == (None, None)
+
+
+def test_a_budget_leaves_out_what_it_does_not_allow_for(site: Site) -> None:
+    # 8 tokens of a prompt or so and 16 of a reply: about 5.4 millionths of a dollar each.
+    site.max_cost = 8e-6
+    assert reasons(site.session(A, B, C)) == [PENDING] * 3
+    assert site.server.asked == [A.key()]
+    site.server.finish()
+    assert reasons(site.session(A, B, C)) == ["answered", "budget", "budget"]
+    assert site.server.asked == [A.key()]
+
+
+def test_programs_and_other_models_go_elsewhere(site: Site) -> None:
+    executor = BatchExecutor(site.others, site.ledger, [MODEL], 1)
+    program = Execute("print(1)")
+    executor.submit(Work(program.key(), program), "programs")
+    executor.submit(Work(A.key(), A), "echo/any")
+    assert [work.key for work in site.others.submitted] == [program.key(), A.key()]
+    executor.close()
+    assert list(site.ledger.wanted()) == []
+
+
+def test_half_a_line_of_a_process_that_was_killed_is_no_request(site: Site) -> None:
+    site.ask(A)
+    [spool] = site.ledger.folder.glob("*.wanted")
+    spool.write_bytes(spool.read_bytes() + b'{"key": "half')
+    assert site.hand_in() == []
+    assert site.server.asked == [A.key()]
+    assert list(site.ledger.folder.glob("*.wanted")) == []
+
+
+def test_two_runs_do_not_hand_in_from_one_store(site: Site) -> None:
+    first, second = site.ledger, site.ledger
+    first.hold()
+    with pytest.raises(SettingsError, match="another run hands in"):
+        second.hold()
+    first.release()
+    second.hold()
+    second.release()
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"schema": 9, "name": "x"}', b"[]"])
+def test_a_damaged_file_is_named_and_nothing_is_handed_in(site: Site, content: bytes) -> None:
+    site.ledger.folder.mkdir(parents=True)
+    (site.ledger.folder / "x.json").write_bytes(content)
+    with pytest.raises(SettingsError, match=r"x\.json cannot be read"):
+        site.collect()

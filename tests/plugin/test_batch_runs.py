@@ -1,0 +1,55 @@
+"""A run by batches: exit code 12 until all is answered, then a run as any other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.support.batch_server import BatchServer
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import Script, right, run_pytest
+
+COUNT = 3
+MODEL = "openai/gpt-4o-mini"
+GATE = "--bench-gate=starter.pass_rate >= 0.1"
+
+
+def test_the_same_command_goes_on_until_all_is_answered(tmp_path: Path) -> None:
+    script = Script(COUNT)
+
+    def answer(body: dict[str, Any]) -> str:
+        number = script.number(body)
+        assert number is not None
+        return right(script.examples[number])
+
+    def run(name: str, *options: str, url: str) -> Any:
+        options = ("--bench-executor=batch", "-n2", GATE, *options)
+        return run_pytest(tmp_path / name, url, *options, model=MODEL, count=COUNT)
+
+    with BatchServer(answer) as server:
+        first = run("batch", url=server.url)
+        assert first.exit_code == 12, first.output
+        assert "3 cases wait for batches" in first.output
+        assert "undecided" in first.output
+        assert first.records == {}
+        named = json.loads((tmp_path / "batch/run/batches.json").read_text("utf-8"))
+        assert [(one["batch_id"], one["requests"]) for one in named["batches"]] == [("batch_1", 3)]
+        server.finish()
+        last = run("batch", url=server.url)
+        assert last.exit_code == 0, last.output
+        assert len(server.asked) == len(set(server.asked)) == COUNT
+    assert last.facts["calls_paid"] == COUNT
+    assert abs(last.facts["cost_usd"] - COUNT * 7.8e-5) < 1e-12
+    assert list((tmp_path / "batch/answers/batches").glob("*.json")) == []
+    with OpenAIServer(script) as local:
+        other = run_pytest(tmp_path / "local", local, GATE, model=MODEL, count=COUNT)
+    assert _told(last) == _told(other)
+
+
+def _told(run: Any) -> dict[str, Any]:
+    """What is recorded of each case, but for time, cost and whence its answer came."""
+    return {
+        case_id: (one.outcome, one.score, one.raw, one.prediction, one.prompt_digest)
+        for case_id, one in run.records.items()
+    }

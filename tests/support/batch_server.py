@@ -1,0 +1,235 @@
+"""A loopback server that speaks OpenAI's batch protocol: files, batches, output and error files.
+
+Nothing is answered until a test says so (`finish`), and how: all of it, a part, none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+__all__ = ["BatchServer", "Handed"]
+
+HANDLED = ("/files", "/batches")
+
+
+@dataclass
+class Handed:
+    """One batch that was handed in."""
+
+    batch_id: str
+    rows: list[dict[str, Any]]
+    metadata: dict[str, str]
+    status: str = "validating"
+    files: dict[str, str] = field(default_factory=dict)
+    errors: list[dict[str, str]] = field(default_factory=list)
+
+    def body(self, input_file: str) -> dict[str, Any]:
+        return {
+            "id": self.batch_id,
+            "object": "batch",
+            "endpoint": "/v1/chat/completions",
+            "input_file_id": input_file,
+            "completion_window": "24h",
+            "created_at": 1_700_000_000,
+            "status": self.status,
+            "metadata": self.metadata,
+            "errors": {"object": "list", "data": self.errors} if self.errors else None,
+            "output_file_id": self.files.get("output"),
+            "error_file_id": self.files.get("error"),
+        }
+
+
+class BatchServer:
+    """The server.
+
+    Arguments:
+        answer: the text that answers the body of a request.
+    """
+
+    def __init__(self, answer: Callable[[dict[str, Any]], str]) -> None:
+        self.answer = answer
+        self.batches: list[Handed] = []
+        self.files: dict[str, bytes] = {}
+        self.inputs: dict[str, str] = {}
+        self.keys: set[str | None] = set()
+        self.break_off: str | None = None
+        """`before` or `after`: a batch is refused a reply before it is made, or after."""
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._http.owner = self  # type: ignore[attr-defined]
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}
+        )
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    @property
+    def asked(self) -> list[str]:
+        """The keys of all requests that were handed in, each as often as it was."""
+        return [row["custom_id"] for batch in self.batches for row in batch.rows]
+
+    def finish(
+        self,
+        status: str = "completed",
+        *,
+        answered: Callable[[int], bool] = lambda number: True,
+        failing: dict[int, tuple[int, str]] | None = None,
+        extra: Iterable[bytes] = (),
+        errors: Iterable[str] = (),
+    ) -> None:
+        """End the batches that are under way.
+
+        Arguments:
+            status: how.
+            answered: whether the request of that number has an answer.
+            failing: status and code of the error that a request of that number has instead.
+            extra: further lines of the output file.
+            errors: why the whole batch was refused.
+        """
+        for batch in self.batches:
+            if batch.status != "validating":
+                continue
+            batch.status = status
+            batch.errors = [{"code": "invalid", "message": one} for one in errors]
+            good, bad = list(extra), []
+            for number, row in enumerate(batch.rows):
+                if failing and number in failing:
+                    bad.append(_failed(row, *failing[number]))
+                elif answered(number):
+                    good.append(_answered(row, self.answer(row["body"])))
+            for name, lines in (("output", good), ("error", bad)):
+                if lines:
+                    batch.files[name] = self._keep(b"\n".join(lines) + b"\n")
+
+    def _keep(self, data: bytes) -> str:
+        name = f"file-{len(self.files) + 1}"
+        self.files[name] = data
+        return name
+
+    def post(self, path: str, data: bytes, kind: str) -> tuple[int, Any]:
+        if path.endswith("/files"):
+            name = self._keep(_uploaded(data, kind))
+            return 200, {"id": name, "object": "file", "purpose": "batch", "bytes": len(data)} | {
+                "created_at": 1_700_000_000,
+                "filename": "batch.jsonl",
+                "status": "processed",
+            }
+        if self.break_off == "before":
+            return 500, {"error": {"message": "no batch was made", "code": None}}
+        given = json.loads(data)
+        rows = [json.loads(line) for line in self.files[given["input_file_id"]].splitlines()]
+        batch = Handed(f"batch_{len(self.batches) + 1}", rows, given.get("metadata") or {})
+        self.batches.append(batch)
+        self.inputs[batch.batch_id] = given["input_file_id"]
+        if self.break_off == "after":
+            return 500, {"error": {"message": "nobody knows", "code": None}}
+        return 200, batch.body(given["input_file_id"])
+
+    def get(self, path: str) -> tuple[int, Any]:
+        content = re.search(r"/files/([^/]+)/content$", path)
+        if content:
+            return 200, self.files[content[1]]
+        one = re.search(r"/batches/([^/?]+)$", path)
+        known = {batch.batch_id: batch for batch in self.batches}
+        if one:
+            batch = known.get(one[1])
+            if batch is None:
+                return 404, {"error": {"message": "no such batch", "code": None}}
+            return 200, batch.body(self.inputs[batch.batch_id])
+        rows = [batch.body(self.inputs[batch.batch_id]) for batch in reversed(self.batches)]
+        return 200, {"object": "list", "data": rows, "has_more": False}
+
+    def __enter__(self) -> BatchServer:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+
+def _answered(row: dict[str, Any], text: str) -> bytes:
+    body = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1_700_000_000,
+        "model": row["body"]["model"],
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text},
+                "finish_reason": "stop",
+            }
+        ],
+        "usage": {"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010},
+    }
+    response = {"status_code": 200, "request_id": "r", "body": body}
+    return json.dumps(
+        {"id": "x", "custom_id": row["custom_id"], "response": response, "error": None}
+    ).encode()
+
+
+def _failed(row: dict[str, Any], status: int, code: str) -> bytes:
+    told = {"message": f"scripted {code}", "code": code}
+    if status == 0:
+        return json.dumps(
+            {"id": "x", "custom_id": row["custom_id"], "response": None, "error": told}
+        ).encode()
+    response = {"status_code": status, "body": {"error": told}}
+    return json.dumps(
+        {"id": "x", "custom_id": row["custom_id"], "response": response, "error": None}
+    ).encode()
+
+
+def _uploaded(data: bytes, kind: str) -> bytes:
+    """The content of the part named `file` of a form."""
+    boundary = b"--" + re.search(r"boundary=([^;]+)", kind)[1].strip('"').encode()  # type: ignore[index]
+    for part in data.split(boundary):
+        head, _, content = part.partition(b"\r\n\r\n")
+        if b'name="file"' in head:
+            return content.removesuffix(b"\r\n")
+    raise AssertionError("no file was uploaded")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = 10
+
+    def log_message(self, *_: object) -> None:
+        """Stay quiet."""
+
+    def do_POST(self) -> None:
+        data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self._answer(*self._owner.post(self.path, data, self.headers.get("Content-Type", "")))
+
+    def do_GET(self) -> None:
+        self._answer(*self._owner.get(self.path))
+
+    @property
+    def _owner(self) -> BatchServer:
+        self.server.owner.keys.add(self.headers.get("Authorization"))  # type: ignore[attr-defined]
+        return self.server.owner  # type: ignore[attr-defined, no-any-return]
+
+    def _answer(self, status: int, body: Any) -> None:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(data)
+        self.close_connection = True
