@@ -47,9 +47,13 @@ _BATCH = 32
 _KNOWN = ("bench_api_base", "bench_param", "bench_max_cost", "bench_store")
 
 
-def add_asking(parser: argparse.ArgumentParser, does: str) -> None:
-    """Add the options of all ways that ask models; `does` is what `--model` is for."""
-    parser.add_argument("--model", required=True, metavar="NAME", help=does)
+def add_asking(parser: argparse.ArgumentParser, does: str, *, several: bool = False) -> None:
+    """Add the options of all ways that ask models; `does` is what `--model` is for.
+
+    With `several` it is a list of models.
+    """
+    action = "append" if several else "store"
+    parser.add_argument("--model", required=True, action=action, metavar="NAME", help=does)
     parser.add_argument("--yes", action="store_true", help="ask the models, and pay for it")
     parser.add_argument("--bench-api-base", metavar="URL", help="address of the models")
     parser.add_argument(
@@ -65,6 +69,8 @@ def asked_and_written(
     maker: Callable[[Tell], AskingMaker],
     origin: Callable[[Tell, bool], Origin],
     made_with: Mapping[str, Any],
+    *,
+    then: Callable[[Path], list[str]] | None = None,
 ) -> tuple[list[str], int]:
     """Say what models are asked and what it costs; with `--yes` ask, and write the folder.
 
@@ -75,6 +81,7 @@ def asked_and_written(
         origin: of the tables, handed what gives replies; and whether a table that a model has
             not told yet is to be expected as one of its size.
         made_with: what the questions depend on.
+        then: see `write_folder`.
 
     Returns what to say, and the exit code.
     """
@@ -87,7 +94,14 @@ def asked_and_written(
         lines, calls = _plan(letters, origin(letters.tell, True), new())
         if calls and not given.yes:
             return [*lines, "nothing was asked, and nothing written: ask with --yes"], 0
-        return [*lines, *_written(given, letters, origin(letters.tell, False), new, made_with)], 0
+        write = partial(
+            write_folder,
+            given,
+            made_with=made_with,
+            origin=origin(letters.tell, False),
+            then=then,
+        )
+        return [*lines, *_written(given, letters, new, write)], 0
     finally:
         letters.close()
 
@@ -97,7 +111,8 @@ def _settings(given: argparse.Namespace, models: Sequence[str]) -> Settings:
     from pytest_tablebench.config.settings import read_settings
 
     read = read_settings(lambda key: getattr(given, key) if key in _KNOWN else None, Path.cwd())
-    return replace(read, models=tuple(dict.fromkeys([given.model, *models])))
+    named = given.model if isinstance(given.model, list) else [given.model]
+    return replace(read, models=tuple(dict.fromkeys([*named, *models])))
 
 
 def _plan(letters: Correspondence, tables: Origin, maker: AskingMaker) -> tuple[list[str], int]:
@@ -116,17 +131,14 @@ def _plan(letters: Correspondence, tables: Origin, maker: AskingMaker) -> tuple[
 def _written(
     given: argparse.Namespace,
     letters: Correspondence,
-    tables: Origin,
     maker: Callable[[], AskingMaker],
-    made_with: Mapping[str, Any],
+    write: Callable[..., list[str]],
 ) -> list[str]:
-    """Write the folder; return what to say of it, of the yield and of the cost."""
+    """Have the folder written; return what to say of it, of the yield and of the cost."""
     own = maker()
     size = _BATCH if given.limit is None else min(_BATCH, -(-given.limit // given.per_table))
     try:
-        first, *rest = write_folder(
-            given, own, made_with, tables, lambda sources: _asked(sources, letters, maker, size)
-        )
+        first, *rest = write(maker=own, ahead=lambda sources: _asked(sources, letters, maker, size))
     except DataError as error:
         if not letters.spent.calls and not letters.spent.failed:
             raise

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Origin",
     "add_common",
+    "add_out",
+    "check_and_run",
     "chosen_subtasks",
     "count_from_1",
+    "quoted",
     "shares",
     "tables_given",
     "write_folder",
@@ -56,7 +59,7 @@ def add_common(
         metavar="TABLES",
         help="CSV, TSV, XLSX, Parquet or HTML files, or folders of them",
     )
-    parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")
+    add_out(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="other questions. 0")
     parser.add_argument(
         "--per-table",
@@ -65,13 +68,18 @@ def add_common(
         metavar="N",
         help=f"most questions of one table. {per_table}",
     )
-    parser.add_argument("--limit", type=count_from_1, metavar="N", help="most questions in all")
     parser.add_argument(
         "--language",
         choices=("auto", "en", "zh", "both"),
         default="auto",
         help="of the questions. Default: that of each table's headings",
     )
+
+
+def add_out(parser: argparse.ArgumentParser) -> None:
+    """Add where to write, and how much."""
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")
+    parser.add_argument("--limit", type=count_from_1, metavar="N", help="most questions in all")
 
 
 def count_from_1(text: str) -> int:
@@ -101,12 +109,15 @@ def write_folder(
     maker: Any,
     made_with: Mapping[str, Any],
     origin: Origin | None = None,
+    *,
     ahead: Callable[[Iterator[Source]], Iterable[Source]] = iter,
+    then: Callable[[Path], list[str]] | None = None,
 ) -> list[str]:
     """Write the dataset folder; return what to say of it.
 
     `origin` is that of the tables, by default the files that are given. `ahead` is handed the
-    sources before `maker` is, and passes them on.
+    sources before `maker` is, and passes them on. `then` is handed the folder when it is written,
+    and returns what to do next.
     """
     import tqdm
 
@@ -136,12 +147,21 @@ def write_folder(
     if not count:
         rejected = [shares("rejected", maker.tally.rejected)] if maker.tally.rejected else []
         raise DataError("; ".join(["no question could be made", *lines[1:], *rejected]))
-    shown = printable(shlex.quote(str(given.out)))
+    return [*map(printable, lines), *(then or check_and_run)(given.out)]
+
+
+def check_and_run(folder: Path) -> list[str]:
+    """Return the commands for a folder that is a dataset."""
+    shown = quoted(folder)
     return [
-        *map(printable, lines),
         f"look for mistakes: tablebench check {shown}",
         f"run: pytest --pyargs pytest_tablebench.suites --bench-data {shown}",
     ]
+
+
+def quoted(path: Path) -> str:
+    """Return a path as a shell takes it."""
+    return printable(shlex.quote(str(path)))
 
 
 def tables_given(given: argparse.Namespace) -> Origin:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pytest_tablebench.commands import _generate_adversarial, _generate_llm, _generate_translate
+from pytest_tablebench.commands import (
+    _generate_adversarial,
+    _generate_annotation,
+    _generate_llm,
+    _generate_translate,
+)
 from pytest_tablebench.commands._generating import (
     add_common,
     chosen_subtasks,
@@ -35,6 +40,7 @@ def add_parser(commands: Any) -> None:
     _generate_llm.add_way(ways)
     _generate_adversarial.add_way(ways)
     _generate_translate.add_way(ways)
+    _generate_annotation.add_ways(ways)
 
 
 def _rules(given: argparse.Namespace) -> tuple[list[str], int]:

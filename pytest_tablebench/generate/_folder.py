@@ -207,7 +207,7 @@ def _row(pair: Pair, file: str, title: str | None) -> dict[str, Any]:
         "id": pair.id,
         "table": file,
         "question": pair.question,
-        "answer": list(pair.answers) if len(pair.answers) > 1 else pair.answers[0],
+        "answer": list(pair.answers) if len(pair.answers) > 1 else "".join(pair.answers),
     }
     for name in ("metric", "tolerance", "unit", "threshold"):
         if value := getattr(pair, name):

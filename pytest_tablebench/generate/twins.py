@@ -77,7 +77,7 @@ class TwinGenerator:
         if not twins:
             self.skip("no parts to exchange")
             return None
-        return digest, self._asked_twice(pairs, twins, _band(table))
+        return digest, self._asked_twice(pairs, twins, complexity(table).band)
 
     def _twins(self, table: Table, digest: str) -> dict[str, Table]:
         """Return the twins that are read as they were made, by what was exchanged."""
@@ -105,9 +105,3 @@ class TwinGenerator:
                 tags={**tags, "shown": "twin", "twin_of": pair.id},
                 other=Other(name.replace("_", "-"), table),
             )
-
-
-def _band(table: Table) -> str:
-    """Return the quarter of the scale that a table's complexity lies in."""
-    low = min(complexity(table).score // 25, 3) * 25
-    return f"{low}-{low + 25}"

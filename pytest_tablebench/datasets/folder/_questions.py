@@ -16,7 +16,16 @@ from pytest_tablebench.metrics._typed_answer import KINDS
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import known_names, printable
 
-__all__ = ["COLUMNS", "Question", "does_not_apply", "question_of", "raw_questions", "table_files"]
+__all__ = [
+    "COLUMNS",
+    "OpenQuestion",
+    "Question",
+    "does_not_apply",
+    "open_question",
+    "question_of",
+    "raw_questions",
+    "table_files",
+]
 
 COLUMNS = (
     *("table", "question", "answer"),
@@ -156,6 +165,49 @@ def question_of(tables: FolderTables, number: int, row: Raw) -> Question:
         perturbations=tuple(_items(_parsed(row.get("perturbations")), "perturbations")) or None,
         metric=None if context["kind"] in KINDS else context["kind"],
         threshold=_threshold(_text(row.get("threshold"))),
+    )
+
+
+@dataclass(frozen=True)
+class OpenQuestion:
+    """A question about one table whose answer is still to be found.
+
+    Arguments:
+        id: unique in the folder; the row's number where the file gives none.
+        file: the table as the row names it. text: the question.
+        metric, threshold: as the row has them, "" where it says nothing.
+    """
+
+    id: str
+    file: str
+    text: str
+    title: str | None
+    metric: str
+    threshold: str
+    tags: Mapping[str, str]
+    perturbations: tuple[str, ...]
+
+
+def open_question(number: int, row: Raw) -> OpenQuestion:
+    """Return a row that has no answer yet. Raises `BadRowError`."""
+    text, files = _text(row.get("question")), table_files(row)
+    if not text:
+        raise BadRowError("question", "is empty")
+    if _text(row.get("answer")):
+        raise BadRowError("answer", "is there already; leave it empty, or the row out")
+    if len(files) != 1:
+        raise BadRowError("table", f"must name one table, not {len(files)}")
+    threshold = _text(row.get("threshold"))
+    _threshold(threshold)
+    return OpenQuestion(
+        id=_text(row.get("id")) or str(number),
+        file=files[0],
+        text=text,
+        title=_text(row.get("title")) or None,
+        metric=_text(row.get("metric")),
+        threshold=threshold,
+        tags=_tags(_parsed(row.get("tags"))),
+        perturbations=tuple(_items(_parsed(row.get("perturbations")), "perturbations")),
     )
 
 

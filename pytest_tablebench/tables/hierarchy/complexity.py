@@ -28,6 +28,12 @@ class Complexity(NamedTuple):
         """The mean of the dimensions from 0 (a flat table) to 100, rounded half up."""
         return int((sum(self) - len(self)) / (9 * len(self)) * 100 + 0.5)
 
+    @property
+    def band(self) -> str:
+        """The quarter of the scale that the score lies in, as `25-50`."""
+        low = min(self.score // 25, 3) * 25
+        return f"{low}-{low + 25}"
+
     def __str__(self) -> str:
         parts = ", ".join(
             f"{name.replace('_', ' ')} {getattr(self, name)}" for name in self._fields

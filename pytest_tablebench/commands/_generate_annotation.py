@@ -1,0 +1,171 @@
+"""`tablebench generate questions`, then `answers`: RealHiTBench's annotation of tables."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.commands._asking import add_asking, asked_and_written
+from pytest_tablebench.commands._generating import (
+    Origin,
+    add_common,
+    add_out,
+    check_and_run,
+    quoted,
+    tables_given,
+)
+from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.util.names import printable, split_names, unknown_name
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets.folder._questions import OpenQuestion
+    from pytest_tablebench.generate._folder import Source
+    from pytest_tablebench.generate.annotate import Asked
+    from pytest_tablebench.tables.table import Table
+
+__all__ = ["add_ways"]
+
+_PROSE = {"max_tokens": 4096}
+"""Parameters of a run with summaries or programs, as in RealHiTBench."""
+
+
+def add_ways(ways: Any) -> None:
+    """Add both steps of the annotation."""
+    asks = ways.add_parser(
+        "questions", help="a model writes questions by task, without answers, for `answers`"
+    )
+    add_common(asks, per_table=20)
+    asks.add_argument("--task", metavar="A,B", help="of fc, nr, da, cg. Default: all")
+    add_asking(asks, "who writes the questions")
+    asks.set_defaults(lines=_questions)
+    answers = ways.add_parser(
+        "answers", help="several models answer a folder's questions, a judge rates the answers"
+    )
+    answers.add_argument(
+        "folder", type=Path, metavar="FOLDER", help="with questions, as `generate questions` leaves"
+    )
+    add_out(answers)
+    add_asking(answers, "who answers. Repeatable; ties go to the first", several=True)
+    answers.add_argument("--judge", required=True, metavar="NAME", help="who rates each answer")
+    answers.set_defaults(lines=_answers, per_table=10, seed=0)
+
+
+def _questions(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.generate.annotate import TASKS, QuestionGenerator
+
+    tasks = split_names(given.task) if given.task else list(TASKS)
+    for name in tasks:
+        if name not in TASKS:
+            raise SettingsError(unknown_name("task", name, TASKS))
+    chosen = {"language": given.language, "per_table": given.per_table}
+    return asked_and_written(
+        given,
+        [],
+        partial(QuestionGenerator, model=given.model, tasks=tasks, **chosen),
+        lambda *_: tables_given(given),
+        {"way": "questions", **chosen, "tasks": ",".join(tasks), "model": given.model},
+        then=_to_be_answered,
+    )
+
+
+def _to_be_answered(folder: Path) -> list[str]:
+    from pytest_tablebench.generate.annotate import questions_as_table
+
+    questions_as_table(folder, {})
+    shown = quoted(folder)
+    return [
+        f"look through {printable(str(folder / 'questions.csv'))}: leave out or mend what is not "
+        f"relevant, complete, feasible and clear",
+        f"then: tablebench generate answers {shown} -o DIR --model NAME --model NAME --judge NAME",
+    ]
+
+
+def _answers(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.generate.annotate import REVIEW, AnswerGenerator
+
+    if given.out.resolve() == given.folder.resolve():
+        raise SettingsError("--out: name another folder than that of the questions")
+    file, questions = _open_questions(given.folder)
+    asked: dict[str, list[Asked]] = {}
+    for one in questions:
+        asked.setdefault(one.file, []).append(_asked(one))
+    titles = {one.file: one.title for one in questions if one.title}
+    about = {"asked": asked, "models": given.model, "judge": given.judge}
+    return asked_and_written(
+        given,
+        [given.judge],
+        partial(AnswerGenerator, review=given.out / REVIEW, **about),
+        lambda *_: _origin(given.folder, file, list(asked), titles),
+        {"way": "answers", "models": ",".join(given.model), "judge": given.judge},
+        then=partial(_to_be_reviewed, {name for one in asked.values() for name in _metrics(one)}),
+    )
+
+
+def _metrics(asked: Sequence[Asked]) -> set[str]:
+    return {one.metric for one in asked if one.metric}
+
+
+def _to_be_reviewed(metrics: set[str], folder: Path) -> list[str]:
+    from pytest_tablebench.generate.annotate import REVIEW, questions_as_table
+
+    params = f"{{ max_tokens = {_PROSE['max_tokens']} }}"
+    questions_as_table(folder, {"params": params} if metrics else {})
+    return [
+        f"all answers with their marks: {printable(str(folder / REVIEW))}; mend or leave out "
+        f"questions in questions.csv beside it",
+        *check_and_run(folder),
+    ]
+
+
+def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
+    """Return a folder's file of questions, and what stands in it. Raises `DataError`."""
+    from pytest_tablebench.datasets._rows import BadRowError
+    from pytest_tablebench.datasets.folder import QUESTION_FILES
+    from pytest_tablebench.datasets.folder._questions import open_question, raw_questions
+    from pytest_tablebench.datasets.folder._tables import FolderTables
+
+    files = [name for name in QUESTION_FILES if (folder / name).is_file()]
+    if len(files) != 1:
+        what = " and ".join(files) if files else "no questions"
+        raise DataError(f"{folder}: {what}; it needs one of {', '.join(QUESTION_FILES)}")
+    found: dict[str, OpenQuestion] = {}
+    for number, row in raw_questions(FolderTables(folder), files[0]):
+        try:
+            if isinstance(row, BadRowError):
+                raise row
+            question = open_question(number, row)
+            if question.id in found:
+                raise BadRowError("id", f"{printable(question.id, 80)!r} occurs a second time")
+        except BadRowError as error:
+            raise DataError(f"{files[0]}, row {number}, {error.field}: {error}") from None
+        found[question.id] = question
+    if not found:
+        raise DataError(f"{folder / files[0]}: there is no question")
+    return files[0], list(found.values())
+
+
+def _asked(one: OpenQuestion) -> Asked:
+    from pytest_tablebench.generate.annotate import Asked
+
+    return Asked(one.id, one.text, one.tags, one.metric, one.threshold, one.perturbations)
+
+
+def _origin(folder: Path, file: str, names: Sequence[str], titles: Mapping[str, str]) -> Origin:
+    """Return the tables that questions name, each with its title."""
+    from pytest_tablebench.datasets.folder._tables import FolderTables
+    from pytest_tablebench.generate._folder import Source
+
+    def read(name: str) -> Table:
+        table = FolderTables(folder).table(name)
+        return replace(table, name=name, title=titles.get(name, table.title))
+
+    def sources(tick: Callable[[], object]) -> Iterator[Source]:
+        for name in names:
+            yield Source(name, partial(read, name))
+            tick()
+
+    return Origin([folder / file], sources, len(names))

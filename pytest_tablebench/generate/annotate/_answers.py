@@ -1,0 +1,209 @@
+"""From questions to answers: several models answer, a judge rates (realhitbench.md section 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.generate.annotate._prompts import TASKS, Task, ask_for_answer, ask_for_score
+from pytest_tablebench.generate.annotate._ranking import Candidate, counted_alike, ranked
+from pytest_tablebench.generate.annotate._replies import read_answer
+from pytest_tablebench.generate.annotate._review import Review
+from pytest_tablebench.generate.annotate._tables import digest_of, text_of
+from pytest_tablebench.generate.llm import Tell
+from pytest_tablebench.generate.llm._replies import RefusedError, tolerance_of
+from pytest_tablebench.generate.rules import Pair, Plan, Tallying
+from pytest_tablebench.metrics._realhit_reply import read_score
+from pytest_tablebench.metrics._thinking import after_thinking
+from pytest_tablebench.metrics._typed_answer import answer_kind, typed_answer
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.tables.table import Table
+
+__all__ = ["AnswerGenerator", "Asked"]
+
+_USUAL = "fc"
+"""The task of a question that names none."""
+
+_STAND_IN = "?" * 60
+"""An answer that is not there yet, where the price of its marks is worked out."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question without an answer, as a row of a folder has it."""
+
+    id: str
+    text: str
+    tags: Mapping[str, str] = field(default_factory=dict)
+    metric: str = ""
+    threshold: str = ""
+    perturbations: tuple[str, ...] = ()
+
+    @property
+    def task(self) -> Task:
+        """What the question is one of."""
+        return TASKS.get(self.tags.get("task", ""), TASKS[_USUAL])
+
+
+class AnswerGenerator(Tallying):
+    """Has models answer the questions about one table after the other, and a judge rate them.
+
+    The best by marks times frequency is taken. As with other makers `tell` gives replies, and what
+    is not told yet is asked before a table is gone through again.
+
+    Arguments:
+        tell: gives the reply to a question.
+        asked: the questions, by the name of their table.
+        models: that answer, in the order in which ties are broken; one may stand there twice.
+        judge: rates each different answer.
+        review: the file in which all candidates are written for a person; None: nowhere.
+    """
+
+    reads_structure = True
+    together = 1
+
+    def __init__(
+        self,
+        tell: Tell,
+        *,
+        asked: Mapping[str, Sequence[Asked]],
+        models: Sequence[str],
+        judge: str,
+        review: Path | None = None,
+    ) -> None:
+        super().__init__()
+        self.further: list[tuple[Ask, int]] = []
+        """Marks that may be asked for when answers are there: a stand-in, and how many of it."""
+        self._tell, self._asked = tell, asked
+        self._models, self._judge = tuple(models), judge
+        self._review = Review(review)
+
+    def state(self) -> dict[str, dict[str, int]]:
+        """Return what was counted, and how far the file for a person goes."""
+        return {**super().state(), "review": {"bytes": self._review.size}}
+
+    def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
+        """Go on from a state."""
+        counts = dict(state)
+        self._review.size = counts.pop("review")["bytes"]
+        super().resume(counts)
+
+    def look(self, table: Table) -> None:
+        """Go through a table for what has to be asked about it."""
+        try:
+            shows = text_of(table)
+        except RefusedError:
+            return
+        for asked in self._asked.get(str(table.name), ()):
+            self._candidates(shows, asked)
+
+    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
+        """Return a digest of the table and its questions, None for a table that is left out."""
+        try:
+            shows = text_of(table)
+        except RefusedError as error:
+            self.skip(error.reason)
+            return None
+        # Two files may hold one table, each with questions of its own.
+        return digest_of(table.name, table.title, table.lines), self._pairs(table, shows, most)
+
+    def _pairs(self, table: Table, shows: str, most: int | None) -> Iterator[Pair]:
+        left, rejected = most, self.tally.rejected
+        for asked in self._asked[str(table.name)]:
+            candidates = ranked(self._candidates(shows, asked) or [])
+            best = candidates[0] if candidates else None
+            pair = None
+            if best is None:
+                rejected["no answer"] += 1
+            elif not best.final:
+                rejected["no marks for an answer"] += 1
+            elif left == 0:
+                rejected["more than asked for"] += 1
+            else:
+                left = None if left is None else left - 1
+                self.tally.recipes[asked.tags.get("task", _USUAL)] += 1
+                self.tally.course["given by several"] += len(best.models) > 1
+                self.tally.course["tie broken"] += _is_tie(candidates)
+                pair = _pair(asked, best.answer)
+            self._review.add(str(table.name), asked, candidates, taken=pair is not None)
+            if pair is not None:
+                yield pair
+        self.tally.tables["used"] += 1
+
+    def _candidates(self, shows: str, asked: Asked) -> list[Candidate] | None:
+        """Return the different answers with their marks; None as long as some are not told."""
+        if asked.metric == "realhit_chart":
+            return []
+        given, pending = [], False
+        for model in self._models:
+            try:
+                reply = self._tell(ask_for_answer(shows, asked.task, asked.text, model))
+                pending = pending or reply is None
+                if reply is not None:
+                    given.append((model, read_answer(reply, asked.task)))
+            except (ModelError, RefusedError) as error:
+                self.tally.course[f"no answer of a model: {error.reason}"] += 1
+        if pending:
+            self.further.append((self._to_judge(shows, asked, _STAND_IN), len(self._models)))
+            return None
+        found = []
+        for one in counted_alike(given, lambda new, old: _same(new, old, asked)):
+            try:
+                reply = self._tell(self._to_judge(shows, asked, one.answer))
+                pending = pending or reply is None
+                score = None if reply is None else read_score(after_thinking(reply))
+                found.append(replace(one, score=score))
+                self.tally.course["marks that cannot be read"] += (
+                    reply is not None and score is None
+                )
+            except ModelError as error:
+                self.tally.course[f"no marks: {error.reason}"] += 1
+                found.append(one)
+        return None if pending else found
+
+    def _to_judge(self, shows: str, asked: Asked, answer: str) -> Ask:
+        subtype = asked.tags.get("subtype", "")
+        return ask_for_score(shows, subtype, asked.text, answer, self._judge)
+
+
+def _is_tie(candidates: Sequence[Candidate]) -> bool:
+    return len(candidates) > 1 and candidates[0].final == candidates[1].final
+
+
+def _items(answer: str, asked: Asked) -> tuple[str, ...]:
+    """Return the items of an answer; one that is no short one is whole, without bars."""
+    if asked.metric:
+        return (answer.replace("|", "/"),)
+    return tuple(item for part in answer.split("|") if (item := part.strip()))
+
+
+def _same(new: str, old: str, asked: Asked) -> bool:
+    """Whether an answer says what another one does: numbers by value, lists in any order."""
+    if " ".join(new.casefold().split()) == " ".join(old.casefold().split()):
+        return True
+    given, wanted = _items(new, asked), _items(old, asked)
+    if asked.metric or not given or not wanted:
+        return False
+    return typed_answer("\n".join(given), wanted).value == 1.0
+
+
+def _pair(asked: Asked, answer: str) -> Pair:
+    items, how = _items(answer, asked), dict[str, Any]()
+    if not asked.metric and items and answer_kind(items) == "number":
+        how = {"tolerance": tolerance_of(items, "number")}
+    return Pair(
+        id=asked.id,
+        plan=Plan("", ()),
+        question=asked.text,
+        language="",
+        answers=items,
+        metric=asked.metric,
+        **{"tolerance": "", **how},
+        unit="",
+        tags=asked.tags,
+        perturbations=asked.perturbations,
+        threshold=asked.threshold,
+    )

@@ -1,0 +1,109 @@
+"""What models are told of tasks, answers and complexity; the words are data (`prompts.toml`)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.serializers import serialize
+from pytest_tablebench.serializers.content import Message
+from pytest_tablebench.tables.table import Table
+
+__all__ = [
+    "TASKS",
+    "Task",
+    "ask_for_answer",
+    "ask_for_complexity",
+    "ask_for_questions",
+    "ask_for_score",
+    "shown",
+]
+
+_COVERED = "Summary Analysis"
+"""What is rated by what it covers, not by being correct."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A family of questions.
+
+    Arguments:
+        name, does: what it is called, and what it is.
+        subtypes: their names, and what each asks for.
+        form: what answers look like.
+        metric, threshold: how a dataset judges answers; "" where the form tells.
+        survives: perturbations that leave answers true.
+        examples: of questions, a line each.
+        told: what is put behind each question.
+    """
+
+    name: str
+    does: str
+    subtypes: Mapping[str, str]
+    form: str
+    metric: str
+    survives: tuple[str, ...]
+    threshold: str = ""
+    examples: str = ""
+    told: str = ""
+
+
+@cache
+def _data(name: str) -> dict[str, Any]:
+    return tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+TASKS: Mapping[str, Task] = {
+    name: Task(**(about | {"survives": tuple(about["survives"])}))
+    for name, about in _data("tasks").items()
+}
+
+
+def shown(table: Table) -> str:
+    """Return a table as models are shown it: LaTeX, as in the paper. Raises `TableError`."""
+    title = f' "{table.title}"' if table.title else ""
+    return str(_data("prompts")["table"]).format(title=title, table=serialize(table, "latex"))
+
+
+def ask_for_questions(shows: str, task: Task, count: int, language: str, model: str) -> Ask:
+    """Return the question for so many questions of a task."""
+    words = _data("prompts")
+    told = words["questions"].format(
+        name=task.name,
+        does=task.does,
+        subtypes="\n".join(f"- {name}: {meaning}" for name, meaning in task.subtypes.items()),
+        count=count,
+        language=words["languages"][language],
+        form=task.form,
+        examples=words["examples"].format(examples=task.examples) if task.examples else "",
+    )
+    return _ask(told, shows, model)
+
+
+def ask_for_answer(shows: str, task: Task, question: str, model: str) -> Ask:
+    """Return what a model is asked that answers a question."""
+    words = _data("prompts")
+    told = words["answers"].format(form=task.form)
+    return _ask(told, words["asked"].format(shows=shows, question=question), model)
+
+
+def ask_for_score(shows: str, subtype: str, question: str, answer: str, model: str) -> Ask:
+    """Return what a judge is asked about an answer; there is no reference."""
+    words = _data("prompts")
+    criterion = words["coverage" if subtype == _COVERED else "correctness"]
+    text = words["answered"].format(shows=shows, question=question, answer=answer)
+    return _ask(words["judge"].format(criterion=criterion), text, model)
+
+
+def ask_for_complexity(shows: str, model: str) -> Ask:
+    """Return the question how complex a table is."""
+    return _ask(_data("prompts")["complexity"].format(), shows, model)
+
+
+def _ask(told: str, text: str, model: str) -> Ask:
+    return Ask((Message("system", told.strip()), Message("user", text)), model)

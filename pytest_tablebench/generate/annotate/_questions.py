@@ -1,0 +1,124 @@
+"""From a table to questions without answers, by task (spec: realhitbench.md section 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.generate.annotate._prompts import TASKS, Task, ask_for_questions
+from pytest_tablebench.generate.annotate._replies import read_questions
+from pytest_tablebench.generate.annotate._tables import digest_of, text_of
+from pytest_tablebench.generate.llm import Tell
+from pytest_tablebench.generate.llm._replies import RefusedError
+from pytest_tablebench.generate.rules import Pair, Plan, Tallying
+from pytest_tablebench.generate.rules._generate import plain_question
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.tables.hierarchy.complexity import complexity
+from pytest_tablebench.tables.table import Table
+
+__all__ = ["QuestionGenerator"]
+
+
+class QuestionGenerator(Tallying):
+    """Has a model write questions about one table after the other, for each task.
+
+    It asks nobody: `tell` gives replies. What a table still has to be asked is known when `make`
+    has been gone through; then it is asked, and `make` is gone through again.
+
+    Arguments:
+        tell: gives the reply to a question.
+        model: that writes them.
+        tasks: those that are asked, of `TASKS`.
+        per_table: most questions of one table, shared by the tasks.
+        language: `en`, `zh`, `both`, or `auto`: that of the table.
+    """
+
+    reads_structure = True
+    together = 1
+
+    def __init__(
+        self,
+        tell: Tell,
+        *,
+        model: str,
+        tasks: Sequence[str] = tuple(TASKS),
+        per_table: int = 20,
+        language: str = "auto",
+    ) -> None:
+        super().__init__()
+        self.further: list[tuple[Ask, int]] = []
+        """Nothing follows from replies here."""
+        self._tell, self._model, self._tasks = tell, model, tuple(tasks)
+        self._per_table, self._language = per_table, language
+
+    def look(self, table: Table) -> None:
+        """Go through a table for what has to be asked about it."""
+        made = self.make(table, None)
+        for _ in made[1] if made is not None else ():
+            pass
+
+    def make(self, table: Table, most: int | None) -> tuple[str, Iterable[Pair]] | None:
+        """Return a digest of the table and its questions, None for a table that is left out."""
+        try:
+            shows = text_of(table)
+        except RefusedError as error:
+            self.skip(error.reason)
+            return None
+        digest = digest_of(table.title, table.lines, table.spans)
+        return digest, self._pairs(table, shows, digest, most)
+
+    def _pairs(self, table: Table, shows: str, digest: str, most: int | None) -> Iterator[Pair]:
+        seen, left, rejected = set[str](), most, self.tally.rejected
+        told = {"complexity": complexity(table).band}
+        each, rest = divmod(self._per_table, len(self._tasks))
+        for place, name in enumerate(self._tasks):
+            task = TASKS[name]
+            for question, subtype in self._written(shows, task, each + (place < rest)):
+                key = plain_question(question)
+                if key in seen:
+                    rejected["duplicate"] += 1
+                    continue
+                seen.add(key)
+                if left == 0:
+                    rejected["more than asked for"] += 1
+                    continue
+                left = None if left is None else left - 1
+                self.tally.recipes[name] += 1
+                tags = {"task": name, "subtype": subtype, **told, "made": "annotation"}
+                yield Pair(
+                    id=f"{digest[:10]}-{name}-{len(seen)}",
+                    plan=Plan(name, ()),
+                    question=f"{question} {task.told}".strip(),
+                    language=self._language,
+                    answers=(),
+                    metric=task.metric,
+                    tolerance="",
+                    unit="",
+                    tags=tags,
+                    perturbations=task.survives,
+                    threshold=task.threshold,
+                )
+        self.tally.tables["used"] += 1
+
+    def _written(self, shows: str, task: Task, count: int) -> Iterator[tuple[str, str]]:
+        """Yield the questions of a task that can be taken; count why others cannot."""
+        rejected = self.tally.rejected
+        if not count:
+            return
+        try:
+            step = ask_for_questions(shows, task, count, self._language, self._model)
+            reply = self._tell(step)
+            found = [] if reply is None else list(read_questions(reply, task))
+        except ModelError as error:
+            rejected[f"no reply: {error.reason}"] += 1
+            return
+        except RefusedError as error:
+            rejected[error.reason] += 1
+            return
+        if len(found) > count:
+            rejected["more than asked for"] += len(found) - count
+        for one in found[:count]:
+            if isinstance(one, RefusedError):
+                rejected[one.reason] += 1
+            else:
+                yield one

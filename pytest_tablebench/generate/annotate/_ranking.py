@@ -1,0 +1,59 @@
+"""Which of several models' answers is taken (spec: realhitbench.md section 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+__all__ = ["Candidate", "counted_alike", "ranked"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An answer that models gave.
+
+    Arguments:
+        answer: as the first of them wrote it.
+        models: that gave it, in the order in which they were asked; a name for each time.
+        score: a judge's marks from 0 to 100; None where there are none that can be read.
+    """
+
+    answer: str
+    models: tuple[str, ...]
+    score: float | None = None
+
+    @property
+    def final(self) -> float | None:
+        """The marks times how often the answer was given."""
+        return None if self.score is None else self.score * len(self.models)
+
+
+def counted_alike(
+    given: Iterable[tuple[str, str]], same: Callable[[str, str], bool]
+) -> list[Candidate]:
+    """Return the different answers of (model, answer) in the order in which they were given.
+
+    `same` tells whether an answer says what a former one does.
+    """
+    found: list[Candidate] = []
+    for model, answer in given:
+        for place, one in enumerate(found):
+            if same(answer, one.answer):
+                found[place] = replace(one, models=(*one.models, model))
+                break
+        else:
+            found.append(Candidate(answer, (model,)))
+    return found
+
+
+def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates, the best first.
+
+    Equal products go by the marks, and equal marks by who was first; the paper does not say. What
+    has no marks comes last.
+    """
+
+    def place(one: Candidate) -> tuple[float, float]:
+        return (-1.0, -1.0) if one.final is None or one.score is None else (one.final, one.score)
+
+    return sorted(candidates, key=place, reverse=True)

@@ -1,0 +1,90 @@
+"""Reading what models write of questions, answers and complexity; nothing of it is ever run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pytest_tablebench.generate.annotate._prompts import Task
+from pytest_tablebench.generate.llm._replies import RefusedError, plain_text, read_json
+from pytest_tablebench.metrics._realhit_reply import read_reply
+from pytest_tablebench.metrics._thinking import after_thinking
+
+__all__ = ["DIMENSIONS", "Proposed", "read_answer", "read_complexity", "read_questions"]
+
+DIMENSIONS = ("column_header", "row_header", "partition", "compound", "visual")
+"""What a model gives marks from 1 to 10 for; the last one is in no figure (spec, section 8)."""
+
+_LONGEST = {"reply": 200_000, "question": 1_000, "line": 600, "prose": 3_000}
+_MARK = re.compile(
+    r"^[ \t>*#-]*\[(question|sub-?type) ?(\d{1,3})\][*]*[ \t]*:[*]*", re.IGNORECASE | re.MULTILINE
+)
+_FORMULA = ("=", "+", "-", "@")
+
+Proposed = tuple[str, str] | RefusedError
+"""A question with its sub-type, or why it cannot be taken."""
+
+
+def read_questions(reply: str, task: Task) -> Iterator[Proposed]:
+    """Yield the questions of a reply in their order.
+
+    Raises `RefusedError` for a reply that holds none.
+    """
+    said = after_thinking(reply)
+    if len(said) > _LONGEST["reply"]:
+        raise RefusedError("reply is too long")
+    found: dict[tuple[str, int], str] = {}
+    marks = list(_MARK.finditer(said))
+    twice = set[int]()
+    for place, mark in enumerate(marks, start=1):
+        end = marks[place].start() if place < len(marks) else len(said)
+        key = mark[1].casefold().replace("-", ""), int(mark[2])
+        if key in found:
+            twice.add(key[1])
+        found[key] = said[mark.end() : end]
+    numbers = sorted(number for what, number in found if what == "question")
+    if not numbers:
+        raise RefusedError("reply holds no question")
+    for number in numbers:
+        try:
+            if number in twice:
+                raise RefusedError("a number stands twice")
+            subtype = found.get(("subtype", number), "")
+            yield _question(found["question", number]), _subtype(subtype, task)
+        except RefusedError as error:
+            yield error
+
+
+def _question(text: str) -> str:
+    question = plain_text(text, _LONGEST["question"], "question")
+    if question.startswith(_FORMULA):
+        raise RefusedError("question begins like a formula")  # a spreadsheet would run it
+    return question
+
+
+def _subtype(text: str, task: Task) -> str:
+    given = " ".join(text.strip().partition("\n")[0].strip("*.").split()).casefold()
+    known = {name.casefold(): name for name in task.subtypes}
+    if given not in known:
+        raise RefusedError("unknown sub-type" if given else "no sub-type")
+    return known[given]
+
+
+def read_answer(reply: str, task: Task) -> str:
+    """Return the answer that a reply marks, on one line. Raises `RefusedError`."""
+    answer = read_reply(after_thinking(reply)).answer
+    if answer is None:
+        raise RefusedError("no marked answer")
+    longest = "prose" if task.metric else "line"
+    return plain_text(answer.strip().strip("`*"), _LONGEST[longest], "answer")
+
+
+def read_complexity(reply: str) -> tuple[int, ...]:
+    """Return the marks in the order of `DIMENSIONS`. Raises `RefusedError`: not all are there."""
+    found = read_json(reply)
+    if not isinstance(found, dict) or set(found) != set(DIMENSIONS):
+        raise RefusedError("marks cannot be read")
+    marks = tuple(found[name] for name in DIMENSIONS)
+    if not all(type(mark) is int and 1 <= mark <= 10 for mark in marks):
+        raise RefusedError("marks cannot be read")
+    return marks

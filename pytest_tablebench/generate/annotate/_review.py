@@ -1,0 +1,105 @@
+"""The file in which a person sees all candidates, and the folder's questions as a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.generate._values import parse_number
+from pytest_tablebench.util.files import write_whole
+
+if TYPE_CHECKING:
+    from pytest_tablebench.generate.annotate._answers import Asked
+    from pytest_tablebench.generate.annotate._ranking import Candidate
+
+__all__ = ["CRITERIA", "REVIEW", "Review", "questions_as_table"]
+
+REVIEW = "review.csv"
+
+CRITERIA = ("relevance", "completeness", "feasibility", "clarity")
+"""What a person judges a question and its answer by; empty columns (spec, section 8)."""
+
+_HEADER = (
+    *("id", "table", "task", "subtype", "question"),
+    *("taken", "answer", "given", "marks", "product", "models"),
+    *CRITERIA,
+)
+_FORMULA = ("=", "+", "-", "@", "\t")
+
+
+class Review:
+    """All candidates of all questions, a row each, the best of a question first.
+
+    Attributes:
+        size: bytes of it that count; what stands behind them is written again.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.size = 0
+
+    def add(
+        self, table: str, asked: Asked, candidates: Sequence[Candidate], *, taken: bool
+    ) -> None:
+        """Write the candidates of a question. Raises `OSError`."""
+        if self._path is None:
+            return
+        about = (asked.id, table, asked.task.name, asked.tags.get("subtype", ""), asked.text)
+        rows: list[Sequence[Any]] = [] if self.size else [_HEADER]
+        for place, one in enumerate(candidates):
+            marks = ("" if number is None else f"{number:g}" for number in (one.score, one.final))
+            given = len(one.models), *marks, ", ".join(one.models)
+            rows.append((*about, "yes" if taken and not place else "no", one.answer, *given))
+        if not candidates:
+            rows.append((*about, "no", "", 0, "", "", ""))
+        text = io.StringIO()
+        blanks = ("",) * len(CRITERIA)
+        csv.writer(text).writerows(
+            row if row is _HEADER else [*map(_cell, row), *blanks] for row in rows
+        )
+        # A spreadsheet takes UTF-8 for what it is where it begins with its mark.
+        data = text.getvalue().encode("utf-8-sig" if not self.size else "utf-8", "replace")
+        with self._path.open("r+b" if self.size else "wb") as file:
+            file.truncate(self.size)
+            file.seek(self.size)
+            file.write(data)
+        self.size += len(data)
+
+
+def _cell(value: object) -> str:
+    """Return a cell that no spreadsheet takes for a formula."""
+    text = str(value)
+    return f"'{text}" if text.startswith(_FORMULA) and parse_number(text) is None else text
+
+
+def questions_as_table(folder: Path, defaults: Mapping[str, str]) -> None:
+    """Write a folder's `questions.jsonl` as `questions.csv`, which people can work on.
+
+    `defaults` go into `tablebench.toml`, as they are written there. Raises `OSError`.
+    """
+    lines = folder / "questions.jsonl"
+    rows = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_written(row.get(name, "")) for name in names] for row in rows)
+    write_whole(folder / "questions.csv", text.getvalue())
+    lines.unlink()
+    settings = folder / "tablebench.toml"
+    said = settings.read_text(encoding="utf-8")
+    section = "" if "[defaults]\n" in said else "\n[defaults]\n"
+    added = "".join(f"{name} = {value}\n" for name, value in defaults.items())
+    write_whole(settings, f"{said.rstrip()}\n{section}{added}")
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, list):
+        return " | ".join(map(str, value))
+    if isinstance(value, dict):
+        return " | ".join(f"{name}={one}" for name, one in value.items())
+    return str(value)

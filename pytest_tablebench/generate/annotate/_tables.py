@@ -1,0 +1,34 @@
+"""Tables as the annotation takes them, and the digest that tells them apart."""
+
+from __future__ import annotations
+
+import hashlib
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.generate.annotate._prompts import shown
+from pytest_tablebench.generate.llm._replies import RefusedError
+from pytest_tablebench.tables.table import Table
+
+__all__ = ["digest_of", "text_of"]
+
+_LONGEST = 60_000
+"""Characters of a table, as models are shown it."""
+
+
+def text_of(table: Table) -> str:
+    """Return a table as models are shown it. Raises `RefusedError` for one that is left out."""
+    if not table.rows or not table.header:
+        raise RefusedError("too small")
+    try:
+        table.require_rectangular("a question")
+        shows = shown(table)
+    except TableError:
+        raise RefusedError("cannot be shown") from None
+    if len(shows) > _LONGEST:
+        raise RefusedError("too long")
+    return shows
+
+
+def digest_of(*content: object) -> str:
+    """Return 16 hexadecimal digits for a content."""
+    return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,245 @@
+"""The annotation's parts: what is read of replies, which answer is taken, what people are shown."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.generate.annotate import (
+    TASKS,
+    AnswerGenerator,
+    Asked,
+    QuestionGenerator,
+    questions_as_table,
+)
+from pytest_tablebench.generate.annotate._ranking import Candidate, counted_alike, ranked
+from pytest_tablebench.generate.annotate._replies import (
+    read_answer,
+    read_complexity,
+    read_questions,
+)
+from pytest_tablebench.generate.llm._replies import RefusedError
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.tables.table import Table
+
+TABLE = Table(("name", "age"), (("Ada", "36"), ("Bo", "41")), name="ages.csv")
+
+
+# Replies
+
+
+def test_questions_are_read_with_their_sub_types_and_each_fault_has_a_reason() -> None:
+    reply = """<think>[Question9]: not this one</think>Here they are:
+[Question1]: How many people
+are there?
+[Subtype1]: Counting
+**[Question2]:** Who is older?
+**[Sub-type 2]:** comparison.
+[Question3]: What is their sum?
+[Question4]: Which?
+[Subtype4]: Riddle
+[Question5]: =HYPERLINK("x")
+[Subtype5]: Counting
+[Question6]: One?
+[Question6]: Two?
+[Subtype6]: Counting
+
+I hope they are of use."""
+    found = [
+        one.reason if isinstance(one, RefusedError) else one
+        for one in read_questions(reply, TASKS["nr"])
+    ]
+    assert found == [
+        ("How many people are there?", "Counting"),
+        ("Who is older?", "Comparison"),
+        "no sub-type",
+        "unknown sub-type",
+        "question begins like a formula",
+        "a number stands twice",
+    ]
+    with pytest.raises(RefusedError, match="holds no question"):
+        list(read_questions("I cannot.", TASKS["nr"]))
+
+
+def test_an_answer_is_what_the_last_marker_stands_before() -> None:
+    reply = "[Final Answer]: 1\n<think>[Final Answer]: 2</think>\n[Final Answer]: **tea |\ncoffee**"
+    assert read_answer(reply, TASKS["fc"]) == "tea | coffee"
+    with pytest.raises(RefusedError, match="no marked answer"):
+        read_answer("tea", TASKS["fc"])
+    with pytest.raises(RefusedError, match="too long"):
+        read_answer(f"[Final Answer]: {'x' * 601}", TASKS["fc"])
+    assert read_answer(f"[Final Answer]: {'x' * 601}", TASKS["da"]) == "x" * 601
+
+
+@pytest.mark.parametrize("marks", [[1, 2, 3, 4], [1, 2, 3, 4, 11], [1, 2, 3, 4, True]])
+def test_complexity_is_five_whole_marks(marks: list[int]) -> None:
+    names = ("column_header", "row_header", "partition", "compound", "visual")
+    good = dict(zip(names, (1, 2, 3, 4, 10), strict=True))
+    assert read_complexity(f"```json\n{json.dumps(good)}\n```") == (1, 2, 3, 4, 10)
+    with pytest.raises(RefusedError):
+        read_complexity(json.dumps(dict(zip(names, marks, strict=False))))
+
+
+# Which answer is taken
+
+
+def test_marks_times_frequency_then_marks_then_who_was_first() -> None:
+    a, b, c, d, e = (
+        Candidate("a", ("x",), 60.0),
+        Candidate("b", ("y", "z"), 30.0),
+        Candidate("c", ("u",), 60.0),
+        Candidate("d", ("v", "w"), 31.0),
+        Candidate("e", ("t",), None),
+    )
+    # 62, then 60 three times: 60 marks before 30, and the first before the later one.
+    assert ranked([e, b, a, c, d]) == [d, a, c, b, e]
+
+
+def test_equal_answers_are_counted_in_the_order_in_which_they_came() -> None:
+    given = [("x", "Tea"), ("y", "coffee"), ("x", "tea")]
+    found = counted_alike(given, lambda new, old: new.casefold() == old.casefold())
+    assert found == [Candidate("Tea", ("x", "x")), Candidate("coffee", ("y",))]
+
+
+# The makers, told by hand
+
+
+def tell(answers: dict[str, str], marks: dict[str, str]) -> Callable[[Ask], str | None]:
+    """Models that say one answer each, and a judge by the answer."""
+
+    def found(step: Ask) -> str | None:
+        told, asked = (str(message.content) for message in step.messages)
+        if "rate one answer" in told:
+            return marks.get(asked.rpartition("Answer: ")[2])
+        said = answers.get(str(step.model))
+        if said == "!":
+            raise ModelError("no", reason="timeout")
+        return None if said is None else f"[Final Answer]: {said}"
+
+    return found
+
+
+def made(
+    answers: dict[str, str],
+    marks: dict[str, str],
+    review: Path | None = None,
+    asked: Asked | None = None,
+) -> AnswerGenerator:
+    rows = {"ages.csv": [asked or Asked("q", "Which?", {"task": "fc"})]}
+    models = ["a", "b", "c"]
+    return AnswerGenerator(
+        tell(answers, marks), asked=rows, models=models, judge="j", review=review
+    )
+
+
+def pairs(maker: AnswerGenerator) -> list[tuple[str, ...]]:
+    found = maker.make(TABLE, None)
+    assert found is not None
+    return [pair.answers for pair in found[1]]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (("1,234", "1234", "7"), ("1,234",)),
+        (("tea | coffee", "Coffee | tea", "tea"), ("tea", "coffee")),
+        (("!", "nobody", "No marks"), ("nobody",)),
+    ],
+)
+def test_answers_that_say_the_same_count_together(
+    said: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    marks = {"7": "[Score]: 100/100", "tea": "[Score]: 99/100", "No marks": "fine"}
+    marks |= dict.fromkeys(("1,234", "tea | coffee", "nobody"), "[Score]: 51/100")
+    maker = made(dict(zip("abc", said, strict=True)), marks)
+    assert pairs(maker) == [expected]
+
+
+def test_nothing_is_taken_that_has_no_marks_and_the_reason_is_counted() -> None:
+    maker = made(dict.fromkeys("abc", "x"), {"x": "[Score]: 0/100"})
+    assert pairs(maker) == []
+    assert maker.tally.rejected == {"no marks for an answer": 1}
+    maker = made(dict.fromkeys("abc", "!"), {})
+    assert pairs(maker) == []
+    assert maker.tally.rejected == {"no answer": 1}
+    assert maker.tally.course == {"no answer of a model: timeout": 3}
+
+
+def test_as_long_as_models_have_not_replied_the_judge_is_expected_for_each_of_them() -> None:
+    maker = made({"a": "x"}, {})
+    maker.look(TABLE)
+    [(step, count)] = maker.further
+    assert (step.model, count) == ("j", 3)
+    later = made(dict.fromkeys("abc", "x"), {})
+    later.look(TABLE)
+    assert later.further == []  # what is asked of the judge is known now
+
+
+def test_a_run_that_goes_on_writes_the_candidates_once(tmp_path: Path) -> None:
+    path = tmp_path / "review.csv"
+    marks = {"-3": "[Score]: 70/100", "7": "[Score]: 80/100"}
+    answers = {"a": "-3", "b": "7", "c": "7"}
+    first = made(answers, marks, path)
+    assert pairs(first) == [("7",)]
+    state, whole = json.loads(json.dumps(first.state())), path.read_bytes()
+    pairs(first)  # was cut off behind the state
+    assert path.read_bytes() != whole
+    again = made(answers, marks, path, Asked("p", "@Who?", {"task": "nr"}))
+    again.resume(state)
+    assert again.accepted == 1
+    pairs(again)
+    read = list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
+    assert [(row["id"], row["answer"], row["taken"]) for row in read] == [
+        ("q", "7", "yes"), ("q", "-3", "no"), ("p", "7", "yes"), ("p", "-3", "no"),
+    ]  # fmt: skip
+    assert read[2]["question"] == "'@Who?"  # a spreadsheet would run it
+
+
+def test_prose_is_one_text_without_bars_and_judged_as_the_row_says() -> None:
+    asked = Asked("q", "Sum up.", {"task": "da"}, metric="realhit_judged", threshold="0.3")
+    said = "It rises | then falls."
+    maker = made(dict.fromkeys("abc", said), {said: "[Score]: 60/100"}, asked=asked)
+    found = maker.make(TABLE, None)
+    assert found is not None
+    [pair] = found[1]
+    assert pair.answers == ("It rises / then falls.",)
+    assert (pair.metric, pair.threshold) == ("realhit_judged", "0.3")
+
+
+def test_a_model_is_asked_for_a_share_of_the_questions_in_each_task() -> None:
+    asked: list[str] = []
+
+    def writes(step: Ask) -> str:
+        asked.append(str(step.messages[0].content))
+        return "[Question1]: Draw the ages.\n[Subtype1]: BarChart Generation"
+
+    maker = QuestionGenerator(writes, model="m", tasks=["fc", "cg"], per_table=5)
+    found = maker.make(TABLE, None)
+    assert found is not None
+    [pair] = found[1]
+    assert ["Write 3 questions" in text for text in asked] == [True, False]
+    assert ["Write 2 questions" in text for text in asked] == [False, True]
+    assert maker.tally.rejected == {"unknown sub-type": 1}
+    assert (pair.metric, pair.perturbations) == ("realhit_chart", ("none",))
+    assert pair.question.startswith("Draw the ages. Answer with a Python program alone.")
+
+
+def test_questions_become_a_table_beside_their_settings(tmp_path: Path) -> None:
+    row = {"id": "1", "question": "Who?", "answer": ["a", "b"], "tags": {"task": "fc", "x": "y"}}
+    (tmp_path / "questions.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    (tmp_path / "tablebench.toml").write_text("# Written\n\n[defaults]\nlimit = 100\n", "utf-8")
+    questions_as_table(tmp_path, {"params": "{ max_tokens = 4096 }"})
+    assert (tmp_path / "questions.csv").read_text("utf-8") == (
+        "id,question,answer,tags\n1,Who?,a | b,task=fc | x=y\n"
+    )
+    assert (
+        (tmp_path / "tablebench.toml")
+        .read_text("utf-8")
+        .endswith("[defaults]\nlimit = 100\nparams = { max_tokens = 4096 }\n")
+    )
+    assert not (tmp_path / "questions.jsonl").exists()

@@ -1,0 +1,133 @@
+"""`tablebench generate questions` and `answers` against a server: tables to a folder that runs."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.cli import main
+from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from tests.support.openai_server import Behaviour, OpenAIServer, text
+
+WRITER, FIRST, SECOND, THIRD, JUDGE = (f"openai/{name}" for name in ["gpt-4o", "a", "b", "c", "j"])
+
+FACTS = """\
+[Question1]: How old is Ada, by the table of people with their ages and towns of birth?
+[Subtype1]: Value-Matching
+[Question2]: Is it true that Bo is older than Ada, going by the ages that the table has for both?
+[Subtype2]: Inference-based Fact Checking
+[Question3]: What?
+[Subtype3]: Riddles
+[Question4]: How old is  Ada, by the table of people with their ages and towns of birth?
+[Subtype4]: value-matching
+"""
+NUMBERS = """\
+[Question1]: What is the mean age of all people in the table, with two decimals?
+[Subtype1]: **Calculation**
+"""
+
+ANSWERS = {
+    "How old is Ada": {"a": "36", "b": "36.0", "c": "63"},
+    "Is it true": {"a": "no", "b": "yes", "c": "Yes"},
+    "mean age": {"a": "38.50", "b": "39", "c": None},
+}
+MARKS = {"36": 90, "63": 100, "no": 100, "yes": 50, "38.50": 80, "39": 80}
+
+
+def said(body: dict[str, Any]) -> str:
+    told, asked = (str(message["content"]) for message in body["messages"])
+    if "write questions" in told:
+        return FACTS if "Fact Checking" in told else NUMBERS
+    question = next(name for name in ANSWERS if name in asked)
+    if "rate one answer" in told:
+        answer = asked.rpartition("Answer: ")[2].strip()
+        return f"[Score]: {MARKS[answer]}/100"
+    answer = ANSWERS[question][body["model"]]
+    return "I do not know." if answer is None else f"So it is.\n[Final Answer]: {answer}"
+
+
+def answers(body: dict[str, Any]) -> Behaviour:
+    return text(said(body), usage=(200, 50), model="gpt-4o")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    with OpenAIServer(answers) as found:
+        yield found
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
+
+
+def test_tables_become_questions_and_these_a_folder_that_runs(
+    tmp_path: Path, server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ages.csv").write_text("name,age,town\nAda,36,Rome\nBo,41,Oslo\n", "utf-8")
+    asking = [f"--bench-api-base={server.url}", f"--bench-store={tmp_path / 'answers'}"]
+    questions = [
+        "generate", "questions", str(tmp_path / "ages.csv"), "-o", str(tmp_path / "asked"),
+        "--task=fc,nr", f"--model={WRITER}", *asking,
+    ]  # fmt: skip
+    assert main([*questions, "--yes"]) == 0
+    out = capsys.readouterr().out
+    assert f"at most: {WRITER}: 2 questions, 0 in the answer store, 2 calls to pay" in out
+    assert "3 questions from 1 table" in out
+    assert "by subtask: fc 2, nr 1" in out
+    assert "rejected: unknown sub-type 1, duplicate 1" in out
+    assert "then: tablebench generate answers" in out
+    open_rows = rows(tmp_path / "asked/questions.csv")
+    assert {row["answer"] for row in open_rows} == {""}
+    [ada] = [row for row in open_rows if row["question"].startswith("How")]
+    assert ada["tags"] == "task=fc | subtype=Value-Matching | complexity=0-25 | made=annotation"
+    assert ada["perturbations"] == "none | shuffle_rows | shuffle_cols"
+
+    answering = [
+        "generate", "answers", str(tmp_path / "asked"), "-o", str(tmp_path / "mine"),
+        *(f"--model={name}" for name in (FIRST, SECOND, THIRD)), f"--judge={JUDGE}", *asking,
+    ]  # fmt: skip
+    before = server.calls
+    assert main([*answering, "--yes"]) == 0
+    out = capsys.readouterr().out
+    assert f"at most: {FIRST}: 3 questions" in out
+    assert f"at most: {JUDGE}: 9 questions" in out
+    # Three answers to each question, six different ones among them: each is rated once.
+    assert server.calls - before == 9 + 6
+    assert "accepted: 3; not: 0" in out
+    assert "no answer of a model: no marked answer 1" in out
+    assert "given by several 1" in out
+    assert "tie broken 2" in out
+
+    written = {row["question"].split()[0]: row for row in rows(tmp_path / "mine/questions.csv")}
+    # 90 x 2 is more than 100 x 1. 50 x 2 is as much as 100 x 1, which has more marks. 80 is as
+    # much as 80, and came first.
+    assert {name: row["answer"] for name, row in written.items()} == {
+        "How": "36", "Is": "no", "What": "38.50",
+    }  # fmt: skip
+    assert written["What"]["tolerance"] == "0.01"
+    review = rows(tmp_path / "mine/review.csv")
+    assert [row["relevance"] for row in review] == [""] * 6
+    assert [
+        (row["taken"], row["answer"], row["given"], row["marks"], row["product"], row["models"])
+        for row in review
+        if row["question"].startswith("Is it true")
+    ] == [
+        ("yes", "no", "1", "100", "100", FIRST),
+        ("no", "yes", "2", "50", "100", f"{SECOND}, {THIRD}"),
+    ]
+    [dataset] = folder_datasets(tmp_path / "mine")
+    assert check_dataset(dataset, tmp_path / "mine").problems == ()
+
+    # All is in the store: the same again costs nothing, and nobody has to say yes.
+    before = server.calls
+    answering[4] = str(tmp_path / "again")
+    assert main(answering) == 0
+    assert server.calls == before
+    for name in ("questions.csv", "review.csv"):
+        again = (tmp_path / "again" / name).read_bytes()
+        assert again == (tmp_path / "mine" / name).read_bytes()
