@@ -13,6 +13,7 @@ from pytest_tablebench.commands import (
     compare,
     doctor,
     generate,
+    merge,
     own_tables,
     rejudge,
     sandbox,
@@ -29,8 +30,9 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code: 0, or 2 for what cannot be done, said in one line.
 
-    `rejudge` returns what its gates say: 0 all hold, 10 one fails, 11 one is undecided. `check`
-    returns 1 where it finds something, `sandbox` where nothing holds, `doctor` where no run can be.
+    `rejudge` and `merge` return what gates say: 0 all hold, 10 one fails, 11 one is undecided, or
+    what is merged is not whole. `check` returns 1 where it finds something, `sandbox` where nothing
+    holds, `doctor` where no run can be.
     """
     parser = argparse.ArgumentParser(
         prog="tablebench", description="Language models on table benchmarks. Runs start in pytest."
@@ -72,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     for add_parser in (
         compare.add_parser,
+        merge.add_parser,
         rejudge.add_parser,
         own_tables.add_parsers,
         generate.add_parser,

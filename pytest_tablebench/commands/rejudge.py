@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -81,9 +80,11 @@ def add_parser(commands: Any) -> None:
 
 
 def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.commands._gates import gates_of
     from pytest_tablebench.reports.gate_text import gate_lines
     from pytest_tablebench.reports.judge_text import agreement_lines, plan_line
     from pytest_tablebench.reports.terminal import summary_lines
+    from pytest_tablebench.results import ScoreTable
     from pytest_tablebench.results.gates import exit_code
     from pytest_tablebench.running.rejudge import write_rejudged
 
@@ -92,7 +93,7 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
     plan = [plan_line(judged.plan)] if judged.plan is not None else []
     if judged.plan is not None and judged.plan.calls and not given.yes:
         return [*plan, "nothing was asked, and nothing written: ask with --yes"], 0
-    gates = _gates(given.bench_gate, judged)
+    gates = gates_of(given.bench_gate, judged.run, ScoreTable.from_records(judged.records))
     results = _decide(judged, gates, settings, given)
     if given.out is not None:
         facts: dict[str, Any] = {"gates": [asdict(result) for result in results]}
@@ -139,49 +140,10 @@ def _new_judge(name: str, settings: Settings) -> Callable[[Mapping[str, Any], Re
     return partial(NewJudge, name, api_base=settings.api_base, max_cost=settings.max_cost)
 
 
-def _gates(asked: Sequence[str] | None, judged: Rejudged) -> list[Gate]:
-    """Return the gates asked for, else those that run.json names.
-
-    Those of the run itself mean something, though it may have been cut off before any case of
-    theirs; so does what it planned to ask.
-    """
-    from pytest_tablebench.results.gates import check_gates, parse_gate
-
-    own = [parse_gate(text) for text in _recorded_gates(judged.run)]
-    if not asked:
-        return own
-    gates, records = [parse_gate(text) for text in asked], judged.records
-    check_gates(
-        [gate for gate in gates if gate not in own],
-        _with(judged.run, {record.dataset for record in records}, "datasets"),
-        sorted({record.benchmark for record in records}),
-        _with(judged.run, {record.serializer for record in records}, "grid", "serializers"),
-        _with(judged.run, {record.perturbation for record in records}, "grid", "perturbations"),
-        strategies={record.strategy for record in records},
-        modalities={record.modality for record in records},
-    )
-    return gates
-
-
-def _with(run: Mapping[str, Any], names: set[str], *path: str) -> list[str]:
-    """Return the names with those that run.json has at a place, sorted."""
-    found: Any = run
-    for key in path:
-        found = found.get(key) if isinstance(found, dict) else None
-    planned = found if isinstance(found, dict | list) else ()
-    return sorted({*names, *(name for name in planned if isinstance(name, str))})
-
-
-def _recorded_gates(run: Mapping[str, Any]) -> list[str]:
-    found = run.get("gates")
-    entries = found if isinstance(found, list) else []
-    texts = [entry.get("gate") if isinstance(entry, dict) else entry for entry in entries]
-    return [text for text in texts if isinstance(text, str)]
-
-
 def _decide(
     judged: Rejudged, gates: Sequence[Gate], settings: Settings, given: argparse.Namespace
 ) -> list[GateResult]:
+    from pytest_tablebench.commands._gates import check_baseline
     from pytest_tablebench.results import read_records
     from pytest_tablebench.results.compare import check_alike
     from pytest_tablebench.results.gates import cut_short, judge_gates, stored_results
@@ -206,12 +168,8 @@ def _decide(
                 "judge both by the same rules, or --allow-unlike to compare all the same"
             )
             check_alike(baseline.run, judged.run, hint=hint)
-    elif any(gate.baseline for gate in gates):
-        text = next(gate.text for gate in gates if gate.baseline)
-        raise SettingsError(
-            f"gate {printable(text, 100)!r} compares with a baseline; name its run folder: "
-            f"--bench-baseline RUN"
-        )
+    else:
+        check_baseline(gates)
     results = judge_gates(
         judged.records,
         gates,

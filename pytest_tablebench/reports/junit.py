@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import Record
 from pytest_tablebench.util.names import printable
 
-__all__ = ["junit_properties", "pass_rates", "replace_properties"]
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from pytest_tablebench.results.loaded_run import LoadedRun
+
+__all__ = ["junit_properties", "pass_rates", "replace_properties", "write_junit"]
 
 PREFIX = "tablebench."
 
@@ -75,3 +82,47 @@ def junit_properties(record: Record) -> list[tuple[str, str]]:
         for name, value in facts.items()
         if value is not None
     ]
+
+
+def write_junit(run: LoadedRun, path: Path) -> None:
+    """Write a JUnit report of a run that pytest did not run itself: a test case for each case.
+
+    Raises `SettingsError` where it cannot be written.
+    """
+    from xml.etree.ElementTree import Element, ElementTree, SubElement
+
+    counts = {"tests": len(run.records), "failures": 0, "errors": 0}
+    root = Element("testsuites")
+    suite = SubElement(root, "testsuite", name="tablebench")
+    _add_properties(suite, pass_rates({"": run.summary}))
+    for record in run.records:
+        name = record.case_id.partition("/")[2] or record.case_id
+        case = SubElement(
+            suite,
+            "testcase",
+            classname=printable(record.dataset, TEXT_SHOWN),
+            name=printable(name, TEXT_SHOWN),
+            time=f"{record.latency_s or 0:.3f}",
+        )
+        _add_properties(case, junit_properties(record))
+        if record.outcome == "no_answer":
+            counts["errors"] += 1
+            SubElement(case, "error", message=printable(str(record.reason), TEXT_SHOWN))
+        elif not record.passed:
+            counts["failures"] += 1
+            SubElement(case, "failure", message="the answer is wrong")
+    suite.attrib |= {name: str(count) for name, count in counts.items()}
+    try:
+        ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    except OSError as error:
+        raise SettingsError(
+            f"--junitxml: cannot write {printable(str(path))} ({error.strerror or error})"
+        ) from None
+
+
+def _add_properties(element: Element, properties: Iterable[tuple[str, str]]) -> None:
+    from xml.etree.ElementTree import SubElement
+
+    own = SubElement(element, "properties")
+    for name, value in properties:
+        SubElement(own, "property", name=name, value=value)

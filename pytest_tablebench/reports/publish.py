@@ -54,6 +54,7 @@ def publish(
     comparison: Comparison | None = None,
     baseline: LoadedRun | None = None,
     allure: tuple[str, Path] | None = None,
+    summary: bool = False,
 ) -> list[str]:
     """Write the reports of a run whose folder is closed; return what could not be written.
 
@@ -64,6 +65,7 @@ def publish(
         comparison: with the baseline.
         baseline: the baseline.
         allure: mode (`auto` chooses by size) and folder of Allure results, where wanted.
+        summary: whether `summary.md` is written though there is no verdict.
 
     Raises `OSError` and `TableBenchError` for what cannot be read or written.
     """
@@ -82,7 +84,7 @@ def publish(
     kinds = {c.case_id: "flipped" if c.flipped else "reworded" for c in changes or ()}
     if allure is not None:
         _write_allure(run, *allure, kinds)
-    wanted = gates or comparison is not None or os.environ.get("GITHUB_STEP_SUMMARY")
+    wanted = summary or gates or comparison is not None or os.environ.get("GITHUB_STEP_SUMMARY")
     return _write_summary(run, gates, comparison, kinds, page=page) if wanted else []
 
 

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._record import SCHEMA, Record, check_schema
@@ -162,9 +162,18 @@ class RunFolder:
         self._records.close()
 
     def _replace(self, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
-        text = json.dumps({"schema": SCHEMA, **data}, indent=2) + "\n"
-        write_whole(self.path / name, text)
-        return dict(json.loads(text))
+        return _replaced(self.path / name, data)
+
+
+def rewrite_run(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the `run.json` of a folder that is closed; return what a reader finds in it."""
+    return _replaced(path / RUN, data)
+
+
+def _replaced(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
+    text = json.dumps({"schema": SCHEMA, **data}, indent=2) + "\n"
+    write_whole(path, text)
+    return dict(json.loads(text))
 
 
 def recorded_text(recorded: int, planned: object) -> str:
@@ -191,12 +200,23 @@ def read_run(path: Path) -> dict[str, Any]:
         data = json.loads((path / RUN).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SettingsError(f"{path} is no run folder: it has no {RUN}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"{path / RUN}: cannot be read: {error}") from None
     if not isinstance(data, dict):
         raise SettingsError(f"{path / RUN}: holds no facts about a run")
     check_schema(data, str(path / RUN))
     return dict(data)
+
+
+class _Named(Protocol):
+    """What is kept of a record: at least whose it is."""
+
+    @property
+    def case_id(self) -> str:
+        """The id of its case."""
+
+
+_Kept = TypeVar("_Kept", bound=_Named)
 
 
 def read_records(
@@ -209,30 +229,42 @@ def read_records(
     again counts once, with its last record. Raises `SettingsError` for a newer schema, and where
     no line at all can be read.
     """
-    latest: dict[str, Record] = {}
+    return (record for _, record in read_places(path, keep=keep))
+
+
+def read_places(
+    path: Path, *, keep: Callable[[Record], _Kept]
+) -> Iterator[tuple[tuple[int, int], _Kept]]:
+    """Yield what is kept of each record, as `read_records` does, behind its line's place.
+
+    A place is where the line begins in the file, and its length.
+    """
+    latest: dict[str, tuple[tuple[int, int], _Kept]] = {}
     damaged = []
-    thresholds = _named_thresholds(path)
+    thresholds = named_thresholds(path)
     try:
         lines = (path / RECORDS).open("rb")
     except FileNotFoundError:
         return
     with lines:
+        start = 0
         for number, line in enumerate(lines, start=1):
+            place, start = (start, len(line)), start + len(line)
             if line == b"\n":
                 continue
             try:
-                record = keep(Record.from_line(line.decode("ascii"), thresholds))
+                kept = keep(Record.from_line(line.decode("ascii"), thresholds))
             except (ValueError, RecursionError):
                 if line.endswith(b"\n"):  # otherwise the run was cut off while writing
                     damaged.append(number)
                 continue
-            latest[record.case_id] = record
+            latest[kept.case_id] = place, kept
     if damaged:
         _tell_damaged(path / RECORDS, damaged, readable=bool(latest))
     yield from latest.values()
 
 
-def _named_thresholds(path: Path) -> dict[str, float]:
+def named_thresholds(path: Path) -> dict[str, float]:
     """Return the thresholds that `run.json` names, by dataset; none where it cannot be read."""
     try:
         found = read_run(path).get("thresholds")

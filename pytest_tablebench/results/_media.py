@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.serializers.content import Image
 from pytest_tablebench.util.files import write_whole
+from pytest_tablebench.util.names import printable
 
-__all__ = ["MEDIA", "MediaFolder"]
+__all__ = ["MEDIA", "MediaFolder", "merge_media"]
 
 MEDIA = "media"
 
@@ -28,3 +33,30 @@ class MediaFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             write_whole(target, image.data)
         self._known.add(image.digest)
+
+
+_NAME = re.compile(r"([0-9a-f]{64})\.[a-z]{3,4}")
+
+
+def merge_media(runs: Iterable[Path], out: Path) -> None:
+    """Copy the pictures of several run folders into another, each once.
+
+    Raises `SettingsError` for one that is not what its name says, `OSError` where nothing can be
+    read or written.
+    """
+    known: set[str] = set()
+    for run in runs:
+        folder = run / MEDIA
+        for file in sorted(folder.iterdir()) if folder.is_dir() else ():
+            found = _NAME.fullmatch(file.name)
+            if found is None or file.name in known:
+                continue
+            data = file.read_bytes() if file.is_file() else b""
+            if hashlib.sha256(data).hexdigest() != found[1]:
+                raise SettingsError(
+                    f"{printable(str(file))} is not what its name says: damaged, or replaced; "
+                    f"delete it, and what it showed is missing"
+                )
+            (out / MEDIA).mkdir(exist_ok=True)
+            write_whole(out / MEDIA / file.name, data)
+            known.add(file.name)

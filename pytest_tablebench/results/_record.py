@@ -117,6 +117,8 @@ class Record:
             record = cls(**{name: value for name, value in data.items() if name in names})
         except TypeError as error:
             raise ValueError(str(error)) from None
+        if not isinstance(record.case_id, str):
+            raise ValueError("its case has no name")
         if not (
             isinstance(record.part, str | None) and isinstance(record.threshold, int | float | None)
         ):

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._record import SCHEMA, check_schema
+from pytest_tablebench.util.names import printable
 
 __all__ = [
     "TEXTS",
@@ -24,6 +27,7 @@ __all__ = [
     "TextWriter",
     "TranscriptText",
     "example_key",
+    "merge_texts",
     "read_texts",
 ]
 
@@ -186,11 +190,48 @@ def read_texts(path: Path) -> Iterator[Text]:
             if found["kind"] == "prompt":
                 yield PromptText(found["id"], str(found.get("text", "")))
             elif found["kind"] == "transcript":
-                turns = [turn for turn in found.get("turns", ()) if _is_turn(turn)]
+                turns = [turn for turn in _list(found.get("turns")) if _is_turn(turn)]
                 yield TranscriptText(found["id"], tuple((turn[0], turn[1]) for turn in turns))
             else:
-                tables = tuple(table for table in found.get("tables", ()) if _is_table(table))
+                tables = tuple(table for table in _list(found.get("tables")) if _is_table(table))
                 yield ExampleText(found["id"], str(found.get("question", "")), tables)
+
+
+def merge_texts(files: Sequence[Path], out: Path) -> None:
+    """Write the texts of several files into a new one, each once.
+
+    Raises `SettingsError` where two files have different texts under one name, `OSError`.
+    """
+    writer, known = TextWriter(out), dict[str, bytes]()
+    try:
+        for file in files:
+            for text in read_texts(file):
+                name, mark = _mark(text)
+                if known.setdefault(name, mark) != mark:
+                    raise SettingsError(
+                        f"{printable(str(file))}: {printable(name, 120)} is another text there "
+                        f"than in the runs before it"
+                    )
+                if isinstance(text, PromptText):
+                    writer.prompt(text.digest, text.text)
+                elif isinstance(text, TranscriptText):
+                    writer.transcript(text.digest, text.turns)
+                else:
+                    writer.example(text.id, text.question, text.tables)
+    finally:
+        writer.close()
+
+
+def _mark(text: Text) -> tuple[str, bytes]:
+    """Return the name of a text, and a digest of what it holds."""
+    name, *rest = (getattr(text, item.name) for item in fields(text))
+    data = json.dumps(rest, sort_keys=True).encode("ascii")
+    kind = type(text).__name__.removesuffix("Text").lower()
+    return f"{kind} {name}", blake2b(data, digest_size=12).digest()
+
+
+def _list(found: object) -> list[Any]:
+    return found if isinstance(found, list) else []
 
 
 def _is_turn(found: object) -> bool:

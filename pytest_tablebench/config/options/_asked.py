@@ -33,6 +33,7 @@ ASKED = (
         recorded="model",
         differs=note("that is what is compared"),
         repeat=True,
+        of_one_run=True,
     ),
     Option(
         "--bench-dataset",
@@ -159,6 +160,7 @@ ASKED = (
         ),
         shown=True,
         by_dataset=True,
+        of_one_run=True,
     ),
     Option(
         "--bench-sample",
@@ -175,6 +177,7 @@ ASKED = (
             effect="they have asked different examples",
         ),
         shown=True,
+        of_one_run=True,
     ),
     Option(
         "--bench-shard",

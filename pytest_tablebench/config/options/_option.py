@@ -60,6 +60,8 @@ class Option:
             file from where that lies.
         shown: whether reports of a run name it.
         by_dataset: whether datasets may declare it, so that `run.json` keeps it for each.
+        of_one_run: whether the parts of one run have to agree in it, though a comparison allows
+            for other values.
     """
 
     flag: str = field(kw_only=False)
@@ -75,6 +77,7 @@ class Option:
     path: bool = False
     shown: bool = False
     by_dataset: bool = False
+    of_one_run: bool = False
 
     @property
     def entry(self) -> str:

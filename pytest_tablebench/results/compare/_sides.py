@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -104,24 +104,30 @@ _PACKAGES = ("pytest-tablebench", "spacy")
 
 
 def setting_differences(
-    before: Mapping[str, Any], after: Mapping[str, Any]
+    before: Mapping[str, Any], after: Mapping[str, Any], *, of_one_run: bool = False
 ) -> tuple[SettingDifference, ...]:
     """Return what differs between two runs' `run.json`.
 
     What one of them does not say (a run cut off before it knew, an older version) is no
-    difference.
+    difference. With `of_one_run` they are to be parts of one: what parts have to agree in makes
+    them unlike.
     """
     found: list[SettingDifference] = []
     for option in OPTIONS:
         if option.recorded is None or option.differs.verdict == "ignore":
             continue
+        differs = option.differs
+        if of_one_run and option.of_one_run:
+            differs = replace(differs, verdict="refuse")
         own = _kept_by_dataset(option, before, after)
         if own is None:
-            found += _option(option.recorded, option.differs, before, after)
+            found += _option(option.recorded, differs, before, after)
         else:
-            found += _by_dataset(option.recorded, option.differs, own)
-    own = _entries("part", before, after)
-    found += _by_dataset("part", _PART, own) if own is not None else []
+            found += _by_dataset(option.recorded, differs, own)
+    beside = {"part": _PART, "threshold": _THRESHOLD} if of_one_run else {"part": _PART}
+    for name, differs in beside.items():
+        own = _entries(name, before, after)
+        found += _by_dataset(name, differs, own) if own is not None else []
     found += _data(before, after)
     for package in _PACKAGES:
         old, new = (_mapping(run, "versions").get(package) for run in (before, after))
@@ -133,6 +139,7 @@ def setting_differences(
 
 
 _PART = Differs("refuse", "another number of the metric is the score", "the metric's own")
+_THRESHOLD = Differs("refuse", "other scores count as right")
 
 Entries = Mapping[str, tuple[Any, Any]]
 """What both runs say of one thing, by dataset."""
@@ -151,6 +158,8 @@ def _kept_by_dataset(
 
 def _entries(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Entries | None:
     old, new = _mapping(before, "by_dataset"), _mapping(after, "by_dataset")
+    if old and new and old.keys().isdisjoint(new):
+        return {}  # both say it, and there is nothing that both ran
     found = {}
     for dataset in sorted({*old} & {*new}):
         first, second = _mapping(old, dataset), _mapping(new, dataset)
@@ -243,13 +252,16 @@ def _digests(values: Mapping[str, Any], names: Sequence[str]) -> str:
     )
 
 
-def check_alike(before: Mapping[str, Any], after: Mapping[str, Any], *, hint: str) -> None:
+def check_alike(
+    before: Mapping[str, Any], after: Mapping[str, Any], *, hint: str, of_one_run: bool = False
+) -> None:
     """Raise `SettingsError` naming all that makes two runs (their `run.json`) unlike.
 
-    A different model alone is what comparisons are for. `hint` says how to compare them all the
-    same.
+    A different model alone is what comparisons are for, but `of_one_run`. `hint` says how to
+    compare them all the same.
     """
-    unlike = [found for found in setting_differences(before, after) if found.unlike]
+    differences = setting_differences(before, after, of_one_run=of_one_run)
+    unlike = [found for found in differences if found.unlike]
     if unlike:
         named = "; ".join(
             f"{printable(found.name, 80)}: {printable(found.before, 120)} against "

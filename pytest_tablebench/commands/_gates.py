@@ -1,0 +1,65 @@
+"""Gates of a run that is judged after its end: those asked for, or its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results import ScoreTable
+    from pytest_tablebench.results.gates import Gate
+
+__all__ = ["check_baseline", "gates_of"]
+
+
+def gates_of(asked: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTable) -> list[Gate]:
+    """Return the gates asked for, else those that `run`, the content of run.json, names.
+
+    Those of the run itself mean something, though it may have been cut off before any case of
+    theirs; so does what it planned to ask. Raises `SettingsError` for one that means nothing.
+    """
+    from pytest_tablebench.results.gates import check_gates, parse_gate
+
+    own = [parse_gate(text) for text in _recorded(run)]
+    if not asked:
+        return own
+    gates, names = [parse_gate(text) for text in asked], table.names
+    check_gates(
+        [gate for gate in gates if gate not in own],
+        _with(run, names["dataset"], "datasets"),
+        names["benchmark"],
+        _with(run, names["serializer"], "grid", "serializers"),
+        _with(run, names["perturbation"], "grid", "perturbations"),
+        strategies=set(names["strategy"]),
+        modalities=set(names["modality"]),
+    )
+    return gates
+
+
+def check_baseline(gates: Iterable[Gate]) -> None:
+    """Raise `SettingsError` for a gate that compares with a baseline, where there is none."""
+    for gate in gates:
+        if gate.baseline:
+            raise SettingsError(
+                f"gate {printable(gate.text, 100)!r} compares with a baseline; name its run "
+                f"folder: --bench-baseline RUN"
+            )
+
+
+def _with(run: Mapping[str, Any], names: Iterable[str], *path: str) -> list[str]:
+    """Return the names with those that run.json has at a place, sorted."""
+    found: Any = run
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    planned = found if isinstance(found, dict | list) else ()
+    return sorted({*names, *(name for name in planned if isinstance(name, str))})
+
+
+def _recorded(run: Mapping[str, Any]) -> list[str]:
+    found = run.get("gates")
+    entries = found if isinstance(found, list) else []
+    texts = [entry.get("gate") if isinstance(entry, dict) else entry for entry in entries]
+    return [text for text in texts if isinstance(text, str)]

@@ -1,0 +1,148 @@
+"""`tablebench merge RUN... --out DIR`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.util.names import counted, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.gates import Gate, GateResult
+    from pytest_tablebench.results.loaded_run import LoadedRun
+    from pytest_tablebench.results.merge import Merge
+
+__all__ = ["add_parser"]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the `tablebench` parser."""
+    parser = commands.add_parser(
+        "merge", help="one run of the parts that --bench-shard made, and the verdict on it"
+    )
+    parser.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="run folder, or a folder of them"
+    )
+    parser.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="DIR", help="folder of the whole run"
+    )
+    parser.add_argument(
+        "--bench-gate",
+        action="append",
+        metavar="EXPR",
+        help="gate, such as 'torr.performance >= 0.45'. Repeatable. Default: the runs' own",
+    )
+    parser.add_argument(
+        "--bench-gate-point", action="store_true", help="judge gates on the estimate alone"
+    )
+    parser.add_argument(
+        "--bench-baseline", type=Path, metavar="RUN", help="run folder to compare with"
+    )
+    parser.add_argument(
+        "--allow-unlike",
+        action="store_true",
+        help="compare with a baseline that differs in more than the model",
+    )
+    parser.add_argument("--no-page", action="store_true", help="do not write report.html")
+    parser.add_argument(
+        "--summary", action="store_true", help="write summary.md, which a verdict writes anyway"
+    )
+    parser.add_argument("--junitxml", type=Path, metavar="FILE", help="write a JUnit report")
+    parser.add_argument(
+        "--allure",
+        nargs="?",
+        const="auto",
+        choices=("auto", "all", "wrong", "summary"),
+        metavar="MODE",
+        help="write Allure results into the folder: all, wrong or summary. Default: by the number "
+        "of cases",
+    )
+    parser.set_defaults(lines=_merge)
+
+
+def _merge(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.commands._gates import check_baseline, gates_of
+    from pytest_tablebench.reports.gate_text import gate_lines
+    from pytest_tablebench.reports.junit import write_junit
+    from pytest_tablebench.reports.publish import publish
+    from pytest_tablebench.reports.terminal import summary_lines
+    from pytest_tablebench.results.compare import check_alike, compare_runs
+    from pytest_tablebench.results.gates import exit_code
+    from pytest_tablebench.results.loaded_run import load_run
+    from pytest_tablebench.results.merge import read_merge
+
+    merge = read_merge(given.runs)
+    gates = gates_of(given.bench_gate, merge.run, merge.table)
+    baseline = None if given.bench_baseline is None else load_run(given.bench_baseline)
+    if baseline is None:
+        check_baseline(gates)
+    elif not given.allow_unlike:
+        check_alike(baseline.run, merge.run, hint="Give --allow-unlike to compare all the same")
+    run = merge.write(given.out)
+    results = _judged(run, gates, baseline, merge.ended, point=given.bench_gate_point)
+    code = exit_code(results) if results else 0 if merge.ended is None else 11
+    _conclude(run, results, baseline, code)
+    compared = None
+    if baseline is not None:
+        compared = compare_runs(baseline, run, allow_unlike=given.allow_unlike)
+    problems = publish(
+        run,
+        page=not given.no_page,
+        gates=results,
+        comparison=compared,
+        baseline=baseline,
+        allure=None if given.allure is None else (given.allure, given.out / "allure"),
+        summary=given.summary,
+    )
+    if given.junitxml is not None:
+        write_junit(run, given.junitxml)
+    lines = [*_merge_lines(merge), *summary_lines(run.summary, run.run)]
+    lines += ["", *gate_lines(results)] if results else []
+    lines += [f"note: {problem}" for problem in problems]
+    return [*lines, f"run folder: {printable(str(given.out))}"], code
+
+
+def _judged(
+    run: LoadedRun,
+    gates: Sequence[Gate],
+    baseline: LoadedRun | None,
+    ended: str | None,
+    *,
+    point: bool,
+) -> list[GateResult]:
+    """Return what the gates say of the whole; where it is none, they decide nothing."""
+    from pytest_tablebench.results.gates import cut_short, judge_gates
+
+    if not gates:
+        return []
+    results = judge_gates(
+        run.scores if baseline is None else run.table,
+        gates,
+        None if baseline is None else baseline.table,
+        point=point,
+        run=run.run,
+        baseline_run=None if baseline is None else baseline.run,
+    )
+    return results if ended is None else [cut_short(result, ended) for result in results]
+
+
+def _conclude(
+    run: LoadedRun, gates: Sequence[GateResult], baseline: LoadedRun | None, code: int
+) -> None:
+    """Write the verdict into run.json."""
+    from pytest_tablebench.results._folder import rewrite_run
+
+    facts = {name: value for name, value in run.run.items() if name != "schema"}
+    facts |= {"gates": [asdict(gate) for gate in gates], "exit_code": code}
+    facts["baseline"] = None if baseline is None else str(baseline.path.resolve())
+    run.run = rewrite_run(run.path, facts)
+
+
+def _merge_lines(merge: Merge) -> list[str]:
+    lines = [f"{printable(str(merge.run.get('model')), 100)}  ({counted(merge.runs, 'run')})"]
+    if merge.ended is not None:
+        lines.append(f"not whole: {merge.ended}")
+    return [*lines, *(f"note: {printable(note, 400)}" for note in merge.notes)]

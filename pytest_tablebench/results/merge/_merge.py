@@ -1,0 +1,238 @@
+"""From the folders of several runs to one: records, texts, pictures, and what was paid."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results._folder import RunFolder
+from pytest_tablebench.results._media import merge_media
+from pytest_tablebench.results._texts import TEXTS, merge_texts
+from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.results.merge._parts import MERGED, Parts, read_parts
+from pytest_tablebench.results.merge._records import MergedRecords
+from pytest_tablebench.results.score_table import ScoreTable
+from pytest_tablebench.util.names import counted, printable
+
+__all__ = ["Merge", "read_merge"]
+
+
+@dataclass(frozen=True)
+class Merge:
+    """A run that can be put together; nothing is written yet.
+
+    `run` is the content of its `run.json`, `table` its score table, `runs` of how many it is made;
+    `notes` say what a reader must know, and `ended` why it is not whole, None where it is.
+    """
+
+    run: Mapping[str, Any]
+    table: ScoreTable
+    runs: int
+    notes: tuple[str, ...]
+    ended: str | None
+    _folders: Sequence[Path]
+    _records: MergedRecords
+
+    def write(self, out: Path) -> LoadedRun:
+        """Write the run folder, which is there when it is whole, or not at all.
+
+        Raises `SettingsError` where `out` is there already, or texts or pictures are broken.
+        """
+        with _new_folder(out) as there:
+            folder = RunFolder(there)
+            for line in self._records.lines():
+                folder.append(line)
+            folder.close()
+            merge_texts([path / TEXTS for path in self._folders], there / TEXTS)
+            merge_media(self._folders, there)
+            run = folder.write_run(self.run)
+            folder.write_summary(LoadedRun(there, run, self.table).summary)
+        return LoadedRun(out, run, self.table)
+
+
+def read_merge(paths: Sequence[Path]) -> Merge:
+    """Read the run that some run folders are parts of.
+
+    Records and summary are those of a run that was never split, whatever the order of `paths`,
+    but for time and cost. Raises `SettingsError` for runs that are no parts of one, for cases
+    that two of them recorded and not alike, and for what is broken or no run.
+    """
+    parts = read_parts(paths)
+    folders = [part.path for part in parts.parts]
+    records = MergedRecords(folders)
+    if not len(records):
+        raise SettingsError("no case is recorded in any of the runs: there is nothing to merge")
+    table = ScoreTable.from_records(records.cells())
+    ended = parts.unfinished
+    if ended is None and "budget" in table.names["reason"]:
+        ended = "the budget was spent"
+    run = {**_run_data(parts, len(records)), "ended": ended}
+    return Merge(run, table, len(parts.leaves), _notes(parts, records), ended, folders, records)
+
+
+def _notes(parts: Parts, records: MergedRecords) -> tuple[str, ...]:
+    found = list(parts.notes)
+    if records.overlapping:
+        found.append(f"{counted(records.overlapping, 'record')} of cases that another run has too")
+    if records.unanswered:
+        found.append(
+            f"{counted(records.unanswered, 'case')} without an answer in one run: another run's "
+            f"record counts"
+        )
+    return tuple(found)
+
+
+@contextlib.contextmanager
+def _new_folder(out: Path) -> Iterator[Path]:
+    """Make a folder that takes its name when all is in it. Raises `SettingsError`."""
+    there = out.with_name(f".{out.name}.{os.getpid()}.new")
+    try:
+        if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
+            raise SettingsError(
+                f"--out: {printable(str(out))} is there already; choose another folder (nothing "
+                f"in it was touched)"
+            )
+        there.mkdir(parents=True)
+        try:
+            yield there
+            if out.exists():
+                out.rmdir()
+            there.rename(out)
+        finally:
+            shutil.rmtree(there, ignore_errors=True)
+    except OSError as error:
+        raise SettingsError(
+            f"--out: cannot write {printable(str(out))} ({error.strerror or error}); choose "
+            f"another folder"
+        ) from None
+
+
+def _run_data(parts: Parts, recorded: int) -> dict[str, Any]:
+    """Return `run.json` of the whole: what all say alike, and sums of what each came to."""
+    base = {name: value for name, value in parts.parts[0].run.items() if name != "schema"}
+    leaves, runs = parts.leaves, [part.run for part in parts.parts]
+    facts = [leaf.facts for leaf in leaves]
+    ends = [fact.get("end") for fact in facts]
+    numbers = sorted({leaf.number for leaf in leaves if leaf.number is not None})
+    partial = parts.split is not None and bool(parts.missing)
+    planned = _planned(parts, recorded)
+    return {
+        **base,
+        "status": "complete" if parts.unfinished is None else "incomplete",
+        "exit_code": None,
+        "params_sent": next((run["params_sent"] for run in runs if run.get("params_sent")), None),
+        "grid": _grids([run.get("grid") for run in runs]),
+        "by_dataset": _by_dataset(parts),
+        "datasets": _datasets(runs),
+        "missing": {
+            k: v for run in reversed(runs) for k, v in _mapping(run.get("missing")).items()
+        },
+        "selected_by": _union(run.get("selected_by") for run in runs),
+        "gates": _gates(runs),
+        "cases_planned": planned,
+        "cases_recorded": recorded,
+        "start": min((str(fact.get("start")) for fact in facts), default=None),
+        "end": None if None in ends else max(map(str, ends)),
+        **_spent(facts),
+        "store_hits": sum(leaf.count("store_hits") for leaf in leaves),
+        "shard": f"{','.join(map(str, numbers))}/{parts.split}" if partial else None,
+        MERGED: facts,
+    }
+
+
+def _planned(parts: Parts, recorded: int) -> int | None:
+    """Return how many cases the whole has; None where a part that is missing knows."""
+    if parts.missing:
+        return None
+    if parts.split is None:
+        lacking = [
+            leaf.count("cases_planned") - leaf.count("cases_recorded") for leaf in parts.leaves
+        ]
+        return recorded + max(0, *lacking)
+    return sum(
+        max(leaf.count("cases_planned") for leaf in leaves) for leaves in parts.groups().values()
+    )
+
+
+def _spent(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what was paid together: None where a part that was paid for is unknown."""
+    paid = [fact for fact in facts if fact.get("calls_paid")]
+    names = ("prompt_tokens", "completion_tokens", "cost_usd")
+    return {
+        "calls_paid": sum(fact["calls_paid"] for fact in paid),
+        "calls_repeated": _sum([fact.get("calls_repeated") for fact in facts]),
+        **{name: _sum([fact.get(name) for fact in paid]) for name in names},
+    }
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    if not values or not all(isinstance(value, int | float) for value in values):
+        return None
+    return sum(values)
+
+
+def _grids(grids: Iterable[Any]) -> dict[str, list[Any]]:
+    found: dict[str, dict[Any, None]] = {}
+    for grid in grids:
+        for axis, names in _mapping(grid).items():
+            found.setdefault(axis, {}).update(dict.fromkeys(_list(names)))
+    return {axis: list(names) for axis, names in found.items()}
+
+
+def _by_dataset(parts: Parts) -> dict[str, Any]:
+    """Return how each dataset was run; what did not apply is summed up over the parts."""
+    found: dict[str, dict[str, Any]] = {}
+    for part in parts.parts:
+        for name, kept in _mapping(part.run.get("by_dataset")).items():
+            found.setdefault(name, dict(_mapping(kept)))
+    counts: dict[str, Counter[str]] = {name: Counter() for name in found}
+    for leaves in parts.groups().values():
+        for name, own in _mapping(leaves[0].facts.get("does_not_apply")).items():
+            if name in counts:
+                numbers = {k: v for k, v in _mapping(own).items() if isinstance(v, int)}
+                counts[name].update(numbers)
+    for name, own in counts.items():
+        ordered = sorted(own.items(), key=lambda entry: (-entry[1], entry[0]))
+        found[name]["does_not_apply"] = dict(ordered)
+    return {name: found[name] for name in sorted(found)}
+
+
+def _datasets(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what is known of the data; of unusable rows the longest list."""
+
+    def problems(facts: Any) -> int:
+        return len(_list(_mapping(facts).get("problems")))
+
+    found: dict[str, Any] = {}
+    for run in runs:
+        for name, facts in _mapping(run.get("datasets")).items():
+            if name not in found or problems(facts) > problems(found[name]):
+                found[name] = facts
+    return {name: found[name] for name in sorted(found)}
+
+
+def _gates(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the gates that the runs were given, judged or not."""
+    return _union(
+        [one.get("gate") if isinstance(one, dict) else one for one in _list(run.get("gates"))]
+        for run in runs
+    )
+
+
+def _union(lists: Iterable[Any]) -> list[str]:
+    return list(dict.fromkeys(one for own in lists for one in _list(own) if isinstance(one, str)))
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,263 @@
+"""The runs that are merged: whether they are parts of one run, and which parts are missing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results._folder import RUN, read_run
+from pytest_tablebench.results.compare import check_alike, setting_differences
+from pytest_tablebench.util.names import counted, printable
+
+__all__ = ["MERGED", "Leaf", "Part", "Parts", "read_parts"]
+
+MERGED = "merged_from"
+"""The entry of `run.json` that holds what each run of a merged one came to."""
+
+_SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
+_FACTS = (
+    "status", "ended", "shard", "start", "end", "cases_planned", "cases_recorded", "calls_paid",
+    "calls_repeated", "prompt_tokens", "completion_tokens", "cost_usd", "store_hits", "host",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A run of pytest's own, of which a merged run may hold several.
+
+    `facts` are those of its `run.json` that are summed up, and under `does_not_apply`, by dataset,
+    how many cases it did not collect, by reason.
+    """
+
+    facts: Mapping[str, Any]
+
+    @cached_property
+    def text(self) -> str:
+        """All of it: the same run, found in two folders, counts once."""
+        return json.dumps(self.facts, sort_keys=True, default=str)
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """The number of its part, and of how many; None for a run that was not split.
+
+        Raises `ValueError` for what is no part.
+        """
+        shard = self.facts.get("shard")
+        if shard is None:
+            return None
+        found = _SHARD.fullmatch(str(shard))
+        if found is None:
+            raise ValueError(f"names the part {printable(repr(shard), 60)}, which is none")
+        return int(found[1]), int(found[2])
+
+    @property
+    def number(self) -> int | None:
+        """The number of its part; None for a run that was not split."""
+        return None if self.place is None else self.place[0]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all its planned cases were recorded."""
+        return self.facts.get("status") == "complete"
+
+    def count(self, name: str) -> int:
+        """Return a number of cases; 0 where it is unknown."""
+        found = self.facts.get(name)
+        return found if isinstance(found, int) else 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """A run folder that is merged; `run` is the content of its `run.json`."""
+
+    path: Path
+    run: Mapping[str, Any]
+
+    @property
+    def split(self) -> int | None:
+        """How many parts the run was split into; None for one that was not."""
+        try:
+            found = {None if leaf.place is None else leaf.place[1] for leaf in self.leaves}
+        except ValueError as error:
+            raise self._broken(str(error)) from None
+        if len(found) != 1:
+            raise self._broken(f"is made of no runs, or of parts of different runs ({MERGED})")
+        return found.pop()
+
+    @property
+    def leaves(self) -> list[Leaf]:
+        """Return the runs that it is made of: itself, unless it was merged."""
+        merged = self.run.get(MERGED)
+        if merged is None:
+            own = {name: self.run.get(name) for name in _FACTS}
+            counts = {
+                name: kept.get("does_not_apply") or {}
+                for name, kept in _mapping(self.run.get("by_dataset")).items()
+                if isinstance(kept, Mapping)
+            }
+            return [Leaf({**own, "does_not_apply": counts})]
+        if not isinstance(merged, list) or not all(isinstance(one, dict) for one in merged):
+            raise self._broken(f"has no list of runs under {MERGED}")
+        return [Leaf(one) for one in merged]
+
+    @property
+    def examples(self) -> dict[str, list[int]]:
+        """Return how many examples each part of the whole has, by dataset; empty if unknown."""
+        found = self.run.get("shards")
+        if found is None:
+            return {}
+        if not isinstance(found, dict) or not all(
+            isinstance(own, list)
+            and len(own) == self.split
+            and all(isinstance(count, int) for count in own)
+            for own in found.values()
+        ):
+            raise self._broken("does not say of all datasets how many examples each part has")
+        return found
+
+    def _broken(self, what: str) -> SettingsError:
+        return SettingsError(f"{printable(str(self.path / RUN))} {what}; it cannot be merged")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Run folders that belong to one run, in an order that is that of no command line.
+
+    `notes` say what differs between them, and may.
+    """
+
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...]
+
+    @cached_property
+    def leaves(self) -> list[Leaf]:
+        """The runs they are made of, each once."""
+        found = {leaf.text: leaf for part in self.parts for leaf in part.leaves}
+        return sorted(found.values(), key=lambda leaf: (leaf.number or 0, leaf.text))
+
+    @property
+    def split(self) -> int | None:
+        """How many parts the run was split into; None for one that was not."""
+        return self.parts[0].split
+
+    @property
+    def examples(self) -> dict[str, list[int]]:
+        """How many examples each part of the whole has, by dataset; empty if unknown."""
+        return self.parts[0].examples
+
+    @cached_property
+    def missing(self) -> list[int]:
+        """The numbers of the parts that are not there, but for those without an example."""
+        if self.split is None:
+            return []
+        there = {leaf.number for leaf in self.leaves}
+        counts = list(zip(*self.examples.values(), strict=True)) or [(1,)] * self.split
+        return [
+            number for number, own in enumerate(counts, start=1) if number not in there and any(own)
+        ]
+
+    @property
+    def missing_text(self) -> str:
+        """Which parts are missing, in words; empty where none is."""
+        if not self.missing:
+            return ""
+        word = "part" if len(self.missing) == 1 else "parts"
+        shown = ", ".join(map(str, self.missing[:20])) + (", ..." if self.missing[20:] else "")
+        examples = sum(own[n - 1] for own in self.examples.values() for n in self.missing)
+        about = f" ({counted(examples, 'example')})" if examples else ""
+        verb = "is" if len(self.missing) == 1 else "are"
+        return f"{word} {shown} of {self.split} {verb} missing{about}"
+
+    def groups(self) -> dict[int | None, list[Leaf]]:
+        """Return the runs of each part: it may have been run twice."""
+        found: dict[int | None, list[Leaf]] = {}
+        for leaf in self.leaves:
+            found.setdefault(leaf.number, []).append(leaf)
+        return found
+
+    @property
+    def unfinished(self) -> str | None:
+        """Why not all planned cases are recorded; None where they are."""
+        if self.missing:
+            return self.missing_text
+        for number, leaves in self.groups().items():
+            whole = any if number is not None else all
+            if not whole(leaf.complete for leaf in leaves):
+                why = next((leaf.facts.get("ended") for leaf in leaves if not leaf.complete), None)
+                name = "a run" if number is None else f"part {number} of {self.split}"
+                return f"{name} was cut off" + (f": {printable(str(why), 200)}" if why else "")
+        return None
+
+
+def read_parts(paths: Sequence[Path]) -> Parts:
+    """Read run folders, each once; a folder that holds some stands for these.
+
+    Raises `SettingsError` where they are no parts of one run: for a folder that is none, for runs
+    that differ in what makes them unlike, and for other models, limits or splits.
+    """
+    folders: dict[Path, Path] = {}
+    for path in paths:
+        for folder in _run_folders(path):
+            folders.setdefault(folder.resolve(), folder)
+    parts = sorted((Part(path, read_run(path)) for path in folders.values()), key=_order)
+    notes: dict[str, None] = {}
+    for part in parts[1:]:
+        notes |= dict.fromkeys(_compared(parts[0], part))
+    found = Parts(tuple(parts), tuple(notes))
+    _ = found.split, found.examples  # what is broken is said before anything is read
+    return found
+
+
+def _run_folders(path: Path) -> list[Path]:
+    if (path / RUN).exists() or not path.is_dir():
+        return [path]
+    return sorted(child for child in path.iterdir() if (child / RUN).is_file()) or [path]
+
+
+def _order(part: Part) -> tuple[Any, ...]:
+    numbers = [leaf.number or 0 for leaf in part.leaves if part.split]
+    return numbers, str(part.run.get("start")), json.dumps(part.run, sort_keys=True)
+
+
+def _compared(first: Part, other: Part) -> list[str]:
+    """Return what differs and may. Raises `SettingsError` for what may not."""
+    both = f"{printable(str(first.path))} and {printable(str(other.path))}"
+    try:
+        check_alike(
+            first.run, other.run, hint="Only parts of one run can be merged", of_one_run=True
+        )
+    except SettingsError as error:
+        raise SettingsError(f"{both}: {error}") from None
+    if first.split != other.split:
+        one, two = (
+            "is not split" if split is None else f"is one of {split} parts"
+            for split in (first.split, other.split)
+        )
+        raise SettingsError(f"{both} are no parts of one run: the first {one}, the second {two}")
+    own, others = first.examples, other.examples
+    for dataset in sorted({*own, *others}):
+        if own.get(dataset) != others.get(dataset):
+            one, two = (
+                "none" if found is None else f"{sum(found):,}"
+                for found in (own.get(dataset), others.get(dataset))
+            )
+            raise SettingsError(
+                f"{both} were split from different cases: of {printable(dataset, 60)} the first "
+                f"knows {one} examples, the second {two}, or they are about other tables"
+            )
+    return [
+        f"{printable(one.name, 80)} differs: {printable(one.before, 120)} and "
+        f"{printable(one.after, 120)} ({one.meaning})"
+        for one in setting_differences(first.run, other.run)
+        if one.name != "shard"
+    ]
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,157 @@
+"""The records of several runs as those of one: each case once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.results._folder import RECORDS, named_thresholds, read_places
+from pytest_tablebench.results._record import Cell, Record, cell_values
+from pytest_tablebench.results.score_table import ScoreTableBuilder
+from pytest_tablebench.util.names import counted, printable
+
+__all__ = ["MergedRecords"]
+
+_SPENT = ("latency_s", "prompt_tokens", "completion_tokens", "cost_usd", "from_store")
+"""Fields of a record and of its steps that tell what an answer took, and not what it was."""
+
+NAMED = 5
+"""Cases that are named; of more it is said how many there are."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """The record of a case: where it stands, and what tells it from another of the same case."""
+
+    part: int
+    place: tuple[int, int]
+    rank: tuple[bool, bool, bytes]
+    said: bytes
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    case_id: str
+    rank: tuple[bool, bool, bytes]
+    said: bytes
+    cell: Cell
+
+
+class MergedRecords:
+    """Reads the records of run folders; the place of each is kept, and a cell, not its texts.
+
+    A case that several runs recorded counts once. They have to agree in all but what it took; a
+    record with an answer goes before one without, whose cases `unanswered` counts. Raises
+    `SettingsError` naming the cases that do not agree, and for a folder whose records cannot be.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = folders
+        self._kept: dict[str, _Kept] = {}
+        self.overlapping = self.unanswered = 0
+        unlike: dict[str, tuple[int, int]] = {}
+        for number, folder in enumerate(folders):
+            for place, found in _records(folder):
+                new = _Kept(number, place, found.rank, found.said, found.cell)
+                known = self._kept.setdefault(found.case_id, new)
+                if known is new:
+                    continue
+                self.overlapping += 1
+                if known.said != new.said:
+                    if not (known.cell.score is None or new.cell.score is None):
+                        unlike.setdefault(found.case_id, (known.part, number))
+                        continue
+                    self.unanswered += 1
+                if new.rank < known.rank:
+                    self._kept[found.case_id] = new
+        if unlike:
+            raise self._disagreement(unlike)
+        self._order = sorted(self._kept, key=_natural)
+
+    def _disagreement(self, unlike: dict[str, tuple[int, int]]) -> SettingsError:
+        named = [
+            f"{printable(case, 120)} ({printable(str(self._folders[one]))} and "
+            f"{printable(str(self._folders[two]))})"
+            for case, (one, two) in sorted(unlike.items())[:NAMED]
+        ]
+        more = f"; and {len(unlike) - NAMED:,} more" if len(unlike) > NAMED else ""
+        return SettingsError(
+            f"{counted(len(unlike), 'case')} recorded twice, and not alike: {', '.join(named)}"
+            f"{more}. Leave out one of the runs"
+        )
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield the cells in the order of case ids."""
+        return (self._kept[case].cell for case in self._order)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines in the order of case ids, read where they stand."""
+        thresholds = [named_thresholds(folder) for folder in self._folders]
+        with ExitStack() as stack:
+            files = [
+                stack.enter_context((folder / RECORDS).open("rb")) if any_of else None
+                for folder, any_of in zip(self._folders, self._used(), strict=True)
+            ]
+            for case in self._order:
+                kept = self._kept[case]
+                file = files[kept.part]
+                assert file is not None  # noqa: S101 - a record of it is kept
+                file.seek(kept.place[0])
+                line = file.read(kept.place[1]).decode("ascii")
+                yield Record.from_line(line, thresholds[kept.part]).to_line()
+
+    def _used(self) -> list[bool]:
+        used = {kept.part for kept in self._kept.values()}
+        return [number in used for number in range(len(self._folders))]
+
+
+def _records(folder: Path) -> Iterator[tuple[tuple[int, int], _Read]]:
+    """Yield what is kept of a folder's records. Raises `SettingsError` for what is none."""
+    table = ScoreTableBuilder()
+
+    def keep(record: Record) -> _Read:
+        cell = Cell(*cell_values(record))
+        table.append(cell)
+        said, line = _said(record), record.to_line().encode("ascii")
+        digest = blake2b(line, digest_size=16).digest()
+        return _Read(record.case_id, (record.score is None, record.from_store, digest), said, cell)
+
+    try:
+        found = list(read_places(folder, keep=keep))
+        table.table()
+    except (DataError, SettingsError) as error:
+        where = printable(str(folder / RECORDS))
+        said = str(error) if where in str(error) else f"{where}: {error}"
+        raise SettingsError(said) from None
+    yield from found
+
+
+def _said(record: Record) -> bytes:
+    """Return a digest of all that a record tells but what the answer took."""
+    data: dict[str, Any] = {
+        name: value for name, value in vars(record).items() if name not in _SPENT
+    }
+    data["steps"] = [
+        {name: value for name, value in step.items() if name not in _SPENT} for step in record.steps
+    ]
+    text = json.dumps(data, sort_keys=True, default=str)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _natural(case_id: str) -> list[str | int]:
+    """Return what sorts `e2` before `e10`."""
+    return [
+        int(part) if number % 2 else part
+        for number, part in enumerate(re.split(r"([0-9]{1,18})", case_id))
+    ]

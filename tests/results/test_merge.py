@@ -1,0 +1,376 @@
+"""Merging runs: the whole is what it would have been, or it is said why there is none."""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from pytest_tablebench.cli import main
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results import Record, read_records, read_run
+from pytest_tablebench.results._texts import TEXTS, TextWriter, read_texts
+from pytest_tablebench.results.merge import read_merge
+from tests.support.matrix import FULL
+from tests.support.run_folders import GRID, record, write_run
+
+SPENT = ("latency_s", "prompt_tokens", "completion_tokens", "cost_usd", "from_store")
+
+
+def part(path: Path, number: int, count: int, records: Sequence[Record], **facts: Any) -> Path:
+    """A run folder as part `number` of `count` would leave it."""
+    given: dict[str, Any] = {
+        "shard": f"{number}/{count}",
+        "shards": {"toy": [1] * count},
+        "by_dataset": {"toy": {"threshold": 1.0, "does_not_apply": {}}},
+        "start": "2026-01-02T03:04:05+00:00",
+        "end": "2026-01-02T03:05:05+00:00",
+        "calls_paid": len(records),
+        "calls_repeated": 0,
+        "prompt_tokens": 10 * len(records),
+        "completion_tokens": len(records),
+        "cost_usd": 0.5,
+        "store_hits": 0,
+    }
+    return write_run(path, records, **(given | facts))
+
+
+def cases(scores: Mapping[str, Sequence[float | None]], **fields: Any) -> list[Record]:
+    return [
+        record(example, *way, score, **fields)
+        for example, own in scores.items()
+        for way, score in zip(GRID, own, strict=True)
+    ]
+
+
+TWO = {"e1": [1.0, 0.0, None, 1.0], "e2": [0.5, 0.5, 1.0, 1.0]}
+
+
+def halves(tmp_path: Path, **facts: Any) -> list[Path]:
+    """Both parts of a run over two examples; `facts` of the second."""
+    return [
+        part(tmp_path / "a", 1, 2, cases({"e1": TWO["e1"]})),
+        part(tmp_path / "b", 2, 2, cases({"e2": TWO["e2"]}), **facts),
+    ]
+
+
+def said(path: Path) -> dict[str, dict[str, Any]]:
+    """The records of a folder by case, without what they took."""
+    return {
+        one.case_id: {name: value for name, value in vars(one).items() if name not in SPENT}
+        for one in read_records(path)
+    }
+
+
+ROW = st.lists(st.sampled_from([None, 0.0, 0.25, 1 / 3, 1.0]), min_size=4, max_size=4)
+
+
+@settings(max_examples=60 if FULL else 6, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(data=st.data(), rows=st.lists(ROW, min_size=1, max_size=8))
+def test_any_split_merged_in_any_order_is_the_whole(
+    data: st.DataObject, rows: list[list[float | None]]
+) -> None:
+    draw = data.draw
+    scores = {f"e{number}": row for number, row in enumerate(rows)}
+    records = [
+        record(
+            example,
+            *way,
+            score,
+            tags={"kind": f"k{len(example) + number % 2}"},
+            repeat=repeat,
+            tail="/r2" if repeat > 1 else "",
+            checks={"test_a": None if score is None else score > 0.3},
+        )
+        for number, (example, row) in enumerate(scores.items())
+        for way, score in zip(GRID, row, strict=True)
+        for repeat in (1, 2)
+    ]
+    count = draw(st.integers(1, 4))
+    numbers = {example: draw(st.integers(1, count)) for example in scores}
+    sizes = [sum(number == n for number in numbers.values()) for n in range(1, count + 1)]
+    facts = {"shards": {"toy": sizes}}
+    with tempfile.TemporaryDirectory() as name:
+        there = Path(name)
+        whole = write_run(there / "whole", records)
+        folders = []
+        for number in range(1, count + 1):
+            own = [one for one in records if numbers[one.example_id] == number]
+            for copy in range(draw(st.integers(1, 2)) if own else 0):  # a part without a case ends
+                random.Random(copy).shuffle(own)
+                folders.append(part(there / f"{number}-{copy}", number, count, own, **facts))
+        found = [read_merge(draw(st.permutations(folders))).write(there / "once")]
+        # In two steps too: what was merged can be merged on.
+        first, *others = draw(st.permutations(folders))
+        some = read_merge([first, *others[:1]]).write(there / "some").path
+        found.append(read_merge([*others[1:], some]).write(there / "twice"))
+        for run in found:
+            assert said(run.path) == said(whole)
+            assert json.loads((run.path / "summary.json").read_text()) == json.loads(
+                (whole / "summary.json").read_text()
+            )
+            facts_of = read_run(run.path)
+            assert facts_of["status"] == "complete"
+            assert facts_of["shard"] is None
+            assert facts_of["cases_planned"] == facts_of["cases_recorded"] == len(records)
+        lines = [(run.path / "records.jsonl").read_bytes() for run in found]
+        assert lines[0] == lines[1]
+
+
+def test_the_whole_says_what_all_parts_took(tmp_path: Path) -> None:
+    first, second = halves(
+        tmp_path,
+        end="2026-01-02T04:00:00+00:00",
+        cost_usd=0.25,
+        store_hits=2,
+        by_dataset={"toy": {"threshold": 1.0, "does_not_apply": {"no rows": 3}}},
+    )
+    run = read_merge([second, first]).write(tmp_path / "out").run
+    assert (run["calls_paid"], run["prompt_tokens"], run["completion_tokens"]) == (8, 80, 8)
+    assert (run["cost_usd"], run["store_hits"]) == (0.75, 2)
+    assert run["start"] == "2026-01-02T03:04:05+00:00"
+    assert run["end"] == "2026-01-02T04:00:00+00:00"
+    assert run["by_dataset"]["toy"]["does_not_apply"] == {"no rows": 3}
+    assert [leaf["shard"] for leaf in run["merged_from"]] == ["1/2", "2/2"]
+
+
+def test_a_price_that_one_part_does_not_know_is_unknown(tmp_path: Path) -> None:
+    assert read_merge(halves(tmp_path, cost_usd=None)).run["cost_usd"] is None
+
+
+def test_a_part_that_paid_nothing_hides_no_price(tmp_path: Path) -> None:
+    unpaid = dict.fromkeys(("prompt_tokens", "completion_tokens", "cost_usd"))
+    run = read_merge(halves(tmp_path, calls_paid=0, **unpaid)).run
+    assert (run["cost_usd"], run["prompt_tokens"]) == (0.5, 40)
+
+
+@pytest.mark.parametrize(
+    ("facts", "named"),
+    [
+        ({"model": "other"}, "model: m against other"),
+        ({"compat": "reference"}, "compat: fixed against reference"),
+        ({"seed": 3}, "seed: 0 against 3"),
+        ({"limit": 5}, "limit: the dataset's own against 5"),
+        ({"sample": 5}, "sample: none against 5"),
+        ({"params": {"temperature": 1}}, "params.temperature: 0 against 1"),
+        ({"datasets": {"toy": {"files": {"toy.json": "f" * 64}}}}, "the data is not the same"),
+        ({"by_dataset": {"toy": {"threshold": 0.5}}}, "threshold: 1.0 against 0.5"),
+        ({"shard": "2/3", "shards": {"toy": [1, 1, 1]}}, "is one of 2 parts, the second is one"),
+        ({"shard": None, "shards": None}, "the first is not split, the second is one of 2 parts"),
+        ({"shards": {"toy": [1, 5]}}, "split from different cases: of toy the first knows 2"),
+    ],
+)
+def test_what_is_no_part_of_the_same_run_is_refused(
+    tmp_path: Path, facts: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_merge(halves(tmp_path, **facts))
+    assert named in str(caught.value)
+    assert str(tmp_path / "a") in str(caught.value)
+
+
+def test_another_server_may_answer_a_part_and_is_named(tmp_path: Path) -> None:
+    first, second = halves(tmp_path, api_base="http://two")
+    data = read_run(first)
+    (first / "run.json").write_text(json.dumps({**data, "api_base": "http://one"}))
+    [note] = read_merge([first, second]).notes
+    assert note == "api_base differs: http://one and http://two (another server answered)"
+
+
+def test_cases_recorded_twice_have_to_agree(tmp_path: Path) -> None:
+    first, second = halves(tmp_path)
+    again = part(tmp_path / "again", 1, 2, cases({"e1": [1.0, 1.0, None, 0.0]}), start="2026-01-03")
+    with pytest.raises(SettingsError) as caught:
+        read_merge([first, second, again])
+    assert str(caught.value).startswith("2 cases recorded twice, and not alike: ")
+    assert "toy/e1/csv/transpose (" in str(caught.value)
+    assert "toy/e1/html/transpose (" in str(caught.value)
+    assert "toy/e1/csv/none" not in str(caught.value)
+    assert str(again) in str(caught.value)
+
+
+def test_an_answer_goes_before_none_and_what_it_took_does_not_matter(tmp_path: Path) -> None:
+    first, second = halves(tmp_path)
+    answered = {"e1": [1.0, 0.0, 0.5, 1.0]}
+    spent = {"latency_s": 2.5, "cost_usd": 1.0, "from_store": True}
+    again = part(tmp_path / "again", 1, 2, cases(answered, **spent), start="2026-01-03")
+    for order in ([first, again, second], [again, second, first]):
+        merge = read_merge(order)
+        assert merge.ended is None
+        assert "1 case without an answer in one run" in merge.notes[-1]
+        run = merge.write(tmp_path / order[0].name / "out")
+        kept = {one.case_id: one for one in run.records}
+        assert kept["toy/e1/html/none"].score == 0.5
+        assert not kept["toy/e1/csv/none"].from_store
+
+
+def test_missing_parts_are_named(tmp_path: Path) -> None:
+    sizes = {"shards": {"toy": [1, 7, 0, 2, 1]}}
+    parts = [part(tmp_path / f"{n}", n, 5, cases({f"e{n}": TWO["e1"]}), **sizes) for n in (1, 5)]
+    merge = read_merge(parts)
+    assert merge.ended == "parts 2, 4 of 5 are missing (9 examples)"  # part 3 has none
+    run = merge.write(tmp_path / "out").run
+    assert (run["status"], run["shard"], run["cases_planned"]) == ("incomplete", "1,5/5", None)
+
+
+def test_a_part_that_was_cut_off_leaves_the_whole_unfinished(tmp_path: Path) -> None:
+    paths = halves(tmp_path, status="incomplete", ended="interrupted", cases_planned=9)
+    merge = read_merge(paths)
+    assert merge.ended == "part 2 of 2 was cut off: interrupted"
+    assert merge.run["cases_planned"] == 13
+    again = part(tmp_path / "again", 2, 2, cases({"e2": TWO["e2"]}), start="2026-01-03")
+    assert read_merge([*paths, again]).ended is None
+
+
+def _no_run(there: Path) -> None:
+    (there / "run.json").unlink()
+
+
+def _write(name: str, content: str) -> Callable[[Path], None]:
+    return lambda there: _put(there / name, content)
+
+
+def _put(path: Path, content: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content)
+
+
+def _run(**facts: Any) -> Callable[[Path], None]:
+    return lambda there: _put(there / "run.json", json.dumps({**read_run(there), **facts}))
+
+
+def _line(**fields: Any) -> Callable[[Path], None]:
+    line = json.loads(cases({"e2": TWO["e2"]})[0].to_line())
+    return lambda there: _put(there / "records.jsonl", json.dumps({**line, **fields}) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("harm", "named"),
+    [
+        (_no_run, "no run folder"),
+        (_write("run.json", "[" * 100_000), "run.json: cannot be read"),
+        (_run(schema=99), "schema 99"),
+        (_run(shard="../2"), "names the part '../2', which is none"),
+        (_run(merged_from=[{"shard": "1/2"}, {"shard": "1/3"}]), "parts of different runs"),
+        (_run(shards={"toy": "x"}), "does not say of all datasets"),
+        (_run(merged_from=7), "has no list of runs under merged_from"),
+        (_write("records.jsonl", "{}\n\x00\n"), "records.jsonl: no record can be read"),
+        (_line(case_id=["x"]), "records.jsonl: no record can be read"),
+        (_line(score=7), "has the score 7, not from 0 to 1"),
+        (_line(dataset=[1]), "records.jsonl: record 1"),
+        (_line(schema=99), "schema 99"),
+        (_write("media/" + "a" * 64 + ".png", "other"), "is not what its name says"),
+    ],
+    ids=range(13),
+)
+def test_a_broken_folder_is_named(
+    tmp_path: Path, harm: Callable[[Path], None], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = halves(tmp_path)
+    harm(second)
+    assert main(["merge", str(first), str(second), "--out", str(tmp_path / "out")]) == 2
+    output = capsys.readouterr().err
+    assert named in output
+    assert str(second) in output
+    assert output.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_texts_and_pictures_are_there_once(tmp_path: Path) -> None:
+    paths = halves(tmp_path)
+    picture = b"not really a picture"
+    name = f"{sha256(picture).hexdigest()}.png"
+    for number, path in enumerate(paths):
+        (path / "media").mkdir()
+        (path / "media" / name).write_bytes(picture)
+        (path / "media" / ".DS_Store").write_bytes(b"x")
+        texts = TextWriter(path / TEXTS)
+        texts.prompt("shared", "what both ask")
+        texts.prompt(f"own-{number}", "what one asks")
+        texts.transcript("t", [("user", "a"), ("reply", "b")])
+        texts.example(f"toy/e{number}/none", "?", [{"header": ["a"], "rows": [[number]]}])
+        texts.close()
+    out = read_merge(paths).write(tmp_path / "out").path
+    assert [file.name for file in (out / "media").iterdir()] == [name]
+    assert (out / "media" / name).read_bytes() == picture
+    found = [vars_of(text) for text in read_texts(out / TEXTS)]
+    both = [vars_of(text) for path in paths for text in read_texts(path / TEXTS)]
+    assert sorted(map(repr, found)) == sorted({repr(one) for one in both})
+    other = TextWriter(paths[1] / TEXTS)
+    other.prompt("own-0", "not what the other run asked")
+    other.close()
+    with pytest.raises(SettingsError, match="prompt own-0 is another text there"):
+        read_merge(paths).write(tmp_path / "out2")
+    assert not (tmp_path / "out2").exists()
+
+
+def vars_of(text: Any) -> tuple[Any, ...]:
+    return tuple(getattr(text, name) for name in text.__slots__)
+
+
+def test_what_is_there_is_not_touched(tmp_path: Path) -> None:
+    paths = halves(tmp_path)
+    (tmp_path / "out").mkdir()
+    assert read_merge(paths).write(tmp_path / "out").path.exists()  # an empty folder will do
+    with pytest.raises(SettingsError, match="is there already; choose another folder"):
+        read_merge(paths).write(tmp_path / "out")
+    with pytest.raises(SettingsError, match="is there already"):
+        read_merge(paths).write(paths[0])
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [("toy.no_answer <= 0.2", 0), ("toy.no_answer <= 0.05", 10), ("toy.performance >= 0.5", 11)],
+)
+def test_the_gates_of_the_whole_are_judged(tmp_path: Path, gate: str, code: int) -> None:
+    # One case of eight has no answer: all four of the first part would be a quarter.
+    paths = [str(path) for path in halves(tmp_path, gates=[gate])]
+    out = tmp_path / "out"
+    assert main(["merge", *paths, "--out", str(out), "--no-page"]) == code
+    facts = read_run(out)
+    assert facts["exit_code"] == code
+    assert [one["gate"] for one in facts["gates"]] == [gate]
+    # Without a part nothing is decided.
+    assert main(["merge", paths[1], "-o", str(tmp_path / "half"), "--no-page"]) == 11
+
+
+def test_reports_of_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, out = tmp_path / "parts", tmp_path / "out"
+    folder.mkdir()
+    halves(folder)
+    asked = ["--junitxml", str(tmp_path / "junit.xml"), "--allure", "--summary"]
+    assert main(["merge", str(folder), "-o", str(out), *asked]) == 0
+    assert (out / "report.html").stat().st_size > 10_000
+    assert "toy" in (out / "summary.md").read_text()
+    assert len(list((out / "allure").glob("*-result.json"))) == 8
+    junit = (tmp_path / "junit.xml").read_text()
+    assert junit.count("<testcase ") == 8
+    assert 'tests="8" failures="3" errors="1"' in junit
+    assert "m  (2 runs)" in capsys.readouterr().out
+    unknown = ["-o", str(tmp_path / "x"), "--bench-gate", "tyo.em >= 1"]
+    assert main(["merge", str(folder), *unknown]) == 2
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_baseline_is_compared_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(path) for path in halves(tmp_path)]
+    base = write_run(tmp_path / "base", cases(TWO))
+    gate = ["--bench-gate", "toy.performance >= baseline - 0.5"]
+    out = ["-o", str(tmp_path / "out")]
+    assert main(["merge", *paths, *gate, *out]) == 2
+    assert "name its run folder: --bench-baseline RUN" in capsys.readouterr().err
+    assert main(["merge", *paths, *gate, *out, "--bench-baseline", str(base)]) == 0
+    assert "same" in (tmp_path / "out" / "summary.md").read_text()
+    unlike = write_run(tmp_path / "unlike", cases(TWO), compat="reference")
+    asked = ["-o", str(tmp_path / "out3"), "--bench-baseline", str(unlike)]
+    assert main(["merge", *paths, *gate, *asked]) == 2
+    assert not (tmp_path / "out3").exists()
