@@ -5,6 +5,8 @@ import os
 import pytest
 from hypothesis import settings
 
+from tests.support.matrix import draws
+
 pytest_plugins = ["pytester"]
 
 # Pytest as tests start it has only the plugins they name: with `-p randomly`, say.
@@ -21,8 +23,6 @@ def _plain_pytest(request, monkeypatch):
     monkeypatch.setenv("PYTEST_ADDOPTS", PLAIN)
 
 
-# A busy machine is no failure: no test is timed. Fewer draws than hypothesis makes by itself,
-# unless TABLEBENCH_FULL asks for everything.
-DRAWS = 100 if os.environ.get("TABLEBENCH_FULL") else 50
-settings.register_profile("untimed", deadline=None, max_examples=DRAWS)
+# A busy machine is no failure: no test is timed. Fewer draws than hypothesis makes by itself.
+settings.register_profile("untimed", deadline=None, max_examples=draws(100))
 settings.load_profile("untimed")

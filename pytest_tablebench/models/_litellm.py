@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import importlib
+import sys
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
@@ -205,6 +206,8 @@ class LiteLLMModel:
 
 async def close() -> None:
     """Close all connections that calls of the running event loop have left open."""
+    if "litellm" not in sys.modules:
+        return  # registered providers alone were asked; the import would take seconds
     from pytest_tablebench.models import _litellm_session as sessions
 
     await load().close_litellm_async_clients()

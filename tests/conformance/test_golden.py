@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.matrix import FULL
 
 from . import (  # noqa: F401 - they register their replays
     hierarchy,
@@ -89,7 +90,6 @@ COUNTS = {
 }
 """How many records of each kind the files hold: none may go unread."""
 
-FULL = bool(os.environ.get("TABLEBENCH_FULL"))
 RUN = ("chart_program", "pot_exec", "icot_exec")
 """Kinds whose records are programs that are run: every sixth, unless all are asked for."""
 

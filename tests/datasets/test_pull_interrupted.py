@@ -17,6 +17,7 @@ from pytest_tablebench.datasets.pull import pull
 from pytest_tablebench.datasets.pull._replies import Remote, check_reply
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.running.builtins import builtin_registry
+from tests.support.matrix import draws
 from tests.support.pulls import FINQA, GATED, LOCK, QTSUMM, TEST, WIKITQ, Place, sha256
 from tests.support.upstream_server import Fault, UpstreamServer
 
@@ -112,7 +113,7 @@ def test_attempts_that_bring_something_are_not_counted(place: Place) -> None:
     assert place.server.bytes_sent(TEST) == len(FINQA[TEST])
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=st.binary(min_size=1, max_size=3000),
     cuts=st.lists(st.integers(1, 1200), max_size=4),

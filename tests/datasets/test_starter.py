@@ -19,6 +19,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.generate import KINDS, answer, generate_questions, verify
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
+from tests.support.matrix import reduced
 
 FOLDER = files("pytest_tablebench.datasets.starter")
 TABLES = [json.loads(line) for line in (FOLDER / "tables.jsonl").read_bytes().split(b"\n") if line]
@@ -172,9 +173,10 @@ def test_few_questions_are_about_neighbours():
 
 def test_questions_and_answers_are_those_of_the_generator_in_any_order_of_the_table():
     """Plans are not stored: they are generated again, then answered on a reordered table."""
+    tables = reduced(TABLES, *TABLES[::4])
     known = {record["id"]: record for record in QUESTIONS}
     seen = set()
-    for record in TABLES:
+    for record in tables:
         table = Table(record["header"], record["rows"], name=record["id"])
         other = reordered(table)
         for question in generate_questions(table, seed=_build.SEED, per_table=len(KINDS)):
@@ -188,7 +190,7 @@ def test_questions_and_answers_are_those_of_the_generator_in_any_order_of_the_ta
             )
             assert answer(question.plan, other) == question.answers
             verify(question.plan, other, question.answers)
-    assert len(seen) > 0.9 * len(known)
+    assert len(seen) > 0.9 * len(known) * len(tables) / len(TABLES)
 
 
 def reordered(table: Table) -> Table:

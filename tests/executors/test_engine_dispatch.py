@@ -21,6 +21,7 @@ from tests.support.desk import (
     Desk,
     keys,
 )
+from tests.support.matrix import draws
 
 pytestmark = pytest.mark.usefixtures("seeded")
 
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("seeded")
 OUTCOMES = st.sampled_from(["succeed", SERVER, DOWN, LIMITED, KEY, FILTERED, REFUSED])
 
 
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 @given(
     connections=st.integers(1, 8),
     retries=st.integers(0, 4),

@@ -12,7 +12,7 @@ from pytest_tablebench.generate import (
     verify,
 )
 from pytest_tablebench.tables.table import Table
-from tests.support.matrix import FULL
+from tests.support.matrix import draws
 
 WORDS = [
     "north",
@@ -96,7 +96,7 @@ def reordered(table: Table, draw) -> Table:
 
 
 relaxed = settings(
-    max_examples=120 if FULL else 50,
+    max_examples=draws(120),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -140,7 +140,7 @@ def test_the_tables_drawn_here_do_give_questions():
     counts = []
 
     # What is drawn differs with the modules that are loaded: about a third gives questions.
-    @settings(max_examples=200 if FULL else 100, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=draws(200), deadline=None, database=None, derandomize=True)
     @given(table=tables())
     def collect(table):
         counts.append(len(generate_questions(table, per_table=8)))

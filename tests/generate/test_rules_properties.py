@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from functools import cache
@@ -21,9 +20,10 @@ from pytest_tablebench.generate.rules._survives import CHANGES
 from pytest_tablebench.tables.perturbations import PERTURBATIONS, perturb
 from pytest_tablebench.tables.table import Table
 from tests.support.drawn_tables import drawn_table
+from tests.support.matrix import FULL
 from tests.support.third_way import ThirdWay
 
-COUNT = 5_000 if os.environ.get("TABLEBENCH_FULL") else 400
+COUNT = 5_000 if FULL else 400
 YES = {"yes": True, "no": False, "是": True, "否": False}
 
 

@@ -15,6 +15,7 @@ from pytest_tablebench import SettingsError, Table, score
 from pytest_tablebench.metrics import _fin_qa_equality
 from pytest_tablebench.metrics._fin_qa_equality import same_programs
 from pytest_tablebench.metrics._fin_qa_program import execute, tokens_of
+from tests.support.matrix import draws
 from tests.support.plain_fin_qa import formula_texts, plain_same_programs
 
 TABLE = Table(
@@ -256,19 +257,19 @@ def judged_alike(first: str, second: str, leaves: int) -> None:
     assert same(first, second) is plain_same_programs(first, second)
 
 
-@settings(max_examples=150)
+@settings(max_examples=draws(150))
 @given(programs(), programs())
 def test_short_cuts_decide_as_sympy_alone(first: str, second: str) -> None:
     judged_alike(first, second, 12)
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(programs(last="greater"), programs(last="greater"))
 def test_short_cuts_decide_comparisons_as_sympy_alone(first: str, second: str) -> None:
     judged_alike(first, second, 8)
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(programs(), ARGUMENTS, ARGUMENTS)
 def test_programs_of_equal_value_are_judged_as_sympy_alone(
     program: str, one: str, other: str

@@ -13,6 +13,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from pytest_tablebench import score
 from pytest_tablebench.metrics._rouge import MAX_TOKENS, VARIANTS, rouge
 from pytest_tablebench.metrics._sentences import MAX_CHARACTERS, sentences
+from tests.support.matrix import draws
 
 PACKAGE = RougeScorer(list(VARIANTS))
 
@@ -109,7 +110,7 @@ def test_equal_to_the_package_given_the_same_sentences(prediction: str, referenc
     st.lists(st.lists(st.sampled_from("abcd"), max_size=12), max_size=5),
     st.lists(st.lists(st.sampled_from("abcde"), max_size=12), max_size=5),
 )
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 def test_equal_to_the_package_where_ties_abound(
     prediction: list[list[str]], reference: list[list[str]]
 ) -> None:

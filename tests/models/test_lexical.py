@@ -12,7 +12,7 @@ from pytest_tablebench.models.lexical import LexicalModel
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.tables.perturbations import perturb
 from pytest_tablebench.tables.table import Table
-from tests.support.matrix import reduced
+from tests.support.matrix import draws, reduced
 
 FORMATS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
 PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]
@@ -224,7 +224,7 @@ def check(reply):
     reply.text.encode()
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=draws(300))
 @given(st.text())
 def test_any_text_gets_a_reply(text):
     check(complete(text))
@@ -240,13 +240,13 @@ PIECES = [
 ]
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=draws(500))
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=60))
 def test_broken_tables_get_a_reply(pieces):
     check(complete("".join(pieces)))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=draws(300))
 @given(
     st.sampled_from(FORMATS),
     st.sampled_from(PERTURBATIONS),

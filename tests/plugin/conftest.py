@@ -6,7 +6,9 @@ refuses to be imported twice, and classes of ours would exist twice. So all of i
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 
 import httpcore  # noqa: F401
 import httpx  # noqa: F401
@@ -18,14 +20,15 @@ import pandas  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
 
-import pytest_tablebench.datasets.starter.starter
-import pytest_tablebench.models._scripted
-import pytest_tablebench.models.lexical
-import pytest_tablebench.reports.terminal
-import pytest_tablebench.running.assertions
-import pytest_tablebench.running.runner
-import pytest_tablebench.session.state  # noqa: F401
+import pytest_tablebench
 from tests.support.toy_bench import Bench
+
+PROGRAMS = ("pytest_tablebench.sandbox.inside.", "pytest_tablebench.strategies._runner")
+"""They run when they are imported, on the other side of the sandbox."""
+
+for found in pkgutil.walk_packages(pytest_tablebench.__path__, "pytest_tablebench."):
+    if not found.name.startswith(PROGRAMS):
+        importlib.import_module(found.name)
 
 
 @pytest.fixture(autouse=True)

@@ -66,18 +66,13 @@ TELLS = {
 }
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["test_suite.py::test_tone", "test_suite.py::test_base"],
-        ["-p", "randomly"],
-        ["-p", "randomly", "-p", "rerunfailures", "--reruns=1", "-n", "2"],
-        ["-n", "2", "--dist=loadgroup"],
-        ["-n", "2", "--dist=each"],
-    ],
-    ids=["as-written", "turned-round", "random", "random-rerun-spread", "spread", "each"],
-)
+TURNED_ROUND = ["test_suite.py::test_tone", "test_suite.py::test_base"]
+RANDOM = ["-p", "randomly", "-p", "rerunfailures", "--reruns=1", "-n", "2"]
+EACH = ["-n", "2", "--dist=each"]
+WAYS = [[], TURNED_ROUND, ["-p", "randomly"], RANDOM, ["-n", "2", "--dist=loadgroup"], EACH]
+
+
+@pytest.mark.parametrize("arguments", reduced(WAYS, TURNED_ROUND, RANDOM, EACH), ids=" ".join)
 def test_order_workers_and_reruns_change_nothing(two, arguments):
     seed = ["--randomly-seed=3"] if "randomly" in arguments else []
     result = two.run_apart(MODEL, "--junitxml=junit.xml", *seed, *arguments)
@@ -102,7 +97,7 @@ def test_order_workers_and_reruns_change_nothing(two, arguments):
         assert len(names) == len(set(names)), names
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", reduced([0, 2], 2))
 def test_without_a_metric_a_case_is_right_where_all_its_tests_pass(two, workers):
     two.without_metric()
     spread = ["-n", str(workers)] if workers else []

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_tablebench.results import read_records, read_run
 from tests.support.openai_server import Behaviour, OpenAIServer, text
-from tests.support.runs import Process, Script, right, start_pytest, until
+from tests.support.runs import MODEL, Process, Script, right, start_pytest, until
 from tests.support.toy_bench import Bench
 
 posix_only = pytest.mark.skipif(
@@ -92,7 +92,7 @@ def check_kept(process: Process, gate: Gate, through: int) -> None:
     assert {record.outcome for record in records} == {"right"}
     assert all(record.raw for record in records)
     run = read_run(folder)
-    assert (run["status"], run["model"]) == ("running", "openai/test-model")
+    assert (run["status"], run["model"]) == ("running", MODEL)
     assert run["end"] is None
 
 

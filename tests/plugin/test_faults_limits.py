@@ -18,7 +18,7 @@ import pytest
 from tests.support.faults import Held, Patient, engine_processes, held_run, stored
 from tests.support.matrix import reduced
 from tests.support.openai_server import Behaviour, OpenAIServer, text
-from tests.support.runs import Script, right, run_pytest, start_pytest
+from tests.support.runs import LITELLM, Script, right, run_pytest, start_pytest
 
 psutil = pytest.importorskip("psutil")
 
@@ -198,7 +198,11 @@ def test_a_budget_without_prices_says_so(tmp_path: Path) -> None:
     count = 12
     with OpenAIServer(Script(count)) as server:
         run = run_pytest(
-            tmp_path, server, "--bench-connections=1", "--bench-max-cost=1", count=count
+            tmp_path,
+            server,
+            *("--bench-connections=1", "--bench-max-cost=1"),
+            count=count,
+            model=LITELLM,
         )
         # At most until the first answer shows that nobody knows what it costs.
         assert server.calls <= 1

@@ -23,6 +23,8 @@ if name == "other" and (HERE / "gone").exists():
 """
 
 BOTH_WAYS = pytest.mark.parametrize("workers", [0, 2], ids=["n0", "n2"])
+ALONE_OR_BOTH = pytest.mark.parametrize("workers", reduced([0, 2], 0))
+"""What the processes of xdist change nothing of, other tests show with them."""
 
 
 @pytest.fixture
@@ -226,7 +228,7 @@ def before(bench: GateBench, *arguments: str, **plan: int) -> None:
     assert bench.run(bench.model(outcomes(**plan), "old"), *arguments, results="before").ret < 2
 
 
-@BOTH_WAYS
+@ALONE_OR_BOTH
 def test_the_same_answers_hold_against_the_baseline(bench, workers):
     before(bench, wrong=9)
     arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}")
@@ -311,7 +313,7 @@ def test_a_damaged_baseline_is_refused_before_anything_is_asked(bench, workers, 
     assert len(bench.asked()) == asked
 
 
-@BOTH_WAYS
+@ALONE_OR_BOTH
 def test_a_damaged_line_of_the_baseline_is_read_past_and_said_once(bench, workers):
     before(bench)
     records = bench.path / "before/records.jsonl"
@@ -325,7 +327,7 @@ def test_a_damaged_line_of_the_baseline_is_read_past_and_said_once(bench, worker
     assert (result.ret, bench.states()) == (0, ["holds"])
 
 
-@BOTH_WAYS
+@ALONE_OR_BOTH
 def test_a_baseline_of_another_kind_is_refused_before_anything_is_asked(bench, workers):
     before(bench, "--bench-seed=1")
     asked = len(bench.asked())
@@ -338,7 +340,7 @@ def test_a_baseline_of_another_kind_is_refused_before_anything_is_asked(bench, w
     assert (allowed.ret, bench.states()) == (0, ["holds"])
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 0))
+@ALONE_OR_BOTH
 def test_a_baseline_over_other_data_is_refused_before_anything_is_asked(bench, workers):
     before(bench)
     asked = len(bench.asked())

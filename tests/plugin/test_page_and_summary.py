@@ -12,7 +12,7 @@ import pytest
 from tests.support.gate_bench import GateBench, options, outcomes
 from tests.support.matrix import reduced
 from tests.support.openai_server import OpenAIServer, error, text
-from tests.support.runs import KEY, Script, right, run_pytest
+from tests.support.runs import KEY, LITELLM, Script, right, run_pytest
 
 GATE = "--bench-gate=toy.performance >= 0.5"
 PAGE = "--override-ini=bench_no_page=false"
@@ -235,7 +235,9 @@ def test_no_report_holds_the_key(tmp_path, workers):
     script = Script(4, leaks)
     gates = options(["starter.performance >= 0.1", "all.no_answer <= 0.5"])
     with OpenAIServer(script) as server:
-        first = run_pytest(tmp_path, server, "--bench-allure=all", *gates, count=4, page=True)
+        first = run_pytest(
+            tmp_path, server, "--bench-allure=all", *gates, count=4, page=True, model=LITELLM
+        )
         assert (first.exit_code, first.facts["exit_code"]) in {(0, 0), (11, 11)}, first.output
         (tmp_path / "run").rename(tmp_path / "before")
         with_password = server.url.replace("http://", f"http://user:{KEY}@")
@@ -250,6 +252,7 @@ def test_no_report_holds_the_key(tmp_path, workers):
             *spread,
             count=4,
             page=True,
+            model=LITELLM,
         )
     assert run.exit_code in {0, 11}, run.output
     names = {path.name for path in (tmp_path / "run").iterdir()}

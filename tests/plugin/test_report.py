@@ -24,8 +24,11 @@ import pytest_tablebench.results.analyses._contrasts
 import pytest_tablebench.results.analyses._draws
 import pytest_tablebench.results.analyses._levels  # noqa: F401
 from pytest_tablebench.cli import main
+from tests.support.matrix import reduced
 from tests.support.toy_bench import ADA, BO, Bench
 
+REPORT = ["report", "run", "--no-plots", "--out", "made"], 0
+REJUDGE = ["rejudge", "run", "--bench-gate", "toy.pass_rate >= 1", "--bench-gate-point"], 10
 GRID = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
 
 
@@ -169,12 +172,7 @@ def test_every_file_of_a_report_is_listed(bench, capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [
-        (["report", "run", "--no-plots", "--out", "made"], 0),
-        (["compare", "run", "run"], 0),
-        (["rejudge", "run", "--bench-gate", "toy.pass_rate >= 1", "--bench-gate-point"], 10),
-        (["list"], 0),
-    ],
+    reduced([REPORT, REJUDGE, (["compare", "run", "run"], 0), (["list"], 0)], REPORT, REJUDGE),
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
 def test_a_reader_that_has_enough_is_no_error(bench, arguments, code):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.openai_server import OpenAIServer, error
-from tests.support.runs import Script, run_pytest
+from tests.support.runs import LITELLM, Script, run_pytest
 
 HEADERS = {
     "Cookie": "session-4cb1",
@@ -58,6 +58,7 @@ def test_no_secret_known_by_its_place_is_written_or_shown(tmp_path):
             "--tb=long",
             count=3,
             page=True,
+            model=LITELLM,
         )
         [asked, *_] = server.requests
     sent = {name.lower(): value for name, value in asked.headers.items()}

@@ -21,7 +21,7 @@ def run(bench: Bench, *arguments: str, workers: int, results: str) -> pytest.Run
 # Recording and comparing.
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", reduced([0, 2], 2))
 def test_answers_are_recorded_and_compared(bench: Bench, workers: int) -> None:
     model = answers(bench, bo="forty")
     first = run(bench, model, *RECORD, workers=workers, results="first")
@@ -170,9 +170,10 @@ PARTS = [
     ("--bench-serializer=csv",),
     ("--bench-dataset=toy", "--bench-limit=2"),
 ]
+ALONE = [(part, 0) for part in PARTS]
 
 
-@pytest.mark.parametrize(("part", "workers"), [*((part, 0) for part in PARTS), (("-k", "ada"), 2)])
+@pytest.mark.parametrize(("part", "workers"), reduced([*ALONE, (("-k", "ada"), 2)], *ALONE))
 def test_a_part_of_the_cases_leaves_the_rest_alone(
     bench: Bench, part: tuple[str, ...], workers: int
 ) -> None:

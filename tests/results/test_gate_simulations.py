@@ -24,7 +24,7 @@ TAIL = 0.025
 
 
 def runs(reduced):
-    return 2000 if FULL else reduced
+    return 2000 if FULL else reduced // 2
 
 
 def at_most(limit, nominal, count):

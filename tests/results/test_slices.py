@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.results import Cell, ScoreTable, analyse, summarize
 from pytest_tablebench.results._slices import MOST, TAGS
+from tests.support.matrix import draws
 
 Records = list[Cell]
 
@@ -42,7 +43,7 @@ COUNTS = ("n_examples", "n_cases")
 
 # By tag
 
-SOME = settings(max_examples=40)
+SOME = settings(max_examples=draws(40))
 
 kinds = st.sampled_from(["", "look-up", "sum", "join"])
 

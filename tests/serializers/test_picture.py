@@ -22,6 +22,7 @@ from pytest_tablebench.serializers.picture._draw import column_widths, line_heig
 from pytest_tablebench.serializers.picture._fonts import fonts, without_marks
 from pytest_tablebench.serializers.picture._sheet import sheet_of
 from pytest_tablebench.tables.table import Span, Table
+from tests.support.matrix import draws
 
 FLAT = Table(["Name", "Age"], [["Sophia", 26], ["王小明", None]])
 MERGED = Table(
@@ -174,7 +175,7 @@ def test_long_texts_wrap_and_rows_grow() -> None:
     assert tall.height == plain.height + 2 * chosen.line
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(st.text(alphabet="ab 年é\n", max_size=40), st.integers(10, 90))
 def test_wrapping_loses_no_letter_and_keeps_to_the_width(text: str, width: int) -> None:
     lines = fonts(12).wrapped(text, width)
@@ -207,7 +208,7 @@ def test_each_part_has_the_headers_again_and_every_row_once() -> None:
     assert found[3, 0] == ("Paris", 1, 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(
     st.lists(st.integers(1, 400), min_size=1, max_size=40), st.integers(0, 3), st.integers(50, 900)
 )

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pytest_tablebench.errors import SettingsError, StoreError, TableBenchError
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.store import Store
+from tests.support.matrix import draws
 from tests.support.stores import ask, filled, segments, text_of
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=40)
@@ -37,7 +38,7 @@ REPLIES = st.builds(
 # What comes back
 
 
-@settings(max_examples=150)
+@settings(max_examples=draws(150))
 @given(reply=REPLIES, prompt=ANY_TEXT | NASTY, case_id=ANY_TEXT)
 def test_any_reply_comes_back_equal(tmp_path_factory, reply, prompt, case_id):
     path = tmp_path_factory.mktemp("store")

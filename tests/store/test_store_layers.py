@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pytest_tablebench.errors import StoreError
 from pytest_tablebench.models import Reply, Resolution
 from pytest_tablebench.store import Store
+from tests.support.matrix import draws
 from tests.support.stores import ask, filled, segments, text_of
 
 # Several entries, several layers
@@ -166,7 +167,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(key=st.text(st.characters(), min_size=1, max_size=30), value=VALUES)
 def test_a_resolution_comes_back(tmp_path_factory, key, value):
     path = tmp_path_factory.mktemp("store")
@@ -222,7 +223,7 @@ def test_what_litellm_knows_of_a_model_comes_back_whole(tmp_path):
         assert Resolution.from_json(store.get_resolution("k")["facts"]) == known
 
 
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(where=st.lists(st.sampled_from(["top", "bottom"]), max_size=6))
 def test_all_resolutions_come_the_last_one_first(tmp_path_factory, where):
     path = tmp_path_factory.mktemp("store")

@@ -233,8 +233,11 @@ class _Runner:
         environment = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("PYTEST_", "TABLEBENCH_", "GITHUB_", "LITELLM_", "COV_"))
-            and not name.upper().endswith(("_PROXY", "_API_KEY", "_TOKEN", "_API_BASE"))
+            if name == "PYTEST_ADDOPTS"
+            or (
+                not name.startswith(("PYTEST_", "TABLEBENCH_", "GITHUB_", "LITELLM_", "COV_"))
+                and not name.upper().endswith(("_PROXY", "_API_KEY", "_TOKEN", "_API_BASE"))
+            )
         }
         python = Path(sys.executable).parent
         environment |= {

@@ -16,10 +16,13 @@ from typing import Any
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.results import Record, read_records, read_run
+from tests.support.matrix import FULL
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 
 __all__ = [
     "KEY",
+    "LITELLM",
+    "MODEL",
     "Process",
     "Run",
     "Script",
@@ -32,6 +35,13 @@ __all__ = [
 
 KEY = "sk-marked-5e1f0c77a2d94b36"
 """The API key of every run; it must never be seen again."""
+
+LITELLM = "openai/test-model"
+MODEL = LITELLM if FULL else "plain/test-model"
+"""The model of runs that are about what happens around the calls: by default one that is asked
+without litellm, whose import takes most of a short run; see `tests/support/plain_model.py`."""
+
+ROOT = Path(__file__).resolve().parents[2]
 
 SUITE = """
 import pytest
@@ -187,13 +197,14 @@ def start_pytest(
     folder: Path,
     *arguments: str,
     api_base: str | None = None,
-    model: str = "openai/test-model",
+    model: str = MODEL,
     count: int = 1,
     key: str | None = KEY,
     suite: str = SUITE,
     page: bool = False,
 ) -> Process:
     """Start pytest over `count` cases: one example each, in one format."""
+    plain = model.startswith("plain/")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "test_suite.py").write_text(suite, encoding="utf-8")
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
@@ -202,12 +213,13 @@ def start_pytest(
     command += ["--bench-serializer", "csv", "--bench-perturbation", "none"]
     command += ["--bench-api-base", api_base] if api_base is not None else []
     command += ["--bench-store", "answers"] + ([] if page else ["--bench-no-page"])
+    command += ["-p", "tests.support.plain_model"] if plain else []
     log = folder / "output.txt"
     with log.open("wb") as stream:
         popen = subprocess.Popen(
             [*command, *arguments],
             cwd=folder,
-            env=environment(key),
+            env=environment(key) | ({"PYTHONPATH": str(ROOT)} if plain else {}),
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,

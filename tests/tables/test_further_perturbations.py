@@ -23,6 +23,7 @@ from pytest_tablebench.tables.perturbations import (
 )
 from pytest_tablebench.tables.perturbations._names import _dictionary
 from pytest_tablebench.tables.table import Span, Table
+from tests.support.matrix import draws
 
 NAMES = st.sampled_from(
     [
@@ -159,7 +160,7 @@ def test_the_dictionary_has_english_in_lower_case_and_nothing_for_itself(name):
 
 
 @pytest.mark.parametrize("name", ["repeat_rows", "distractor_rows"])
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(table=tables(), tokens=st.integers(0, 60))
 def test_the_old_rows_stay_in_their_order_and_the_length_is_reached(name, table, tokens):
     result = perturb(table, name, tokens=tokens)
@@ -186,7 +187,7 @@ def test_distractor_rows_are_about_things_that_are_not_there():
     assert result != perturb(table, "distractor_rows[tokens=60]", seed=1)
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(tables(), st.integers(0, 4))
 def test_further_columns_stand_behind_the_others(table, count):
     result = perturb(table, "distractor_columns", count=count)
@@ -206,7 +207,7 @@ def test_further_columns_leave_structure():
 # Missing values
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(tables(), st.sampled_from([0, 0.1, 0.5, 1]))
 def test_a_share_of_the_cells_is_emptied_and_no_other_changed(table, share):
     result = perturb(table, "missing_values", share=share)
