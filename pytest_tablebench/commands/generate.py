@@ -10,6 +10,7 @@ from pytest_tablebench.commands import (
     _generate_annotation,
     _generate_llm,
     _generate_translate,
+    _generate_treb,
 )
 from pytest_tablebench.commands._generating import (
     add_common,
@@ -41,6 +42,7 @@ def add_parser(commands: Any) -> None:
     _generate_adversarial.add_way(ways)
     _generate_translate.add_way(ways)
     _generate_annotation.add_ways(ways)
+    _generate_treb.add_way(ways)
 
 
 def _rules(given: argparse.Namespace) -> tuple[list[str], int]:

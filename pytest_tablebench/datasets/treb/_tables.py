@@ -16,7 +16,7 @@ from pytest_tablebench.datasets.treb._samples import Sample
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["Found", "as_given", "table_name", "tables_of"]
+__all__ = ["Found", "as_given", "html_table", "markdown_lines", "table_name", "tables_of"]
 
 _MOST_BYTES = 64 * 1024 * 1024
 """A table in an archive that unpacks to more is no table."""
@@ -60,11 +60,11 @@ def _table(sample: Sample, place: int, folder: Path, compat: Compat) -> Found:
         except DataError:
             faults.append("file_path")
     if lines is None and markdown:
-        source, lines = "markdown", _markdown_lines(markdown, compat)
+        source, lines = "markdown", markdown_lines(markdown, compat)
         if lines is None:
             faults.append("markdown")
     if lines is None and compat == "fixed" and (html := _at(sample.html, place)):
-        table = _html_table(html, _at(sample.titles, place))
+        table = html_table(html, _at(sample.titles, place))
         if table is not None:
             return Found(table, "html", tuple(faults))
     if not lines:
@@ -180,7 +180,7 @@ def _csv_files(folder: Path) -> Mapping[str, tuple[tuple[Path | None, str], ...]
 # Markdown and HTML
 
 
-def _markdown_lines(markdown: str, compat: Compat) -> list[list[str]] | None:
+def markdown_lines(markdown: str, compat: Compat = "fixed") -> list[list[str]] | None:
     r"""Return the lines of a Markdown table without the one below its head.
 
     `reference` takes every bar for the end of a cell; lines of other lengths than the first, as
@@ -201,7 +201,8 @@ def _markdown_lines(markdown: str, compat: Compat) -> list[list[str]] | None:
     return [[cell.replace("\\|", "|") for cell in line] for line in lines] or None
 
 
-def _html_table(html: str, title: str) -> Table | None:
+def html_table(html: str, title: str = "") -> Table | None:
+    """Return the table of an HTML text; None where there is none."""
     try:
         text = html if "<table" in html.lower() else f"<table>{html}"
         table = Table.from_html(text, structure=True)

@@ -1,0 +1,68 @@
+"""`tablebench generate treb FOLDER... -o DIR`: dataset folders as TReB's samples."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.commands._generating import shares
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.names import counted, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets.folder._questions import Question
+
+__all__ = ["add_way"]
+
+
+def add_way(ways: Any) -> None:
+    """Add the way from dataset folders to TReB's format."""
+    parser = ways.add_parser(
+        "treb",
+        help="dataset folders as TReB's samples: tables in CSV, Markdown, HTML; no duplicates",
+    )
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="dataset folders")
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")
+    parser.set_defaults(lines=_treb)
+
+
+def _treb(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.datasets.treb._written import write_samples
+
+    out: Path = given.out
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise DataError(f"{out} holds something; name a folder that is not there yet")
+    problems: list[str] = []
+    asked = list(_asked(given.folders, problems))
+    if not asked:
+        raise DataError("; ".join(["there is no question", *problems[:3]]))
+    try:
+        (out / "csv").mkdir(parents=True, exist_ok=True)
+        done = write_samples(asked, out)
+    except OSError as error:
+        raise DataError(f"{out} cannot be written: {error.strerror or error}") from None
+    left_out = done.left_out | Counter({"unreadable": len(problems)})
+    samples, tables = sum(done.samples.values()), counted(done.tables, "table")
+    lines = [f"{out}: {counted(samples, 'sample')} of {tables}"]
+    lines += [shares("by subtask", done.samples)]
+    lines += [shares("left out", left_out)] if left_out.total() else []
+    lines += problems[:10]
+    return [printable(line, 400) for line in lines], 0
+
+
+def _asked(folders: list[Path], problems: list[str]) -> Iterator[tuple[str, Question]]:
+    """Yield the questions of all folders, each with its dataset's name; note what is unreadable."""
+    from pytest_tablebench.datasets.folder import open_folder
+    from pytest_tablebench.datasets.folder._tables import FolderTables
+
+    for folder in folders:
+        if not folder.is_dir():
+            raise DataError(f"{folder}: there is no such folder")
+        dataset = open_folder(folder, ".")
+        found, wrong = dataset.questions(FolderTables(folder))
+        problems += map(str, wrong)
+        for question in found:
+            yield dataset.name, question

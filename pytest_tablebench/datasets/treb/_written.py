@@ -1,0 +1,173 @@
+"""Questions written as TReB's samples: each table as CSV, Markdown and HTML (treb.md 2 and 6.4)."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import html
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.datasets._files import delimited_rows
+from pytest_tablebench.datasets.folder._questions import Question
+from pytest_tablebench.datasets.treb._tables import html_table, markdown_lines
+from pytest_tablebench.errors import TableBenchError
+from pytest_tablebench.generate._folder import text_table
+from pytest_tablebench.generate._values import parse_number
+from pytest_tablebench.generate.rules._generate import plain_question
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.files import write_whole
+from pytest_tablebench.util.names import slug
+
+__all__ = ["Written", "write_samples"]
+
+Lines = Sequence[Sequence[str]]
+
+
+@dataclass
+class Written:
+    """What was written: samples by subtask, how many tables; what was left out, by reason."""
+
+    samples: Counter[str] = field(default_factory=Counter)
+    tables: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class _Forms:
+    """A table in its three forms, which all hold the same cells."""
+
+    name: str
+    header_rows: int
+    csv: str
+    markdown: str
+    html: str
+
+
+class _LeftOutError(TableBenchError):
+    """A table has no such form; the message is one of the counted words."""
+
+
+def write_samples(asked: Sequence[tuple[str, Question]], folder: Path) -> Written:
+    """Write questions, each with the name of its dataset, as samples: a file for each subtask.
+
+    The subtask is that of the tag, else the dataset's name. A question that was asked of the same
+    tables before is left out, and one of a table that does not read alike in all three forms.
+    """
+    done, forms = Written(), dict[int, _Forms | str]()
+    seen, chosen = set[tuple[Any, ...]](), dict[str, list[tuple[str, Question]]]()
+    for dataset, question in asked:
+        try:
+            names = tuple(_forms_of(table, forms).name for table in question.tables)
+        except _LeftOutError as error:
+            done.left_out[str(error)] += 1
+            continue
+        key = (plain_question(question.text), names)
+        if key in seen:
+            done.left_out["duplicate"] += 1
+            continue
+        seen.add(key)
+        subtask = slug(question.tags.get("subtask", dataset), 60, digest=False) or "Own"
+        chosen.setdefault(subtask, []).append((f"{subtask}|{dataset}|{question.id}", question))
+    texts = {one.name: one.csv for one in forms.values() if isinstance(one, _Forms)}
+    for name, text in texts.items():
+        write_whole(folder / "csv" / name, text)
+    done.tables = len(texts)
+    for subtask, found in chosen.items():
+        write_whole(folder / f"{subtask}.jsonl", _sample_lines(found, forms))
+        done.samples[subtask] = len(found)
+    return done
+
+
+def _sample_lines(
+    found: Sequence[tuple[str, Question]], forms: Mapping[int, _Forms | str]
+) -> Iterator[bytes]:
+    for name, question in found:
+        tables = [one for table in question.tables if isinstance(one := forms[id(table)], _Forms)]
+        number = parse_number(question.answers[0]) if len(question.answers) == 1 else None
+        titles = [question.title or table.title or "" for table in question.tables]
+        sample = {
+            "id": name,
+            "file_path": [f"csv/{one.name}" for one in tables],
+            "instruction": "",
+            "question": question.text,
+            "answer": ", ".join(question.answers),
+            "title": titles,
+            "columnslable": [one.header_rows for one in tables],
+            "Table_markdown": [one.markdown for one in tables],
+            "Table_html": [one.html for one in tables],
+            "number_answer": "" if number is None else float(number.value),
+        }
+        yield json.dumps(sample, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _forms_of(table: Table, known: dict[int, _Forms | str]) -> _Forms:
+    """Return a table's three forms, by its identity. Raises `_LeftOutError`."""
+    if id(table) not in known:
+        try:
+            known[id(table)] = _forms(table)
+        except _LeftOutError as error:
+            known[id(table)] = str(error)
+    found = known[id(table)]
+    if isinstance(found, str):
+        raise _LeftOutError(found)
+    return found
+
+
+def _forms(table: Table) -> _Forms:
+    if table.captions or table.notes:
+        raise _LeftOutError("table with lines above or below it")
+    given = [*table.header_rows, table.header, *table.rows]
+    lines = text_table(Table(given[0], tuple(given[1:]))).lines
+    texts = [[str(cell) for cell in line] for line in lines]
+    header_rows = len(table.header_rows) + 1
+    forms = _Forms(
+        _name(texts), header_rows, _csv(texts), _markdown(texts), _html(texts, header_rows)
+    )
+    read = {
+        "CSV": delimited_rows(forms.csv, ","),
+        "Markdown": markdown_lines(forms.markdown),
+        "HTML": _html_lines(forms.html),
+    }
+    for form, back in read.items():
+        if back != texts:
+            raise _LeftOutError(f"table that reads otherwise as {form}")
+    return forms
+
+
+def _name(texts: Lines) -> str:
+    content = json.dumps(texts).encode("ascii")
+    return f"table-{hashlib.sha256(content).hexdigest()[:16]}.csv"
+
+
+def _csv(texts: Lines) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(texts)
+    return text.getvalue()
+
+
+def _markdown(texts: Lines) -> str:
+    r"""Write a Markdown table; a bar in a cell is written as `\|`."""
+    rows = [
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in texts
+    ]
+    return "\n".join([rows[0], f"|{' --- |' * len(texts[0])}", *rows[1:]])
+
+
+def _html(texts: Lines, header_rows: int) -> str:
+    def row(line: Sequence[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in line)}</tr>"
+
+    head = "".join(row(line, "th") for line in texts[:header_rows])
+    body = "".join(row(line, "td") for line in texts[header_rows:])
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _html_lines(text: str) -> list[list[str]] | None:
+    found = html_table(text)
+    return None if found is None else [[str(cell) for cell in line] for line in found.lines]
