@@ -16,7 +16,10 @@ def add_way(ways: Any) -> None:
     """Add the way to questions in rounds of a generator and a critic."""
     parser = ways.add_parser(
         "adversarial",
-        help="a critic attacks what a model proposes, three turns at most; solvers answer",
+        help="a critic attacks what a model proposes; the answer is that of most solvers",
+        description="A model proposes questions. A critic attacks each: can it be answered, is "
+        "there one answer only, is it correct? The model mends what is found, three turns at "
+        "most. Three solvers answer without knowing the answer; that of two or more is taken.",
     )
     add_proposing(parser, "who proposes questions, and mends them")
     parser.add_argument(

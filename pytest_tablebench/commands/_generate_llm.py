@@ -14,7 +14,10 @@ __all__ = ["add_way"]
 def add_way(ways: Any) -> None:
     """Add the way to questions that discriminators mark."""
     parser = ways.add_parser(
-        "llm", help="a model proposes, two discriminators mark, full marks alone are kept"
+        "llm",
+        help="a model proposes, two discriminators mark, full marks alone are kept",
+        description="A model proposes questions. Two discriminators mark each from 1 to 5 for "
+        "accuracy, relevance and coverage of what was asked for; only full marks are kept.",
     )
     add_proposing(parser, "who proposes questions")
     parser.add_argument(

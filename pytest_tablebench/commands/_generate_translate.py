@@ -25,7 +25,9 @@ def add_way(ways: Any) -> None:
     """Add the way from questions in one language to the same ones in the other."""
     parser = ways.add_parser(
         "translate",
-        help="a folder's tables and questions from English to Chinese or back, answers checked",
+        help="a folder's tables and questions from English to Chinese, or to English; checked",
+        description="Translate the tables and questions of a dataset folder. Each question is "
+        "translated back by a call that does not know it, and a solver has to be right of both.",
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="a dataset folder")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")

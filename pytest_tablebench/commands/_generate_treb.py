@@ -23,6 +23,8 @@ def add_way(ways: Any) -> None:
     parser = ways.add_parser(
         "treb",
         help="dataset folders as TReB's samples: tables in CSV, Markdown, HTML; no duplicates",
+        description="Write dataset folders as TReB's samples, a file for each subtask. Every "
+        "table is written as CSV, Markdown and HTML, which are read back and must be alike.",
     )
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="dataset folders")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")

@@ -24,7 +24,13 @@ __all__ = ["add_parser"]
 
 def add_parser(commands: Any) -> None:
     """Add the command, with one below it for each way to questions."""
-    parser = commands.add_parser("generate", help="write a dataset folder of questions from tables")
+    parser = commands.add_parser(
+        "generate",
+        help="write a dataset folder of questions from tables",
+        description="Write questions about tables as a dataset folder, which pytest --bench-data "
+        "DIR runs. rules, probes, twins and treb ask no model. The others say first what they "
+        "ask and what it costs, and ask with --yes; repeated, they pay for no reply twice.",
+    )
     ways = parser.add_subparsers(required=True, metavar="WAY")
     rules = ways.add_parser("rules", help="every table skill, by rule; no model is asked")
     add_common(rules, per_table=20)
