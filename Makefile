@@ -1,6 +1,7 @@
 # Two commands for a fresh machine with Python 3.11 or newer:
 #   make bench    set everything up and measure a model (MODEL=..., DATA=..., ARGS=...)
 #   make test     set everything up and run the tests
+#   make docs     the documentation site
 
 PYTHON ?= python3
 MODEL ?= tablebench/lexical
@@ -16,7 +17,7 @@ BIN := $(VENV)/bin
 endif
 STAMP ?= $(VENV)/.installed
 
-.PHONY: bench example test check clean
+.PHONY: bench example test check docs clean
 
 # Wrong answers are the result of a run, not an error of it: pytest's exit code 1 is fine here.
 bench: $(STAMP)
@@ -35,6 +36,10 @@ check: $(STAMP)
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
+
+# The documentation site, in docs/_build; a warning is an error.
+docs: $(STAMP)
+	$(BIN)/python -W ignore -m sphinx -q -W --keep-going -b html docs docs/_build
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit('Python 3.11 or newer is needed; set PYTHON=...' if sys.version_info < (3, 11) else 0)"

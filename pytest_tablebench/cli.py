@@ -24,16 +24,11 @@ from pytest_tablebench.errors import DataError, TableBenchError
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices
 
-__all__ = ["main"]
+__all__ = ["main", "make_parser"]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code: 0, or 2 for what cannot be done, said in one line.
-
-    `rejudge` and `merge` return what gates say: 0 all hold, 10 one fails, 11 one is undecided, or
-    what is merged is not whole. `check` returns 1 where it finds something, `sandbox` where nothing
-    holds, `doctor` where no run can be.
-    """
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="tablebench", description="Language models on table benchmarks. Runs start in pytest."
     )
@@ -83,8 +78,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         doctor.add_parser,
     ):
         add_parser(commands)
+    return parser
 
-    given = parser.parse_args(arguments)
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code: 0, or 2 for what cannot be done, said in one line.
+
+    `rejudge` and `merge` return what gates say: 0 all hold, 10 one fails, 11 one is undecided, or
+    what is merged is not whole. `check` returns 1 where it finds something, `sandbox` where nothing
+    holds, `doctor` where no run can be.
+    """
+    given = make_parser().parse_args(arguments)
     # A terminal that cannot show a character gets an escape for it instead of a traceback.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -1,0 +1,32 @@
+"""The documentation site: `make docs`."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "pytest-tablebench"
+author = "the pytest-tablebench developers"
+version = release = metadata.version("pytest-tablebench")
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_autodoc_typehints",
+    "tablebench_reference",
+]
+exclude_patterns = ["_build", "example"]
+html_theme = "furo"
+html_title = "pytest-tablebench"
+html_extra_path = ["schemas"]
+myst_heading_anchors = 3
+# Links to files of the repository that are no pages of the site.
+suppress_warnings = ["myst.xref_missing", "toc.not_included"]
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+typehints_use_signature = True
+always_use_bars_union = True
+nitpicky = False

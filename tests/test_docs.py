@@ -1,0 +1,104 @@
+"""The documentation: it builds without a warning, leaves nothing out, and its examples run."""
+
+from __future__ import annotations
+
+import argparse
+import html
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sybil import Sybil
+from sybil.parsers.markdown import PythonCodeBlockParser
+
+import pytest_tablebench
+from pytest_tablebench import hookspecs
+from pytest_tablebench.cli import make_parser
+from pytest_tablebench.config.options import OPTIONS
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+FLAGS = {option.flag for option in OPTIONS} | {"--model"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-W", "ignore", "-m", "sphinx", "-q", "-W", "--keep-going"]
+    doctrees = folder.with_name("doctrees")
+    done = subprocess.run(
+        [*command, "-d", str(doctrees), "-b", "html", str(DOCS), str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def _text(page: Path) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", "", page.read_text("utf-8")))
+
+
+def test_the_reference_leaves_nothing_out(site: Path) -> None:
+    options = _text(site / "option-help.html")
+    assert {flag for flag in FLAGS - {"--model"} if flag not in options} == set()
+    commands = _text(site / "commands.html")
+    assert {name for name in _commands() if f"tablebench {name}" not in commands} == set()
+    hooks = _text(site / "hooks.html")
+    declared = {name for name in vars(hookspecs) if name.startswith("pytest_tablebench_")}
+    assert declared
+    assert {name for name in declared if name not in hooks} == set()
+    api = _text(site / "api.html")
+    assert {name for name in pytest_tablebench.__all__ if name not in api} == set()
+
+
+def test_every_page_stands_in_the_list_for_models(site: Path) -> None:
+    listed = set(re.findall(r"\]\((.+)\.html\)", (site / "llms.txt").read_text("utf-8")))
+    assert listed == {page.stem for page in PAGES}
+
+
+def _commands() -> Iterator[str]:
+    for name, inner in _below(make_parser()):
+        yield name
+        yield from (f"{name} {below}" for below, _ in _below(inner))
+
+
+def _below(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices.items()
+
+
+def _console() -> Iterator[tuple[str, str]]:
+    """The commands that pages show, with the page."""
+    for page in [*PAGES, ROOT / "README.md"]:
+        for block in re.findall(r"```console\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+            for line in block.replace("\\\n", " ").splitlines():
+                if line.startswith("$ "):
+                    yield page.name, line[2:]
+
+
+@pytest.mark.parametrize(("page", "command"), sorted(set(_console())))
+def test_every_command_that_is_shown_exists(page: str, command: str) -> None:
+    words = shlex.split(command)
+    if words[0] == "tablebench" and words[1] != "--help":
+        make_parser().parse_args(words[1:])  # SystemExit, and what is wrong, otherwise
+    given = {word.partition("=")[0] for word in words if word.startswith("--bench-")}
+    assert "pytest" not in words[:3] or given <= FLAGS, (page, given - FLAGS)
+
+
+def _examples() -> list[Path]:
+    return [page for page in PAGES if "```python" in page.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("page", _examples(), ids=lambda page: page.stem)
+def test_the_examples_of_a_page_run(page: Path) -> None:
+    document = Sybil(parsers=[PythonCodeBlockParser()], path=str(DOCS)).parse(page)
+    ran = [example.evaluate() for example in document.examples()]
+    assert ran
