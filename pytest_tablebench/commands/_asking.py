@@ -66,10 +66,11 @@ def add_asking(parser: argparse.ArgumentParser, does: str, *, several: bool = Fa
 def asked_and_written(
     given: argparse.Namespace,
     models: Sequence[str],
-    maker: Callable[[Tell], AskingMaker],
+    maker: Callable[..., AskingMaker],
     origin: Callable[[Tell, bool], Origin],
     made_with: Mapping[str, Any],
     *,
+    programs: bool = False,
     then: Callable[[Path], list[str]] | None = None,
 ) -> tuple[list[str], int]:
     """Say what models are asked and what it costs; with `--yes` ask, and write the folder.
@@ -81,6 +82,7 @@ def asked_and_written(
         origin: of the tables, handed what gives replies; and whether a table that a model has
             not told yet is to be expected as one of its size.
         made_with: what the questions depend on.
+        programs: whether the maker has programs run, too: it is handed what does.
         then: see `write_folder`.
 
     Returns what to say, and the exit code.
@@ -89,7 +91,7 @@ def asked_and_written(
     from pytest_tablebench.running.generating import Correspondence
 
     letters = Correspondence(_settings(given, models), builtin_registry())
-    new = partial(maker, letters.tell)
+    new = partial(maker, letters.tell, *([letters.run] if programs else []))
     try:
         lines, calls = _plan(letters, origin(letters.tell, True), new())
         if calls and not given.yes:

@@ -101,6 +101,7 @@ def _answers(given: argparse.Namespace) -> tuple[list[str], int]:
         partial(AnswerGenerator, review=given.out / REVIEW, **about),
         lambda *_: _origin(given.folder, file, list(asked), titles),
         {"way": "answers", "models": ",".join(given.model), "judge": given.judge},
+        programs=True,
         then=partial(_to_be_reviewed, {name for one in asked.values() for name in _metrics(one)}),
     )
 

@@ -22,9 +22,10 @@ from pytest_tablebench.metrics._chart_code import (
 )
 from pytest_tablebench.metrics._chart_values import Verdict, chart_verdict, tablebench_verdict
 from pytest_tablebench.metrics.steps import Execute, Execution, Limits
-from pytest_tablebench.tables.table_file import TableFile
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import TableFile, file_of
 
-__all__ = ["LIMITS", "realhit_chart", "tablebench_chart"]
+__all__ = ["LIMITS", "chart_step", "chart_values", "realhit_chart", "tablebench_chart"]
 
 LIMITS = Limits(cpu_s=15.0, wall_s=20.0)
 """As long as the published scripts give a program."""
@@ -39,7 +40,7 @@ def realhit_chart(
     *,
     compat: Compat = "fixed",
     chart_type: str = "",
-    table: TableFile | None = None,
+    table: TableFile | Table | None = None,
     limits: Limits = LIMITS,
     **_: Any,
 ) -> Judgement:
@@ -77,7 +78,7 @@ def tablebench_chart(
     *,
     compat: Compat = "fixed",
     chart_type: str = "",
-    table: TableFile | None = None,
+    table: TableFile | Table | None = None,
     limits: Limits = LIMITS,
     **_: Any,
 ) -> Judgement:
@@ -108,20 +109,42 @@ def tablebench_chart(
     return _score(verdict, ran=found["ran"], more={"parse@1": float(readable)})
 
 
-def _lying(name: str, table: TableFile | None) -> dict[str, bytes]:
-    return {} if table is None else {name: table.read(name)}
+def _lying(name: str, table: TableFile | Table | None) -> dict[str, bytes]:
+    file = file_of(table)
+    return {} if file is None else {name: file.read(name)}
 
 
 def _drawn(
     program: Program, lying: Mapping[str, bytes], limits: Limits, how: Mapping[str, Any]
 ) -> Generator[Execute, Execution, Execution | None]:
     """Run a program that compiles; None for another."""
+    step = _step(program, lying, limits, how)
+    if step is None:
+        return None
+    ran = yield step
+    return ran
+
+
+def _step(
+    program: Program, lying: Mapping[str, bytes], limits: Limits, how: Mapping[str, Any]
+) -> Execute | None:
     if program.code is None or not program.compiles:
         return None
     given = ", ".join(f"{name}={value!r}" for name, value in how.items())
     runner = f"{_axes()}\nvalue = draw(program, {given})\n"
-    ran = yield Execute(program.code, lying, limits, runner, (PICTURE,))
-    return ran
+    return Execute(program.code, lying, limits, runner, (PICTURE,))
+
+
+def chart_step(reply: str, *, chart_type: str, table: Table) -> Execute | None:
+    """Return what runs a reply's program as `realhit_chart` does; None where it holds none."""
+    program = program_of(realhit_code(patched(reply, WORKBOOK)), "fixed")
+    how = {"chart_type": chart_type, "function": False}
+    return _step(program, _lying(WORKBOOK, table), LIMITS, how)
+
+
+def chart_values(ran: Execution) -> list[Any] | None:
+    """Return the values that such a program drew, None where it drew nothing."""
+    return _found(ran)["values"] if ran.outcome == "ok" else None
 
 
 @cache

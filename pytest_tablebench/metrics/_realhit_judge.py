@@ -13,7 +13,8 @@ from pytest_tablebench.metrics._realhit_reply import read_score
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.serializers.content import Message
-from pytest_tablebench.tables.table_file import TableFile
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import TableFile, file_of
 
 __all__ = ["GPT_EVAL", "UNREADABLE", "judge_message", "realhit_judged"]
 
@@ -47,7 +48,7 @@ def realhit_judged(
     compat: Compat = "fixed",
     question: str = "",
     subtype: str = "",
-    table: TableFile | None = None,
+    table: TableFile | Table | None = None,
     **_: Any,
 ) -> Judgement:
     """Return the parts of `realhit_analysis`, and `gpt_eval`: a hundredth of a judge's marks.
@@ -65,7 +66,7 @@ def realhit_judged(
         table: what was asked about, as a LaTeX file where it is as upstream has it.
     """
     parts = dict(realhit_analysis(prediction, references, compat=compat).parts)
-    shown = table if compat == "fixed" or subtype in _WITH_TABLE else None
+    shown = file_of(table) if compat == "fixed" or subtype in _WITH_TABLE else None
     reference = str(references[0]) if references else ""
     messages = [judge_message(question, reference, str(prediction), subtype, shown)]
     for _attempt in range(TRIES[compat]):

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.errors import STOPPED, ModelError
 from pytest_tablebench.executors import Work
 from pytest_tablebench.executors.local import Engine, EngineConfig
+from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.models import Reply, Request, ask
 from pytest_tablebench.running.plan import price
+from pytest_tablebench.running.prefetch import PROGRAMS
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -90,16 +92,21 @@ class Asking:
 
     def __init__(self, settings: Settings, models: ProviderPool) -> None:
         self.missing: dict[str, Request] = {}
+        self.programs: dict[str, Execute] = {}
+        """What is to be run, by key, beside what is to be asked."""
         self.hits: dict[str, str] = {}
         """Requests whose replies were in the store: the model of each, by key."""
         self.spent = Spent()
         self._settings, self._models = settings, models
-        self._told: dict[str, Reply | ModelError] = {}
+        self._told: dict[str, Reply | Execution | ModelError] = {}
         self._engine: Engine | None = None
-        lanes = list(models.lanes().values())
-        if lanes:
-            self._engine = engine = Engine(EngineConfig.of(settings, lanes))
-            models.address = lambda: engine.client.address
+        if models.lanes():
+            self._start()
+
+    def _start(self) -> None:
+        lanes = list(self._models.lanes().values())
+        self._engine = engine = Engine(EngineConfig.of(self._settings, lanes))
+        self._models.address = lambda: engine.client.address
 
     def reply(self, request: Request) -> Reply | None:
         """Return the reply to a request; None: it is missing.
@@ -110,7 +117,7 @@ class Asking:
         found = self._told.get(key)
         if isinstance(found, ModelError):
             raise found
-        if found is not None:
+        if isinstance(found, Reply):
             return found
         store = self._models.store() if self._models.is_stored(request.model) else None
         stored = store.get(key) if store is not None else None
@@ -118,6 +125,23 @@ class Asking:
             self.missing[key] = request
             return None
         self.hits[key] = request.model
+        return stored
+
+    def execution(self, step: Execute) -> Execution | None:
+        """Return what came of a program; None: it has not run yet, and does when all is asked.
+
+        Raises `ModelError` where it cannot run.
+        """
+        key = step.key()
+        found = self._told.get(key)
+        if isinstance(found, ModelError):
+            raise found
+        if isinstance(found, Execution):
+            return found
+        store = self._models.store()
+        stored = store.get_execution(key) if store is not None else None
+        if stored is None:
+            self.programs[key] = step
         return stored
 
     def plan(self, model: str, further: Sequence[Request] = ()) -> AskPlan:
@@ -134,7 +158,7 @@ class Asking:
         return AskPlan(model, len(missing) + hits, hits, *tokens, found["cost_usd"])
 
     def ask(self) -> None:
-        """Have all that is missing answered; what fails has no answer."""
+        """Have all that is missing answered, and programs run; what fails has no answer."""
         asked, self.missing = self.missing, {}
         elsewhere: dict[str, Request] = {}
         for key, request in asked.items():
@@ -151,22 +175,36 @@ class Asking:
                 self._keep(request, error)
             else:
                 self._keep(request, reply)
-        if elsewhere:
-            self._submit(elsewhere)
+        programs, self.programs = self.programs, {}
+        if programs and self._engine is None:
+            self._start()
+        if elsewhere or programs:
+            self._submit(elsewhere, programs)
 
-    def _submit(self, asked: dict[str, Request]) -> None:
+    def _submit(self, asked: dict[str, Request], programs: dict[str, Execute]) -> None:
         executor = self._models.executor()
         for key, request in asked.items():
             executor.submit(Work(key, request), request.model)
-        waiting = dict(asked)
+        for key, step in programs.items():
+            executor.submit(Work(key, step), PROGRAMS)
+        waiting: dict[str, Request | Execute] = {**asked, **programs}
         while waiting:
             for key, outcome in executor.outcomes(wait=True):
-                if key in waiting and isinstance(outcome, Reply | ModelError):
-                    self._keep(waiting.pop(key), outcome)
+                if key in waiting:
+                    self._take(key, waiting.pop(key), outcome)
             if executor.lost is not None:
-                for request in waiting.values():
-                    self._keep(request, executor.lost)
+                for key, work in waiting.items():
+                    self._take(key, work, executor.lost)
                 break
+
+    def _take(
+        self, key: str, work: Request | Execute, outcome: Reply | Execution | ModelError
+    ) -> None:
+        """Keep what came of a request or a program; only requests are paid for."""
+        if isinstance(work, Request) and not isinstance(outcome, Execution):
+            self._keep(work, outcome)
+        else:
+            self._told[key] = outcome
 
     def _keep(self, request: Request, outcome: Reply | ModelError) -> None:
         self._told[request.key()] = outcome

@@ -13,7 +13,7 @@ from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.metrics.steps import Ask
+    from pytest_tablebench.metrics.steps import Ask, Execute, Execution
     from pytest_tablebench.registry import Registry
 
 __all__ = ["Correspondence"]
@@ -38,6 +38,10 @@ class Correspondence:
         reply = self._asking.reply(self._request(step))
         return None if reply is None else reply.text
 
+    def run(self, step: Execute) -> Execution | None:
+        """Return what came of a program, None as long as it has not run. Raises `ModelError`."""
+        return self._asking.execution(step)
+
     def _request(self, step: Ask) -> Request:
         model = step.model or self._names[0]
         try:
@@ -58,8 +62,8 @@ class Correspondence:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all has a reply, or was asked without one."""
-        return not self._asking.missing
+        """Whether all has a reply, or was asked without one, and no program is to run."""
+        return not self._asking.missing and not self._asking.programs
 
     def ask(self) -> None:
         """Have all that is missing answered."""
@@ -70,6 +74,7 @@ class Correspondence:
         self._asking.forget()
         if missing:
             self._asking.missing.clear()
+            self._asking.programs.clear()
 
     @property
     def spent(self) -> Spent:

@@ -7,14 +7,15 @@ import io
 import re
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table import Cell, Table
 
-__all__ = ["TableFile"]
+__all__ = ["TableFile", "file_of"]
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+_PLAIN = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?")
 _DATE = re.compile(rb"(<dcterms:[a-z]+[^>]*>)[^<]*(?=<)")
 
 
@@ -50,6 +51,23 @@ class TableFile:
         if name.endswith(".xlsx"):
             return _workbook(self.table)
         raise TableError(f"{self.table.label}: {name} is neither .xlsx nor .csv")
+
+
+def file_of(table: Table | TableFile | None) -> TableFile | None:
+    """Return a table as a file; of texts that are numbers it holds the numbers.
+
+    A program could do nothing with the texts of a CSV file in a workbook.
+    """
+    if not isinstance(table, Table):
+        return table
+    rows = tuple(tuple(map(_as_number, row)) for row in table.rows)
+    return TableFile(replace(table, rows=rows))
+
+
+def _as_number(cell: Cell) -> Cell:
+    if not isinstance(cell, str) or not _PLAIN.fullmatch(cell):
+        return cell
+    return float(cell) if "." in cell else int(cell)
 
 
 def _workbook(table: Table) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import zipfile
@@ -14,6 +15,8 @@ from pytest_tablebench.datasets import defaults_of, text_key
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets.folder import FolderDataset, _workbook, folder_datasets
 from pytest_tablebench.datasets.folder._questions import Question
+from pytest_tablebench.metrics._charts import realhit_chart
+from pytest_tablebench.metrics._realhit_judge import realhit_judged
 from pytest_tablebench.tables.table import Table
 from tests.support.own_folders import PRICES, QUESTIONS, write_folder
 
@@ -399,6 +402,26 @@ def test_an_id_that_occurs_twice_is_said(tmp_path: Path) -> None:
     assert problems(tmp_path) == ["mine/questions.csv, row 3, field 'id': 'x' occurs a second time"]
 
 
+def test_a_row_may_be_judged_by_metrics_that_look_at_the_table(tmp_path: Path) -> None:
+    questions = (
+        "table,question,answer,metric,tags\n"
+        "prices.csv,Sum up.,Tea is cheap.,realhit_judged,subtype=Summary Analysis\n"
+        'prices.csv,Draw a pie.,"[2.4, 3.1]",realhit_chart,subtype=PieChart Generation\n'
+    )
+    source = opened(tmp_path, {"prices.csv": PRICES, "questions.csv": questions})
+    summary, pie = (source.example(name) for name in source.example_ids(None))
+    asked = next(realhit_judged("Tea.", summary.references, **summary.context))
+    said = asked.messages[0].content
+    assert "Question: Sum up." in said
+    assert "Coherence and coverage" in said
+    assert "coffee" in said
+    code = 'import pandas as pd\npd.read_excel("table.xlsx")\nplt.show()'
+    run = next(realhit_chart(code, pie.references, **pie.context))
+    assert "chart_type='PieChart Generation'" in run.runner
+    table = Table.from_xlsx(io.BytesIO(run.files["table.xlsx"]))
+    assert 2.4 in {cell for row in table.rows for cell in row}  # a number, not a text
+
+
 def test_a_row_names_a_metric_and_a_threshold_of_its_own(tmp_path: Path) -> None:
     questions = (
         "table,question,answer,metric,threshold\n"
@@ -411,6 +434,7 @@ def test_a_row_names_a_metric_and_a_threshold_of_its_own(tmp_path: Path) -> None
     assert (first.metric, first.threshold) == ("f1_strings", 0.5)
     assert (second.metric, second.threshold) == (None, None)
     assert first.context["table"].rows == first.inputs["table"].rows
+    assert first.context["question"] == "Which is dear?"
     assert source.metrics == {"f1_strings": "mine/questions.csv, row 2"}
     (problem,) = source.problems
     assert (

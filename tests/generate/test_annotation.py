@@ -24,7 +24,7 @@ from pytest_tablebench.generate.annotate._replies import (
     read_questions,
 )
 from pytest_tablebench.generate.llm._replies import RefusedError
-from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.tables.table import Table
 
 TABLE = Table(("name", "age"), (("Ada", "36"), ("Bo", "41")), name="ages.csv")
@@ -124,6 +124,15 @@ def tell(answers: dict[str, str], marks: dict[str, str]) -> Callable[[Ask], str 
     return found
 
 
+def run(step: Execute) -> Execution | None:
+    """What a program drew stands behind its `#`."""
+    said = step.program.partition("#")[2].partition("\n")[0]
+    if said == "later":
+        return None
+    values = json.loads(said)
+    return Execution("ok" if values else "error", value={"ran": True, "values": values})
+
+
 def made(
     answers: dict[str, str],
     marks: dict[str, str],
@@ -133,7 +142,7 @@ def made(
     rows = {"ages.csv": [asked or Asked("q", "Which?", {"task": "fc"})]}
     models = ["a", "b", "c"]
     return AnswerGenerator(
-        tell(answers, marks), asked=rows, models=models, judge="j", review=review
+        tell(answers, marks), run, asked=rows, models=models, judge="j", review=review
     )
 
 
@@ -198,6 +207,32 @@ def test_a_run_that_goes_on_writes_the_candidates_once(tmp_path: Path) -> None:
         ("q", "7", "yes"), ("q", "-3", "no"), ("p", "7", "yes"), ("p", "-3", "no"),
     ]  # fmt: skip
     assert read[2]["question"] == "'@Who?"  # a spreadsheet would run it
+
+
+def program(values: object) -> str:
+    return f"import pandas as pd\n#{json.dumps(values)}\nplt.show()"
+
+
+def test_programs_that_draw_the_same_count_together_and_the_values_are_the_answer() -> None:
+    asked = Asked("q", "Draw.", {"task": "cg", "subtype": "BarChart Generation"}, "realhit_chart")
+    drawn = {"a": program([1, 2.004]), "b": program([2, 1]), "c": program([[3, 4]])}
+    shown = "a program that draws a chart of these values: "
+    marks = {f"{shown}[1.0, 2.0]": "[Score]: 60/100", f"{shown}[[3.0, 4.0]]": "[Score]: 90/100"}
+    maker = made(drawn, marks, asked=asked)
+    assert pairs(maker) == [("[1.0, 2.0]",)]  # 120 is more than 90
+    assert maker.tally.course["given by several"] == 1
+    # One program fails, one reply holds none, and one draws what is no number.
+    faulty = {"a": program([]), "b": "plt.show()", "c": program(["x"])}
+    maker = made(faulty, {}, asked=asked)
+    assert pairs(maker) == []
+    assert maker.tally.course == {
+        "no answer of a model: program error": 1,
+        "no answer of a model: no program": 1,
+        "no answer of a model: program draws no numbers": 1,
+    }
+    maker = made(dict.fromkeys("abc", "import pandas as pd\n#later\nplt.show()"), {}, asked=asked)
+    maker.look(TABLE)
+    assert [count for _, count in maker.further] == [3]
 
 
 def test_prose_is_one_text_without_bars_and_judged_as_the_row_says() -> None:

@@ -30,21 +30,36 @@ NUMBERS = """\
 [Subtype1]: **Calculation**
 """
 
+CHARTS = """\
+[Question1]: Draw a bar chart of the ages of all people in the table, by name.
+[Subtype1]: BarChart Generation
+"""
+BARS = """\
+```python
+import pandas as pd
+import matplotlib.pyplot as plt
+table = pd.read_excel("table.xlsx")
+plt.bar(table["name"], table["age"]{more})
+plt.show()
+```"""
+
 ANSWERS = {
+    "Draw a bar": {"a": BARS.format(more=""), "b": BARS.format(more=" * 1.0"), "c": "No."},
     "How old is Ada": {"a": "36", "b": "36.0", "c": "63"},
     "Is it true": {"a": "no", "b": "yes", "c": "Yes"},
     "mean age": {"a": "38.50", "b": "39", "c": None},
 }
-MARKS = {"36": 90, "63": 100, "no": 100, "yes": 50, "38.50": 80, "39": 80}
+MARKS = {"36": 90, "63": 100, "no": 100, "yes": 50, "38.50": 80, "39": 80, "[36.0, 41.0]": 70}
 
 
 def said(body: dict[str, Any]) -> str:
     told, asked = (str(message["content"]) for message in body["messages"])
     if "write questions" in told:
-        return FACTS if "Fact Checking" in told else NUMBERS
+        kinds = {"Fact Checking": FACTS, "Numerical Reasoning": NUMBERS, "Chart": CHARTS}
+        return next(text for kind, text in kinds.items() if f"Task: {kind}" in told)
     question = next(name for name in ANSWERS if name in asked)
     if "rate one answer" in told:
-        answer = asked.rpartition("Answer: ")[2].strip()
+        answer = asked.rpartition("Answer: ")[2].rpartition("values: ")[2].strip()
         return f"[Score]: {MARKS[answer]}/100"
     answer = ANSWERS[question][body["model"]]
     return "I do not know." if answer is None else f"So it is.\n[Final Answer]: {answer}"
@@ -72,13 +87,13 @@ def test_tables_become_questions_and_these_a_folder_that_runs(
     asking = [f"--bench-api-base={server.url}", f"--bench-store={tmp_path / 'answers'}"]
     questions = [
         "generate", "questions", str(tmp_path / "ages.csv"), "-o", str(tmp_path / "asked"),
-        "--task=fc,nr", f"--model={WRITER}", *asking,
+        "--task=fc,nr,cg", f"--model={WRITER}", *asking,
     ]  # fmt: skip
     assert main([*questions, "--yes"]) == 0
     out = capsys.readouterr().out
-    assert f"at most: {WRITER}: 2 questions, 0 in the answer store, 2 calls to pay" in out
-    assert "3 questions from 1 table" in out
-    assert "by subtask: fc 2, nr 1" in out
+    assert f"at most: {WRITER}: 3 questions, 0 in the answer store, 3 calls to pay" in out
+    assert "4 questions from 1 table" in out
+    assert "by subtask: fc 2, nr 1, cg 1" in out
     assert "rejected: unknown sub-type 1, duplicate 1" in out
     assert "then: tablebench generate answers" in out
     open_rows = rows(tmp_path / "asked/questions.csv")
@@ -94,24 +109,25 @@ def test_tables_become_questions_and_these_a_folder_that_runs(
     before = server.calls
     assert main([*answering, "--yes"]) == 0
     out = capsys.readouterr().out
-    assert f"at most: {FIRST}: 3 questions" in out
-    assert f"at most: {JUDGE}: 9 questions" in out
-    # Three answers to each question, six different ones among them: each is rated once.
-    assert server.calls - before == 9 + 6
-    assert "accepted: 3; not: 0" in out
+    assert f"at most: {FIRST}: 4 questions" in out
+    assert f"at most: {JUDGE}: 12 questions" in out
+    # Three answers to each question, seven different ones among them: each is rated once.
+    assert server.calls - before == 12 + 7
+    assert "accepted: 4; not: 0" in out
     assert "no answer of a model: no marked answer 1" in out
-    assert "given by several 1" in out
+    assert "no answer of a model: no program 1" in out
+    assert "given by several 2" in out
     assert "tie broken 2" in out
 
     written = {row["question"].split()[0]: row for row in rows(tmp_path / "mine/questions.csv")}
     # 90 x 2 is more than 100 x 1. 50 x 2 is as much as 100 x 1, which has more marks. 80 is as
     # much as 80, and came first.
     assert {name: row["answer"] for name, row in written.items()} == {
-        "How": "36", "Is": "no", "What": "38.50",
+        "How": "36", "Is": "no", "What": "38.50", "Draw": "[36.0, 41.0]",
     }  # fmt: skip
     assert written["What"]["tolerance"] == "0.01"
     review = rows(tmp_path / "mine/review.csv")
-    assert [row["relevance"] for row in review] == [""] * 6
+    assert [row["relevance"] for row in review] == [""] * 7
     assert [
         (row["taken"], row["answer"], row["given"], row["marks"], row["product"], row["models"])
         for row in review

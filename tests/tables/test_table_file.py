@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.tables.table_file import TableFile
+from pytest_tablebench.tables.table_file import TableFile, file_of
 
 TABLE = Table(["City", "Year"], [["Leeds", 2019], ["York", None]])
 
@@ -39,3 +39,12 @@ def test_a_workbook_is_the_same_whenever_it_is_written(monkeypatch: pytest.Monke
 def test_other_files_are_refused() -> None:
     with pytest.raises(TableError, match=r"table\.json is neither"):
         TableFile(TABLE).read("table.json")
+
+
+def test_a_bare_table_is_a_file_whose_texts_that_are_numbers_are_numbers() -> None:
+    table = Table(("a", "b"), (("36", "007"), ("-2.5", "1,234"), ("x", None)))
+    found = file_of(table)
+    assert found is not None
+    assert found.table.rows == ((36, "007"), (-2.5, "1,234"), ("x", None))
+    assert file_of(found) is found
+    assert file_of(None) is None

@@ -161,7 +161,7 @@ class FolderDataset:
             question=question.text,
             references=question.answers,
             target=", ".join(question.answers),
-            context={**question.context, "aliases": dict(question.aliases)},
+            context={**question.context, **_told(question), "aliases": dict(question.aliases)},
             tags={"answer": question.context["kind"], **question.tags},
             metric=question.metric,
             threshold=question.threshold,
@@ -188,3 +188,11 @@ class FolderDataset:
             instruction = instruction.partition(". ")[2]  # which speaks of a table
         source = f"{''.join(parts)}Question: {example.inputs['question']}\n"
         return PromptParts(instruction, source, "Answer: ")
+
+
+def _told(question: Question) -> dict[str, str]:
+    """Return what a metric is told of a question that is judged by none of the kinds of answers."""
+    if question.metric is None:
+        return {}
+    subtype = question.tags.get("subtype", "")
+    return {"question": question.text, "subtype": subtype, "chart_type": subtype}

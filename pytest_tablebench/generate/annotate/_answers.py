@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,19 +11,24 @@ from typing import Any
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate.annotate._prompts import TASKS, Task, ask_for_answer, ask_for_score
 from pytest_tablebench.generate.annotate._ranking import Candidate, counted_alike, ranked
-from pytest_tablebench.generate.annotate._replies import read_answer
+from pytest_tablebench.generate.annotate._replies import drawn_answer, read_answer
 from pytest_tablebench.generate.annotate._review import Review
 from pytest_tablebench.generate.annotate._tables import digest_of, text_of
 from pytest_tablebench.generate.llm import Tell
 from pytest_tablebench.generate.llm._replies import RefusedError, tolerance_of
 from pytest_tablebench.generate.rules import Pair, Plan, Tallying
+from pytest_tablebench.metrics._chart_values import chart_verdict
+from pytest_tablebench.metrics._charts import chart_step
 from pytest_tablebench.metrics._realhit_reply import read_score
 from pytest_tablebench.metrics._thinking import after_thinking
 from pytest_tablebench.metrics._typed_answer import answer_kind, typed_answer
-from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.tables.table import Table
 
 __all__ = ["AnswerGenerator", "Asked"]
+
+CHART = "realhit_chart"
+"""The metric of questions that are answered by a program."""
 
 _USUAL = "fc"
 """The task of a question that names none."""
@@ -55,7 +61,7 @@ class AnswerGenerator(Tallying):
     is not told yet is asked before a table is gone through again.
 
     Arguments:
-        tell: gives the reply to a question.
+        tell: gives the reply to a question. run: what came of a program, None: it has not run yet.
         asked: the questions, by the name of their table.
         models: that answer, in the order in which ties are broken; one may stand there twice.
         judge: rates each different answer.
@@ -68,6 +74,7 @@ class AnswerGenerator(Tallying):
     def __init__(
         self,
         tell: Tell,
+        run: Callable[[Execute], Execution | None],
         *,
         asked: Mapping[str, Sequence[Asked]],
         models: Sequence[str],
@@ -77,7 +84,7 @@ class AnswerGenerator(Tallying):
         super().__init__()
         self.further: list[tuple[Ask, int]] = []
         """Marks that may be asked for when answers are there: a stand-in, and how many of it."""
-        self._tell, self._asked = tell, asked
+        self._tell, self._run, self._asked = tell, run, asked
         self._models, self._judge = tuple(models), judge
         self._review = Review(review)
 
@@ -98,7 +105,7 @@ class AnswerGenerator(Tallying):
         except RefusedError:
             return
         for asked in self._asked.get(str(table.name), ()):
-            self._candidates(shows, asked)
+            self._candidates(table, shows, asked)
 
     def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
         """Return a digest of the table and its questions, None for a table that is left out."""
@@ -113,7 +120,7 @@ class AnswerGenerator(Tallying):
     def _pairs(self, table: Table, shows: str, most: int | None) -> Iterator[Pair]:
         left, rejected = most, self.tally.rejected
         for asked in self._asked[str(table.name)]:
-            candidates = ranked(self._candidates(shows, asked) or [])
+            candidates = ranked(self._candidates(table, shows, asked) or [])
             best = candidates[0] if candidates else None
             pair = None
             if best is None:
@@ -133,17 +140,16 @@ class AnswerGenerator(Tallying):
                 yield pair
         self.tally.tables["used"] += 1
 
-    def _candidates(self, shows: str, asked: Asked) -> list[Candidate] | None:
+    def _candidates(self, table: Table, shows: str, asked: Asked) -> list[Candidate] | None:
         """Return the different answers with their marks; None as long as some are not told."""
-        if asked.metric == "realhit_chart":
-            return []
         given, pending = [], False
         for model in self._models:
             try:
                 reply = self._tell(ask_for_answer(shows, asked.task, asked.text, model))
-                pending = pending or reply is None
-                if reply is not None:
-                    given.append((model, read_answer(reply, asked.task)))
+                answer = None if reply is None else self._read(table, asked, reply)
+                pending = pending or answer is None
+                if answer is not None:
+                    given.append((model, answer))
             except (ModelError, RefusedError) as error:
                 self.tally.course[f"no answer of a model: {error.reason}"] += 1
         if pending:
@@ -164,8 +170,24 @@ class AnswerGenerator(Tallying):
                 found.append(one)
         return None if pending else found
 
+    def _read(self, table: Table, asked: Asked, reply: str) -> str | None:
+        """Return the answer in a reply: of a program what it draws, None as long as it has not run.
+
+        Raises `RefusedError` where there is none, and `ModelError` where no program can run.
+        """
+        if asked.metric != CHART:
+            return read_answer(reply, asked.task)
+        subtype = asked.tags.get("subtype", "")
+        step = chart_step(after_thinking(reply), chart_type=subtype, table=table)
+        if step is None:
+            raise RefusedError("no program")
+        ran = self._run(step)
+        return None if ran is None else drawn_answer(ran)
+
     def _to_judge(self, shows: str, asked: Asked, answer: str) -> Ask:
         subtype = asked.tags.get("subtype", "")
+        if asked.metric == CHART:
+            answer = f"a program that draws a chart of these values: {answer}"
         return ask_for_score(shows, subtype, asked.text, answer, self._judge)
 
 
@@ -182,6 +204,9 @@ def _items(answer: str, asked: Asked) -> tuple[str, ...]:
 
 def _same(new: str, old: str, asked: Asked) -> bool:
     """Whether an answer says what another one does: numbers by value, lists in any order."""
+    if asked.metric == CHART:
+        shares = asked.tags.get("subtype", "").startswith("Pie")
+        return chart_verdict(json.loads(new), [old], compat="fixed", shares=shares) == "true"
     if " ".join(new.casefold().split()) == " ".join(old.casefold().split()):
         return True
     given, wanted = _items(new, asked), _items(old, asked)

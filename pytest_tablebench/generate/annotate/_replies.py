@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from pytest_tablebench.generate.annotate._prompts import Task
 from pytest_tablebench.generate.llm._replies import RefusedError, plain_text, read_json
+from pytest_tablebench.metrics._charts import chart_values
 from pytest_tablebench.metrics._realhit_reply import read_reply
 from pytest_tablebench.metrics._thinking import after_thinking
+from pytest_tablebench.metrics.steps import Execution
 
-__all__ = ["DIMENSIONS", "Proposed", "read_answer", "read_complexity", "read_questions"]
+__all__ = [
+    "DIMENSIONS",
+    "Proposed",
+    "drawn_answer",
+    "read_answer",
+    "read_complexity",
+    "read_questions",
+]
 
 DIMENSIONS = ("column_header", "row_header", "partition", "compound", "visual")
 """What a model gives marks from 1 to 10 for; the last one is in no figure (spec, section 8)."""
 
-_LONGEST = {"reply": 200_000, "question": 1_000, "line": 600, "prose": 3_000}
+_LONGEST = {"reply": 200_000, "question": 1_000, "line": 600, "prose": 3_000, "values": 20_000}
 _MARK = re.compile(
     r"^[ \t>*#-]*\[(question|sub-?type) ?(\d{1,3})\][*]*[ \t]*:[*]*", re.IGNORECASE | re.MULTILINE
 )
@@ -77,6 +88,24 @@ def read_answer(reply: str, task: Task) -> str:
         raise RefusedError("no marked answer")
     longest = "prose" if task.metric else "line"
     return plain_text(answer.strip().strip("`*"), _LONGEST[longest], "answer")
+
+
+def drawn_answer(ran: Execution) -> str:
+    """Return the values that a program drew, as a dataset has them. Raises `RefusedError`."""
+    values = chart_values(ran)
+    if not values:
+        raise RefusedError(f"program {ran.outcome if ran.outcome != 'ok' else 'draws nothing'}")
+    try:
+        answer = json.dumps(_rounded(values), allow_nan=False)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise RefusedError("program draws no numbers") from None
+    if len(answer) > _LONGEST["values"]:
+        raise RefusedError("program draws too much")
+    return answer
+
+
+def _rounded(values: list[Any]) -> list[Any]:
+    return [_rounded(one) if isinstance(one, list) else round(float(one), 2) for one in values]
 
 
 def read_complexity(reply: str) -> tuple[int, ...]:
