@@ -11,8 +11,6 @@ from pytest_tablebench.util.names import printable
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset
 
-__all__ = ["data_state"]
-
 
 def data_state(dataset: Dataset, data: Path) -> tuple[str, str]:
     """Return `there`, `missing` or `unusable`, and why or what to do: empty where it is there."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.results import ScoreTable
     from pytest_tablebench.results.gates import Gate
 
-__all__ = ["check_baseline", "gates_of"]
-
 
 def gates_of(asked: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTable) -> list[Gate]:
     """Return the gates asked for, else those that `run`, the content of run.json, names.

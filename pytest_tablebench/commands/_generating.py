@@ -17,19 +17,6 @@ from pytest_tablebench.util.names import counted, printable, split_names, unknow
 if TYPE_CHECKING:
     from pytest_tablebench.generate._folder import Source
 
-__all__ = [
-    "Origin",
-    "add_common",
-    "add_out",
-    "check_and_run",
-    "chosen_subtasks",
-    "count_from_1",
-    "quoted",
-    "shares",
-    "tables_given",
-    "write_folder",
-]
-
 _KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
 
 

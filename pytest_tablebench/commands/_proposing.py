@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.generate._folder import Source
     from pytest_tablebench.generate.llm import Proposer, Tell
 
-__all__ = ["add_proposing", "proposed_and_written"]
-
 
 def add_proposing(parser: argparse.ArgumentParser, does: str) -> None:
     """Add the options of these ways; `does` is what `--model` is for."""

@@ -28,8 +28,6 @@ from pytest_tablebench.datasets._base import (
 )
 from pytest_tablebench.datasets._defaults import defaults_of
 
-__all__ = ["AnswerForm", "Asked", "Way", "asked"]
-
 Way = Literal["reply", "line", "object", "printed", "box"]
 """Where a strategy has the answer put:
 

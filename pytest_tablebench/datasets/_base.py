@@ -12,22 +12,6 @@ from pytest_tablebench.tables.perturbations import Question
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile
 
-__all__ = [
-    "Dataset",
-    "Example",
-    "Pool",
-    "Problem",
-    "PromptParts",
-    "Render",
-    "ReplyForm",
-    "Source",
-    "SourceFacts",
-    "metric_of",
-    "open_dataset",
-    "render_field",
-    "text_key",
-]
-
 
 @dataclass(frozen=True)
 class Example:

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_tablebench.datasets._base import Dataset
 
-__all__ = ["Benchmark", "built_in_benchmarks", "built_in_datasets"]
-
 _ROOM = __name__.rpartition(".")[0]
 
 

@@ -14,8 +14,6 @@ from pytest_tablebench.util.names import printable
 if TYPE_CHECKING:
     from pytest_tablebench.datasets._base import Dataset
 
-__all__ = ["Defaults", "defaults_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Defaults:

@@ -25,8 +25,6 @@ from pytest_tablebench.datasets.pull._upstream import Upstream
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
 
-__all__ = ["FileDataset", "Opened", "Part", "RowDataset"]
-
 R = TypeVar("R", bound=Identified)
 Item = TypeVar("Item")
 

@@ -13,16 +13,6 @@ from typing import Any
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.util.names import printable
 
-__all__ = [
-    "delimited_rows",
-    "fetch_command",
-    "file_digest",
-    "inside",
-    "read_json",
-    "read_text",
-    "require_files",
-]
-
 # One cell of a stray-quote table may hold the rest of the file; the module's limit is 128 KiB.
 csv.field_size_limit(16 * 1024 * 1024)
 

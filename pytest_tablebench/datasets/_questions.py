@@ -20,8 +20,6 @@ from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["TableQuestions", "memory_source", "table_question"]
-
 INSTRUCTION = (
     "Answer the question from the table alone, without any knowledge of your own. "
     "Reply with the answer and nothing else: no explanation, no sentence around it. "

@@ -8,8 +8,6 @@ from typing import Any
 
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["BadRowError", "Row", "cells", "text_field"]
-
 
 class BadRowError(Exception):
     """A row cannot be used: the field, and what is wrong with it."""

@@ -8,8 +8,6 @@ from collections.abc import Hashable, Sequence
 from pytest_tablebench.datasets._base import Source
 from pytest_tablebench.datasets._strata import strata_of
 
-__all__ = ["shard_numbers"]
-
 
 def shard_numbers(source: Source, example_ids: Sequence[str], count: int) -> list[int]:
     """Return the number, from 1 to `count`, of the part that each example belongs to.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.serializers.content import Content
     from pytest_tablebench.tables.table import Table
 
-__all__ = ["Identified", "RowPool", "RowSource"]
-
 
 class Identified(Protocol):
     """A row, as far as a source looks at it."""

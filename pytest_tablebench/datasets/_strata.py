@@ -13,8 +13,6 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["Stratum", "draw", "sampled_ids", "strata_of", "stratum_of"]
-
 
 class Stratum(NamedTuple):
     """What an example has in common with others: its tags, and the table it asks about."""

@@ -14,8 +14,6 @@ from typing import Any
 
 from pytest_tablebench.errors import DataError
 
-__all__ = ["json_items"]
-
 _CHUNK = 1 << 18
 _LONGEST = 1 << 25
 """Characters one item may take: a broken file is not read into memory to its end."""

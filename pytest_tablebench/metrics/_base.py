@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from pytest_tablebench.metrics.steps import Step
 
-__all__ = ["Judgement", "Metric", "Processed", "Score", "judged_with"]
-
 Processed = str | list[str]
 """A reply or reference after post-processing: text, or a list where the chain splits it."""
 

@@ -11,8 +11,6 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 
-__all__ = ["bleu", "bleu_tokens", "cut_tokens", "smoothed_bleu"]
-
 _LONGEST = 4
 """BLEU counts runs of 1 to 4 tokens."""
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["CHART_TYPES", "PICTURE", "axes_values", "draw"]
-
 PICTURE = "drawn chart.png"
 """The file in which `draw` leaves the picture."""
 

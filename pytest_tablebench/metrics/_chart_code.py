@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from pytest_tablebench.config.compat import Compat
 
-__all__ = ["MAX_PROGRAM", "Program", "patched", "program_of", "python_block", "realhit_code"]
-
 MAX_PROGRAM = 100_000
 """How many characters of a program are compiled; a longer one counts as one that does not."""
 

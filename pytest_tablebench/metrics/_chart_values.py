@@ -8,16 +8,6 @@ from typing import Any, Literal
 
 from pytest_tablebench.config.compat import Compat
 
-__all__ = [
-    "Verdict",
-    "chart_verdict",
-    "judge_printed",
-    "judge_values",
-    "read_values",
-    "same_values",
-    "tablebench_verdict",
-]
-
 Verdict = Literal["true", "false", "unreadable", "no_output", "unscorable"]
 
 _PIECE = re.compile(

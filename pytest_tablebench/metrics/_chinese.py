@@ -7,8 +7,6 @@ import warnings
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["MAX_CHARACTERS", "chinese_words", "is_chinese"]
-
 MAX_CHARACTERS = 20_000
 """How much of a text is cut into words; behind that each character is one."""
 

@@ -12,8 +12,6 @@ from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._numbers import canonical_number
 from pytest_tablebench.metrics._unicode import normalized
 
-__all__ = ["exact_match"]
-
 # The number takes all it can for good: what it left over would only fail in the unit again, at
 # every length, because the unit holds no digit.
 _WITH_UNIT = re.compile(

@@ -11,8 +11,6 @@ from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._tokens import tokens, words
 from pytest_tablebench.metrics._unicode import normalized
 
-__all__ = ["f1_strings", "flat", "token_f1"]
-
 
 def token_f1(reference: Iterable[str], prediction: Iterable[str]) -> float:
     """Return F1 of two bags of tokens; 0 without one in common."""

@@ -20,8 +20,6 @@ from pytest_tablebench.metrics._fin_qa_program import (
 )
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["fin_qa", "fin_qa_value"]
-
 
 def fin_qa(
     prediction: Processed,

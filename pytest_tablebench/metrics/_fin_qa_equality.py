@@ -36,8 +36,6 @@ from pytest_tablebench.metrics._fin_qa_program import (
     steps_of,
 )
 
-__all__ = ["same_programs"]
-
 MAX_LEAVES = (24, 12, 8)
 MAX_TERMS = 32
 MAX_EXPONENT = 4

@@ -16,23 +16,6 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.tables.table import Table
 
-__all__ = [
-    "ARITHMETIC",
-    "MAX_CHARACTERS",
-    "MAX_STEPS",
-    "NOT_AVAILABLE",
-    "MalformedProgramError",
-    "Outcome",
-    "Step",
-    "execute",
-    "has_structure",
-    "is_reasonable",
-    "script_rows",
-    "steps_of",
-    "tokens_of",
-    "with_underscores",
-]
-
 NOT_AVAILABLE = "n/a"
 """The result of a program without any step."""
 

@@ -15,8 +15,6 @@ from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._chinese import is_chinese
 from pytest_tablebench.util.names import unknown_name
 
-__all__ = ["RULES", "follows", "treb_instruction"]
-
 
 def treb_instruction(
     prediction: Processed,

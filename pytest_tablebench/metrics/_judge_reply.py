@@ -9,8 +9,6 @@ from typing import Literal
 
 from pytest_tablebench.metrics._thinking import after_thinking
 
-__all__ = ["HIGHEST", "Judged", "Status", "read_judgement", "reference_score"]
-
 HIGHEST = 10.0
 """Judges give 0 to 10."""
 

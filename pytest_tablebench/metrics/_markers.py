@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["strip_answer_marker"]
-
 _IS = r"(?:is\b\s*:?|:)"
 # The asterisks of `**Answer:** 42` and `**Answer**: 42` are the marker's; those around the answer,
 # or around marker and answer, are left to `_QUOTES`. Repeated markers go at once: each of them

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["canonical_number", "numbers_as_words"]
-
 _VALUE = (
     r"(?=\.?[0-9])"
     r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)?(?P<fraction>\.[0-9]+)?"

@@ -8,8 +8,6 @@ import unicodedata
 from pytest_tablebench.metrics._tokens import words
 from pytest_tablebench.metrics._unicode import normalized
 
-__all__ = ["plain_words"]
-
 _MINUS = frozenset("\u2212\u02d7\u2043\u2796")  # what Unicode does not count among its dashes
 _ESCAPES = {"n": " ", "p": "|", "\\": "\\"}
 _ESCAPE = re.compile(r"\\([np\\])")

@@ -26,8 +26,6 @@ from pytest_tablebench.metrics._thinking import after_thinking
 from pytest_tablebench.metrics._verdict import read_verdict
 from pytest_tablebench.util.names import unknown_name
 
-__all__ = ["POSTPROCESSORS", "Postprocessor", "postprocess", "run_chain"]
-
 Postprocessor = Callable[[Any], Any]
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)

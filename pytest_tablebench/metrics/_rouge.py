@@ -16,8 +16,6 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._sentences import sentences
 
-__all__ = ["MAX_TOKENS", "MAX_UNION_STEPS", "VARIANTS", "common_length", "rouge", "rouge_l"]
-
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
 MAX_TOKENS = 30_000

@@ -12,8 +12,6 @@ import re
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["MAX_CHARACTERS", "sentences"]
-
 MAX_CHARACTERS = 20_000
 """How far a text is split; the rest of a longer one counts as part of the last sentence."""
 

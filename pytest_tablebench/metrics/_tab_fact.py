@@ -8,8 +8,6 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 
-__all__ = ["tab_fact", "tab_fact_batch"]
-
 
 def tab_fact(
     prediction: Processed, references: Sequence[Processed], *, compat: Compat = "fixed", **_: Any

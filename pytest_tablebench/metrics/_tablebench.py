@@ -11,8 +11,6 @@ from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._numbers import canonical_number, numbers_as_words
 from pytest_tablebench.metrics._postprocess import run_chain
 
-__all__ = ["TEXT_CHAIN", "tablebench"]
-
 TEXT_CHAIN = ("lower_case", "remove_punctuations", "remove_articles", "fix_whitespace")
 """What is left of a text before ROUGE compares it."""
 

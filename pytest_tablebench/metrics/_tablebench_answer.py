@@ -14,16 +14,6 @@ from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._postprocess import run_chain
 from pytest_tablebench.metrics._rouge import rouge_l
 
-__all__ = [
-    "ERRORS",
-    "answer_items",
-    "counting_part",
-    "item_parts",
-    "matches",
-    "normal_form",
-    "tablebench_answer",
-]
-
 ERRORS: Mapping[str, int] = MappingProxyType(
     {"em": 0, "em_with_error_2": 2, "em_with_error_5": 5, "em_with_error_10": 10}
 )

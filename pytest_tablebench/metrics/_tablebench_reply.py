@@ -6,13 +6,6 @@ import re
 
 from pytest_tablebench.metrics._markers import strip_answer_marker
 
-__all__ = [
-    "tablebench_final_answer",
-    "tablebench_marked_answer",
-    "tablebench_marked_or_printed",
-    "tablebench_printed_answer",
-]
-
 _PUBLISHED = re.compile(r"Final Answer: (.+)")
 _MARKER = re.compile(r"final answer\**\s*:\**", re.IGNORECASE)
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from pytest_tablebench.metrics._tablebench_answer import counting_part, item_parts
 
-__all__ = ["Row", "overall", "published_figures"]
-
 _CHARTS, _ANALYSIS = "Visualization", "DataAnalysis"
 _NAMES = {
     "em": "EM",

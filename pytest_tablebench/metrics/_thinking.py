@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["after_thinking", "oddities"]
-
 
 def after_thinking(reply: str) -> str:
     """Return what stands behind the last `</think>`; the whole reply where there is none."""

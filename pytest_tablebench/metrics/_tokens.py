@@ -8,8 +8,6 @@ from typing import Any
 
 from pytest_tablebench.metrics._numbers import canonical_number
 
-__all__ = ["tokens", "words"]
-
 # Marks that only separate or wrap answers; signs such as %, $, + and - carry meaning.
 _WRAPPING = frozenset(",.;:!?'\"()[]{}`´‘’“”«»„…")
 

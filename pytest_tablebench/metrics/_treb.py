@@ -18,8 +18,6 @@ from pytest_tablebench.metrics._bleu import cut_tokens, smoothed_bleu
 from pytest_tablebench.metrics._chinese import chinese_words, is_chinese
 from pytest_tablebench.metrics._rouge import common_length, rouge_l
 
-__all__ = ["treb_bleu", "treb_em", "treb_rouge"]
-
 
 def treb_em(
     prediction: Processed,

@@ -20,8 +20,6 @@ from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers.content import Message
 
-__all__ = ["SCORES", "em_letters", "judge_messages", "treb"]
-
 JUDGED = "llm_score"
 SCORES = ("em", "em_letters", "bleu", "rougeL", JUDGED)
 

@@ -8,8 +8,6 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 
-__all__ = ["turl", "turl_batch"]
-
 
 def turl(
     prediction: Processed, references: Sequence[Processed], *, compat: Compat = "fixed", **_: Any

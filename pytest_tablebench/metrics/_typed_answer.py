@@ -18,8 +18,6 @@ from pytest_tablebench.metrics._typed_numbers import read_quantity, same_quantit
 from pytest_tablebench.metrics._unicode import normalized
 from pytest_tablebench.util.names import unknown_name
 
-__all__ = ["KINDS", "answer_kind", "typed_answer"]
-
 KINDS = ("number", "date", "text", "list", "ordered_list", "yes_no", "free_text")
 
 _VERDICTS = {

@@ -7,8 +7,6 @@ import re
 
 from pytest_tablebench.metrics._unicode import normalized
 
-__all__ = ["Moment", "read_moment"]
-
 Moment = tuple[int, int, int, int, int, float]
 """Year, month, day, hour, minute, second; 0 for what is not said."""
 

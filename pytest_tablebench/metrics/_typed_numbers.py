@@ -8,8 +8,6 @@ from fractions import Fraction
 
 from pytest_tablebench.metrics._unicode import normalized
 
-__all__ = ["Quantity", "read_quantity", "same_quantity", "unit_name"]
-
 _LONGEST = 200
 """Characters of the longest text that is looked at as a number."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import unicodedata
 from typing import Literal
 
-__all__ = ["normalized"]
-
 _LONGEST_RUN = 30
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from pytest_tablebench.metrics._markers import strip_answer_marker
 
-__all__ = ["read_verdict"]
-
 _LABELS = {"entail": "entailed", "refut": "refuted"}
 _OTHER = {"entailed": "refuted", "refuted": "entailed"}
 

@@ -13,8 +13,6 @@ from pytest_tablebench.metrics._f1_strings import f1_strings, flat, token_f1
 from pytest_tablebench.metrics._plain_words import plain_words
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["wikitq"]
-
 Words = tuple[str, ...]
 
 _LINE_END = "\\n"

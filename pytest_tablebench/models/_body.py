@@ -14,8 +14,6 @@ from typing import Any
 
 from pytest_tablebench.models._usage import sound_usage
 
-__all__ = ["ENCODINGS", "Body", "MangledBody", "checked", "shortened"]
-
 ENCODINGS = "gzip, deflate"
 """The compressions that `Body` undoes; it is asked for no other."""
 

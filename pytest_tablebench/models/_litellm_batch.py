@@ -20,8 +20,6 @@ from pytest_tablebench.models._litellm_facts import tokens_of
 from pytest_tablebench.models._litellm_load import load
 from pytest_tablebench.models._usage import sound_usage
 
-__all__ = ["BATCH_PROVIDERS", "BatchService", "BatchState"]
-
 BATCH_PROVIDERS = frozenset({"hosted_vllm", "openai"})
 """Providers whose batches were tried against a server that speaks their protocol."""
 

@@ -14,8 +14,6 @@ from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models._body import MangledBody
 
-__all__ = ["Failures", "forget_frames"]
-
 # Exceptions of HTTP clients, by name because each provider in litellm has its own client.
 UNREACHABLE = frozenset(
     {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "UnsupportedProtocol", "gaierror"}

@@ -13,8 +13,6 @@ from typing import Any
 from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import ModelError
 
-__all__ = ["load", "uncollected"]
-
 # Read by litellm when it is imported: no download of price tables, no log lines of its own.
 ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",

@@ -9,8 +9,6 @@ from typing import Any
 from pytest_tablebench.models._base import Message
 from pytest_tablebench.serializers.content import Content
 
-__all__ = ["as_openai"]
-
 
 def as_openai(messages: Iterable[Message]) -> list[dict[str, Any]]:
     """Return the messages; pictures are `data:` URLs, the one form that all providers take."""

@@ -8,8 +8,6 @@ from math import ceil
 
 from pytest_tablebench.serializers.content import Image
 
-__all__ = ["picture_size", "picture_tokens"]
-
 _TILED = re.compile(r"(?:.*[/:])?(?:chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5)(?!-mini|-nano)")
 """The models of OpenAI that count tiles of 512 pixels, 170 tokens each, and 85 for the whole."""
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models._base import MAX_REPLY, Provider, Reply, Request, limited
 
-__all__ = ["RetryPolicy", "ask"]
-
 
 @dataclass(frozen=True)
 class RetryPolicy:

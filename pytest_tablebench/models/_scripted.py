@@ -12,8 +12,6 @@ from typing import TypeAlias
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models._base import Reply, Request
 
-__all__ = ["ScriptedModel"]
-
 Entry: TypeAlias = str | Reply | ModelError
 Replies: TypeAlias = Iterable[Entry] | Mapping[str, Entry] | Callable[[Request], Entry]
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["MOST", "amount", "count", "sound_usage"]
-
 MOST = 10**9
 """More tokens, seconds or US dollars than any call can take: it was made up."""
 

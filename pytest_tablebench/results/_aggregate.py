@@ -18,8 +18,6 @@ from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Integers
 
-__all__ = ["Spread", "spread", "summarize", "telling_checks"]
-
 
 def summarize(records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
     """Return the content of `summary.json` for the records of one model, or their table.

@@ -12,8 +12,6 @@ from pytest_tablebench.results.figures import mean
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Floats
 
-__all__ = ["consistency_figures", "known", "part_figures", "telling_parts"]
-
 SHOWN = 6
 """Parts that stand beside a score where its dataset does not say which."""
 

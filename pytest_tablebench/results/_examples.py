@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-__all__ = ["Examples", "Part"]
-
 
 class Part(NamedTuple):
     """A named part of the score by example.

@@ -16,16 +16,6 @@ from pytest_tablebench.util.line_file import LineFile
 from pytest_tablebench.util.names import are, out_of, printable
 from pytest_tablebench.util.notices import notice
 
-__all__ = [
-    "PENDING_CODE",
-    "RunFolder",
-    "check_writable",
-    "claim_folder",
-    "clear_pending",
-    "read_records",
-    "read_run",
-]
-
 PENDING_CODE = 12
 """Exit code of a run that waits for batches."""
 

@@ -13,16 +13,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "Moments",
-    "clopper_pearson",
-    "failure_tail",
-    "interval",
-    "level_bounds",
-    "moments",
-    "paired_bounds",
-]
-
 EQUAL = 1e-18
 """Variance of a mean below this is float noise: all values are equal."""
 

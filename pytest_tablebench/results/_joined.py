@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 from pytest_tablebench.results._record import ASSERTION
 
-__all__ = ["Finding", "JoinedCase", "join_checks", "with_checks"]
-
 Place = tuple[int, int]
 
 

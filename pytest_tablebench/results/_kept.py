@@ -13,8 +13,6 @@ from pytest_tablebench.results._record import Cell
 from pytest_tablebench.results._texts import TEXTS, TextWriter
 from pytest_tablebench.results.message import CaseMessage, Spent
 
-__all__ = ["Kept"]
-
 
 @dataclass
 class _Paid:

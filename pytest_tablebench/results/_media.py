@@ -12,8 +12,6 @@ from pytest_tablebench.serializers.content import Image
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
-__all__ = ["MEDIA", "MediaFolder", "merge_media"]
-
 MEDIA = "media"
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.results._sheets import Sheet
     from pytest_tablebench.results.score_table import Floats
 
-__all__ = ["memory_figures", "tells_memory"]
-
 _WITHOUT, _CHANGED = "no_table", "counterfactual"
 _FORMER = "memory"
 """The part of a score that tells whether a reply is the answer before its cell was changed."""

@@ -10,17 +10,6 @@ from typing import Any, Literal
 
 from pytest_tablebench.errors import SettingsError
 
-__all__ = [
-    "ASSERTION",
-    "SCHEMA",
-    "Cell",
-    "Outcome",
-    "Record",
-    "answer_mark",
-    "case_key",
-    "check_schema",
-]
-
 SCHEMA = 2
 """Version of every file in a run folder; raised when a reader would misread the old form.
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import variance
 
-__all__ = ["SamplingCost", "sampling_cost"]
-
 ASSUMED_CORRELATION = 0.5
 """Intraclass correlation of configurations where a run cannot tell (statistics.md section 9)."""
 

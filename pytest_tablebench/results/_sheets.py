@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-__all__ = ["Configuration", "Sheet", "align", "benchmarks_of", "check_once", "grid_size", "sheets"]
-
 Configuration = tuple[str, ...]
 """Serializer and perturbation; strategy and modality behind them where the dataset has several."""
 

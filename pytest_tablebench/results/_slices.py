@@ -8,8 +8,6 @@ from typing import Any
 
 from pytest_tablebench.results._examples import Examples
 
-__all__ = ["MOST", "by_tag"]
-
 MOST = 200
 """Values of a tag that have figures of their own: those of the most examples."""
 

@@ -9,8 +9,6 @@ from typing import Any
 from pytest_tablebench.results._record import Record
 from pytest_tablebench.results.figures import mean
 
-__all__ = ["add_spending"]
-
 
 def add_spending(summary: dict[str, Any], records: Callable[[], Iterable[Record]]) -> None:
     """Give each benchmark of a run in several strategies their figures, under `strategies`.

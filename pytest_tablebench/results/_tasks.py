@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 from typing import Protocol
 
-__all__ = ["HasParts", "mean_parts", "plain_mean"]
-
 
 class HasParts(Protocol):
     """A record, as far as its parts are looked at."""

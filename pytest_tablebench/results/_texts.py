@@ -19,18 +19,6 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._record import SCHEMA, check_schema
 from pytest_tablebench.util.names import printable
 
-__all__ = [
-    "TEXTS",
-    "ExampleText",
-    "PromptText",
-    "Text",
-    "TextWriter",
-    "TranscriptText",
-    "example_key",
-    "merge_texts",
-    "read_texts",
-]
-
 TEXTS = "texts.jsonl.gz"
 
 BLOCK_LINES = 100

@@ -15,8 +15,6 @@ from pathlib import Path
 
 import pytest_tablebench
 
-__all__ = ["Backend", "backends"]
-
 _PACKAGE = Path(pytest_tablebench.__file__).parent
 _IN_CONTAINER = "/opt/tablebench"
 _INSIDE = "/tmp"  # noqa: S108 - inside, where it is empty

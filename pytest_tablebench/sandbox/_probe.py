@@ -15,8 +15,6 @@ from pytest_tablebench.metrics.steps import Execute, Execution, Limits
 from pytest_tablebench.sandbox._backends import Backend
 from pytest_tablebench.sandbox._worker import NotConfinedError, Worker
 
-__all__ = ["Tried", "choose", "escapes"]
-
 LIMITS = Limits(cpu_s=5, wall_s=10, memory_mib=256)
 
 ESCAPE = """

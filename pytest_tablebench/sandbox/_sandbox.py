@@ -11,8 +11,6 @@ from pytest_tablebench.sandbox._backends import Backend, backends
 from pytest_tablebench.sandbox._probe import choose
 from pytest_tablebench.sandbox._worker import NotConfinedError, Worker
 
-__all__ = ["NO_SANDBOX", "Sandbox"]
-
 NO_SANDBOX = "no_sandbox"
 """Reason of a `ModelError` for a program that cannot be run here."""
 

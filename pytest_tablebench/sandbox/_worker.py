@@ -17,8 +17,6 @@ from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.sandbox._backends import Backend
 from pytest_tablebench.util.leftovers import TemporaryFolder
 
-__all__ = ["NotConfinedError", "Worker"]
-
 LIBRARIES = ("numpy", "pandas", "matplotlib.pyplot", "openpyxl", "bs4")
 """Loaded once, for all programs."""
 

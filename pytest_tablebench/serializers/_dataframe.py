@@ -14,8 +14,6 @@ from pytest_tablebench.errors import TableError
 from pytest_tablebench.serializers._text import dump_json, require_content, require_key_header
 from pytest_tablebench.tables.table import Cell, Table
 
-__all__ = ["to_df"]
-
 
 def _as_column(cells: list[Cell]) -> list[Cell]:
     """Return the cells as a pandas column inferred from them would give them back.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pytest_tablebench.config.compat import Compat
 
-__all__ = ["frame_csv", "frame_text", "to_frame"]
-
 _TYPES = {"i": "int64", "u": "uint64", "f": "float64", "b": "bool"}
 _ROWS, _COLUMNS, _SHOWN = 50, 20, 10
 """A table with fewer rows and columns is shown whole, another with its first ten rows."""

@@ -19,8 +19,6 @@ from pytest_tablebench.tables.hierarchy.grid import owners
 from pytest_tablebench.tables.hierarchy.paths import Paths, expanded
 from pytest_tablebench.tables.table import Cell, Span, Table
 
-__all__ = ["STRUCTURED", "flattened", "to_latex"]
-
 _ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",

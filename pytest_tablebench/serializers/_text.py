@@ -12,17 +12,6 @@ from typing import Any
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.table import Cell, Table
 
-__all__ = [
-    "require_content",
-    "require_key_header",
-    "to_concat",
-    "to_csv",
-    "to_html",
-    "to_indexed_row_major",
-    "to_json",
-    "to_markdown",
-]
-
 
 def require_content(table: Table, name: str) -> None:
     """Raise a `TableError` for a table without columns or without rows."""

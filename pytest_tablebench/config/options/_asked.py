@@ -17,8 +17,6 @@ from pytest_tablebench.config.reading import (
     texts,
 )
 
-__all__ = ["ASKED", "DEFAULT_MODEL", "MODALITIES"]
-
 DEFAULT_MODEL = "tablebench/lexical"
 MODALITIES = ("text", "image", "image_text")
 

@@ -7,8 +7,6 @@ from typing import Literal
 
 from pytest_tablebench.config.reading import Reader
 
-__all__ = ["Differs", "Option", "ignore", "note", "refuse"]
-
 
 @dataclass(frozen=True)
 class Differs:

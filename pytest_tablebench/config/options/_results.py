@@ -13,8 +13,6 @@ from pytest_tablebench.config.reading import (
     thresholds,
 )
 
-__all__ = ["RESULTS"]
-
 RESULTS = (
     Option(
         "--bench-gate",

@@ -10,8 +10,6 @@ from pytest_tablebench.datasets._rows import BadRowError
 from pytest_tablebench.metrics._typed_answer import KINDS, answer_kind
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["answer_context", "columns_with"]
-
 _LOOKED_AT = 1_000
 """Cells of a column that are looked at for how it writes numbers and dates."""
 

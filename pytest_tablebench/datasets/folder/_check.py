@@ -20,8 +20,6 @@ from pytest_tablebench.tables.perturbations import PERTURBATIONS
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted, printable, unknown_name
 
-__all__ = ["Checked", "check_dataset"]
-
 _CONTEXT = 128_000
 """Tokens that most models read."""
 _TAGS, _PER_TOKEN = 9, 4

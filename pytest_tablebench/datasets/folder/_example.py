@@ -7,8 +7,6 @@ from pathlib import Path
 
 from pytest_tablebench.errors import DataError
 
-__all__ = ["EXAMPLE", "write_example"]
-
 EXAMPLE: Mapping[str, str] = {
     "tablebench.toml": """\
 # All of it may be left out. docs/own-tables.md says more.

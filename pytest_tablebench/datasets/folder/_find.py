@@ -14,8 +14,6 @@ from pytest_tablebench.datasets.folder._dataset import FolderDataset, FolderSett
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import known_names, printable
 
-__all__ = ["QUESTION_FILES", "SETTINGS_FILE", "folder_datasets", "open_folder"]
-
 SETTINGS_FILE = "tablebench.toml"
 QUESTION_FILES = ("questions.csv", "questions.jsonl", "questions.xlsx")
 

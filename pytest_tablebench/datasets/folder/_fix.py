@@ -19,8 +19,6 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
-__all__ = ["fix_dataset"]
-
 
 def fix_dataset(dataset: FolderDataset, folder: Path) -> list[str]:
     """Mend a folder, and return what was done.

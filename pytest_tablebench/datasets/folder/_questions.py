@@ -16,17 +16,6 @@ from pytest_tablebench.metrics._typed_answer import KINDS
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import known_names, printable
 
-__all__ = [
-    "COLUMNS",
-    "OpenQuestion",
-    "Question",
-    "does_not_apply",
-    "open_question",
-    "question_of",
-    "raw_questions",
-    "table_files",
-]
-
 COLUMNS = (
     *("table", "question", "answer"),
     *("id", "metric", "tolerance", "unit", "threshold", "aliases", "tags", "title"),

@@ -16,8 +16,6 @@ from pytest_tablebench.errors import DataError, MergedCellsError, TableError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["TABLE_KINDS", "FolderTables"]
-
 TABLE_KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
 
 

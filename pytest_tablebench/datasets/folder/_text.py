@@ -10,8 +10,6 @@ from pathlib import Path
 
 from pytest_tablebench.errors import DataError
 
-__all__ = ["MOST_BYTES", "delimiter_of", "numbered_rows", "read_text"]
-
 MOST_BYTES = 100 * 1024 * 1024
 """Bytes of the largest file that is read; no model reads a table of that size."""
 

@@ -10,8 +10,6 @@ from pathlib import Path
 from pytest_tablebench.errors import DataError, MergedCellsError, TableError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["MOST_ROWS", "read_sheet", "sheet_names"]
-
 MOST_ROWS = 100_000
 """Rows of the largest table that is read."""
 

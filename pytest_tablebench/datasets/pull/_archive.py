@@ -16,8 +16,6 @@ from pytest_tablebench.datasets.pull._upstream import File, is_pattern, matches
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
 
-__all__ = ["MAX_UNPACKED", "unpack"]
-
 MAX_UNPACKED = 4 * 1024**3
 """Bytes of an unpacked archive that are looked at, wanted or not."""
 

@@ -19,8 +19,6 @@ from pytest_tablebench.datasets.pull._transfer import Answer, Transfer, same_ser
 from pytest_tablebench.datasets.pull._upstream import File, Upstream, chosen, is_pattern
 from pytest_tablebench.errors import DataError
 
-__all__ = ["Facts", "hub_facts", "hub_files"]
-
 MAX_LISTING = 4_000_000
 """Bytes of one page of a listing: the hub puts a thousand files on it."""
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pytest_tablebench.datasets._benchmark import built_in_datasets
 from pytest_tablebench.datasets.pull._upstream import Upstream
 
-__all__ = ["UPSTREAM", "known_sources"]
-
 
 def known_sources() -> dict[str, Upstream]:
     """Return the source of every dataset that names one, by the source's name."""

@@ -14,8 +14,6 @@ from pytest_tablebench.datasets.pull._upstream import Upstream
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.files import write_whole
 
-__all__ = ["Lock", "Unwritable", "busy", "os_error", "read_lock", "recorded_source", "write_text"]
-
 SCHEMA = 1
 
 

@@ -12,8 +12,6 @@ from pytest_tablebench.datasets.pull._transfer import Transfer
 from pytest_tablebench.datasets.pull._upstream import File, Upstream, chosen
 from pytest_tablebench.errors import DataError
 
-__all__ = ["modelscope_facts", "modelscope_files"]
-
 PAGE_SIZE = 200
 _STRANGE = "the server does not answer as ModelScope does"
 

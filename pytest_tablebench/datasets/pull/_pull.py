@@ -16,14 +16,6 @@ from pytest_tablebench.datasets.pull._upstream import Upstream
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.names import printable, unknown_name
 
-__all__ = [
-    "GITHUB_VARIABLE",
-    "HUB_VARIABLE",
-    "MODELSCOPE_VARIABLE",
-    "pull",
-    "sources",
-]
-
 GITHUB_VARIABLE = "TABLEBENCH_GITHUB_ENDPOINT"
 """Environment variable: another server in place of https://github.com."""
 

@@ -11,20 +11,6 @@ from pytest_tablebench.errors import DataError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = [
-    "GOES_ON",
-    "PAGE",
-    "PASSING",
-    "NoAccess",
-    "NotThere",
-    "PassingFailure",
-    "Remote",
-    "TooLarge",
-    "TooSlow",
-    "check_reply",
-    "is_page",
-]
-
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 GOES_ON = "the same command goes on from here"
 PAGE = (

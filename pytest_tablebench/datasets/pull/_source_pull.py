@@ -17,8 +17,6 @@ from pytest_tablebench.datasets.pull._upstream import File, Upstream
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import counted
 
-__all__ = ["LICENCE_NAME", "Say", "SourcePull"]
-
 LICENCE_NAME = "LICENCE-upstream.txt"
 ARCHIVE_NAME = ".tablebench-pull.tar.gz"
 STAGING_NAME = ".tablebench-pull.unpacked"

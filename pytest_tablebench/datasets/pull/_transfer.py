@@ -36,14 +36,6 @@ if TYPE_CHECKING:
     import httpx
     from tenacity import RetryCallState
 
-__all__ = [
-    "MAX_BYTES",
-    "Answer",
-    "Transfer",
-    "part_of",
-    "same_server",
-]
-
 MAX_BYTES = 2 * 1024**3
 """No file of any source is nearly as large: a server that sends more is not the source."""
 

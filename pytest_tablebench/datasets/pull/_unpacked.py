@@ -8,8 +8,6 @@ from types import TracebackType
 
 from pytest_tablebench.errors import DataError
 
-__all__ = ["CHUNK", "Unpacked"]
-
 CHUNK = 64 * 1024
 
 _GZIP = 31

@@ -13,21 +13,6 @@ from typing import Literal
 
 from pytest_tablebench.errors import DataError
 
-__all__ = [
-    "APACHE",
-    "CC_BY_NC",
-    "CC_BY_NC_SA",
-    "CC_BY_SA",
-    "MIT",
-    "File",
-    "Licence",
-    "Upstream",
-    "chosen",
-    "files_at",
-    "is_pattern",
-    "matches",
-]
-
 Host = Literal["github", "github_archive", "hub", "modelscope"]
 
 

@@ -28,8 +28,6 @@ from pytest_tablebench.datasets.realhitbench._tables import FORMATS, Tables
 from pytest_tablebench.errors import DataMissing
 from pytest_tablebench.metrics._realhit_reply import read_reply
 
-__all__ = ["PLACES", "FinalAnswer", "RealHit"]
-
 UPSTREAM = Upstream(
     "realhitbench",
     "hub",

@@ -9,8 +9,6 @@ from types import MappingProxyType
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets.realhitbench._rows import CHARTS
 
-__all__ = ["CANNED", "MARKER", "Form", "form_of", "instruction", "reminder"]
-
 MARKER = "[Final Answer]:"
 CANNED = "I see what is asked for. Please give me the table, in csv format, and the question."
 """What a model is made to have said in `reference`, whatever the format is."""

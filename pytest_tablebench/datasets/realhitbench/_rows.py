@@ -11,17 +11,6 @@ from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets._rows import BadRowError, text_field
 from pytest_tablebench.datasets.realhitbench._tables import Tables
 
-__all__ = [
-    "CHARTS",
-    "LONG",
-    "ORIGINALS",
-    "QUESTIONS",
-    "STRUCTURE",
-    "Question",
-    "queries",
-    "read_questions",
-]
-
 QUESTIONS, LONG, ORIGINALS = (
     "data/QA_final.json",
     "data/QA_long.json",

@@ -17,8 +17,6 @@ from pytest_tablebench.serializers.content import Content, Image
 from pytest_tablebench.serializers.picture import squared
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["FORMATS", "SWAP", "Tables"]
-
 FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "latex": ("latex", "txt"),

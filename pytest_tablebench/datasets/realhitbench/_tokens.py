@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-__all__ = ["count_tokens", "tokenizer_name"]
-
 _NAME = "cl100k_base"
 _FOLDER = "litellm_core_utils/tokenizers"
 _FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"

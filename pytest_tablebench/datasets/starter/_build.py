@@ -16,8 +16,6 @@ from typing import Any
 from pytest_tablebench.generate import KINDS, Question, generate_questions
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["build", "main"]
-
 SEED = 2024
 PER_TABLE = 6
 DEMO_PREFIX = "demo-"

@@ -20,8 +20,6 @@ from pytest_tablebench.generate.rules import RuleGenerator
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["FOLDERS", "build", "main"]
-
 FOLDERS = {"en": "skills", "zh": "skills_zh"}
 """Where the questions of each language lie, beside this file."""
 

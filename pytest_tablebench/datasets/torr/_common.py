@@ -12,8 +12,6 @@ from pytest_tablebench.datasets._rows import Row
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["CLOSING", "SOURCE_LIMIT", "ToRR", "ToRRRows", "read_table"]
-
 CLOSING = (
     "What follows are examples of inputs with their outputs. Read them to work out how an output "
     "follows from its input, then write the output of the last one."

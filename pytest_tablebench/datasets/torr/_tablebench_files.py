@@ -17,8 +17,6 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable
 
-__all__ = ["CHARTS", "QTYPES", "Row", "Version", "find_version"]
-
 CHARTS = "Visualization"
 QTYPES = ("DataAnalysis", "FactChecking", "NumericalReasoning", CHARTS)
 

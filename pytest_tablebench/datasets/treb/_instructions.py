@@ -7,8 +7,6 @@ from importlib.resources import files
 
 from pytest_tablebench.datasets.treb._samples import Sample
 
-__all__ = ["instructions"]
-
 _FILE = "instructions.jsonl"
 
 

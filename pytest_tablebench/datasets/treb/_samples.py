@@ -15,8 +15,6 @@ from pytest_tablebench.datasets.treb._subtasks import dataset_name, known_subtas
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
 
-__all__ = ["Sample", "sample_files", "sample_of", "samples_in", "subtask_in"]
-
 _SUFFIXES = (".json", ".jsonl")
 
 

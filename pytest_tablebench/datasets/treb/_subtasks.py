@@ -11,8 +11,6 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["Subtask", "dataset_name", "known_subtasks", "skills", "subtask_of"]
-
 
 @dataclass(frozen=True)
 class Subtask:

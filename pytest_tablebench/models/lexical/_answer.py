@@ -11,8 +11,6 @@ from pytest_tablebench.models.lexical._match import Match, match
 from pytest_tablebench.models.lexical._question import Comparison, Question, find_comparisons
 from pytest_tablebench.models.lexical._words import format_number, join, number_word, words
 
-__all__ = ["answer_question"]
-
 
 @dataclass(frozen=True)
 class _Extreme:

@@ -13,8 +13,6 @@ from pytest_tablebench.models.lexical._readers import (
     read_concat,
 )
 
-__all__ = ["FoundTable", "find_label", "find_table", "next_label"]
-
 
 @dataclass(frozen=True)
 class FoundTable:

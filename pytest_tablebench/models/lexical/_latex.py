@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["read_tabular"]
-
 # Arguments are short, so that hostile text costs no more than its length.
 _COLUMNS = r"\{[^{}\n]{0,200}(?:\{[^{}\n]{0,200}\}[^{}\n]{0,200}){0,20}\}"
 _PIECE = re.compile(

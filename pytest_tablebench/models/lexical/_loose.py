@@ -12,8 +12,6 @@ from pytest_tablebench.models.lexical._words import (
     words,
 )
 
-__all__ = ["answer_loosely", "bears_out_loosely"]
-
 _WINDOW = 12
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pytest_tablebench.models.lexical._question import Question
 from pytest_tablebench.models.lexical._words import STOP_WORDS, order_key, vocabulary, words
 
-__all__ = ["Match", "match"]
-
 _ASKS_FOR = (
     (("who", "whom", "whose"), vocabulary("name player person winner driver author")),
     (("when", "year", "date"), vocabulary("year date season when time")),

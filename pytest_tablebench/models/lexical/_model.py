@@ -9,8 +9,6 @@ from pytest_tablebench.models.lexical._loose import answer_loosely, bears_out_lo
 from pytest_tablebench.models.lexical._question import find_question
 from pytest_tablebench.models.lexical._statement import bears_out
 
-__all__ = ["LexicalModel"]
-
 MARKER = "[Final Answer]:"
 
 MAX_ANSWER = 1000

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from pytest_tablebench.models.lexical._find_table import FoundTable, find_label, next_label
 from pytest_tablebench.models.lexical._words import number_word, vocabulary, words
 
-__all__ = ["Comparison", "Question", "find_question"]
-
 MAX_QUESTION = 2000
 """Characters of a question that are read."""
 

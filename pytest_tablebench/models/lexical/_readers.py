@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 from pytest_tablebench.models.lexical._latex import read_tabular
 
-__all__ = ["READERS", "Parsed", "read_concat", "read_csv", "read_html", "read_json"]
-
 MAX_COLUMNS = 500
 """Columns beyond this are dropped: no real table has them, and hostile text might."""
 

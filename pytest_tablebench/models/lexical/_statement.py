@@ -8,8 +8,6 @@ from pytest_tablebench.models.lexical._match import Match, match
 from pytest_tablebench.models.lexical._question import Question, find_comparisons
 from pytest_tablebench.models.lexical._words import STOP_WORDS, format_number, number_word, words
 
-__all__ = ["bears_out"]
-
 _NEGATIONS = ("not", "never", "no", "neither", "didn", "isn", "wasn", "without", "fail")
 
 

@@ -6,17 +6,6 @@ import math
 import re
 from collections.abc import Iterable
 
-__all__ = [
-    "STOP_WORDS",
-    "format_number",
-    "join",
-    "number_word",
-    "order_key",
-    "parse_number",
-    "vocabulary",
-    "words",
-]
-
 
 def vocabulary(line: str) -> frozenset[str]:
     """Return the words of a line as a set."""

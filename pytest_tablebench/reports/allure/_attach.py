@@ -24,8 +24,6 @@ from pytest_tablebench.results._texts import (
 )
 from pytest_tablebench.util.names import printable
 
-__all__ = ["Attachments", "example_text"]
-
 ATTACHMENT = 256_000
 """Characters of one attachment; the rest of the text is in the run folder."""
 

@@ -16,8 +16,6 @@ from pytest_tablebench.config.settings import without_credentials
 from pytest_tablebench.reports.formats import percent
 from pytest_tablebench.util.names import printable
 
-__all__ = ["FACT_FILES", "categories", "config_text", "environment_text", "executor", "merged"]
-
 FACT_FILES = ("environment.properties", "executor.json", "categories.json", "allurerc.json")
 
 _FAILED, _BROKEN = ["failed"], ["broken"]

@@ -9,8 +9,6 @@ from typing import Any
 
 from pytest_tablebench.util.files import write_whole
 
-__all__ = ["Folder"]
-
 _OURS = re.compile(r"[0-9a-f-]{36}-(?:result\.json|container\.json|attachment\.txt)")
 
 

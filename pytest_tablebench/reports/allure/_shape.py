@@ -28,19 +28,6 @@ from pytest_tablebench.reports.formats import number
 from pytest_tablebench.results import Record
 from pytest_tablebench.util.names import counted, escaped, printable
 
-__all__ = [
-    "REPLY_SHOWN",
-    "Group",
-    "Stamp",
-    "case_labels",
-    "case_result",
-    "group_result",
-    "history_id",
-    "kind_of",
-    "shown",
-    "stands",
-]
-
 REPLY_SHOWN = 8_000
 """Characters of a reply that stand in the result itself; more becomes an attachment."""
 

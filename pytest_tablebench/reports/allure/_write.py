@@ -32,16 +32,6 @@ from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import Text
 from pytest_tablebench.util.names import unknown_name
 
-__all__ = [
-    "ALL_UP_TO",
-    "MODES",
-    "WRONG_UP_TO",
-    "AllureCount",
-    "Mode",
-    "choose_mode",
-    "write_allure",
-]
-
 Mode = Literal["all", "wrong", "summary"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 

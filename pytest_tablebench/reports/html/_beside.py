@@ -8,8 +8,6 @@ from typing import Any
 from pytest_tablebench.reports.beside_text import declared_parts
 from pytest_tablebench.results import telling_parts
 
-__all__ = ["beside", "grouped", "numbered_tags", "tag_tables"]
-
 ROWS = 1000
 """Rows of all tables by tag: a page stays small. The whole benchmark comes first."""
 

@@ -23,8 +23,6 @@ from pytest_tablebench.results import analyse, summarize
 from pytest_tablebench.results.score_table import EQUAL
 from pytest_tablebench.util.names import printable
 
-__all__ = ["write_leaderboard"]
-
 _MAPS = ("impact_signed", "dataset_agreement")
 """Figures that are tables on the page: an image could not follow a dark theme."""
 

@@ -12,8 +12,6 @@ from typing import Any
 from pytest_tablebench.reports.html._pictures import is_picture
 from pytest_tablebench.results import Record
 
-__all__ = ["Shape", "shown_chart"]
-
 Shape = list[Any]
 """The name of an element, its class, and its attributes; of a `text` also what it says."""
 

@@ -17,17 +17,6 @@ from pytest_tablebench.results.analyses._grid import read_scores
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import counted, out_of, printable, tied
 
-__all__ = [
-    "GateLike",
-    "check_rows",
-    "cost_rows",
-    "dataset_rows",
-    "heat_maps",
-    "outcomes",
-    "plots",
-    "verdict",
-]
-
 
 class GateLike(Protocol):
     """What the page shows of a judged gate; `state` is `holds`, `fails` or `undecided`."""

@@ -21,8 +21,6 @@ from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import ExampleText, Text, TranscriptText, example_key
 from pytest_tablebench.util.names import are, counted
 
-__all__ = ["BETTER", "CHANGED", "MIXED", "TURNED", "WORSE", "CaseMarks", "Pack", "excerpt", "pack"]
-
 MIXED, WORSE, BETTER, CHANGED, TURNED = 1, 2, 4, 8, 16
 """Marks of a case: its example is right in some configurations and wrong in others; worse or
 better than in the baseline; another text than the stored one, with the same or another verdict."""

@@ -32,8 +32,6 @@ from pytest_tablebench.util.names import counted, printable
 if TYPE_CHECKING:
     from pytest_tablebench.results.compare import Comparison
 
-__all__ = ["ChangeLike", "prepare_page", "write_page"]
-
 _TEMPLATE = "page.html"
 _LISTED = 200
 """Flipped cases and changed answers the page lists above the explorer, which has all."""

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from pytest_tablebench.util.names import are, counted
 
-__all__ = ["Pictures", "is_picture", "pack_pictures"]
-
 _NAME = re.compile(r"([0-9a-f]{64})\.(?:png|jpg|gif|webp)")
 _BUDGET = 9_000_000
 """Characters of base64 that a page holds; further pictures stay in `media/` alone."""

@@ -20,8 +20,6 @@ from pytest_tablebench.reports.paper._canvas import COLOURS, GREY, STYLE, labell
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Plot", "band_plot", "histogram_plot", "inline_svg", "read_plots", "win_rate_plot"]
-
 BLUE, ORANGE, SKY = COLOURS[0], COLOURS[1], COLOURS[5]
 _STYLE = re.compile(r' style="([^"<>]*)"')
 _KEPT = {

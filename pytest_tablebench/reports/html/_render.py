@@ -18,8 +18,6 @@ from pytest_tablebench.util.names import counted, printable
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-__all__ = ["compiled", "count", "money", "number", "percent", "save_page"]
-
 _SHADES = 20
 
 

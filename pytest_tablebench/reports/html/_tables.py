@@ -8,8 +8,6 @@ from typing import Any
 
 from pytest_tablebench.results._texts import ExampleText
 
-__all__ = ["shown_example", "shown_table"]
-
 _CELL_LIMIT, _ROW_LIMIT, _COLUMN_LIMIT = 400, 200, 60
 _BESIDE_LIMIT = 20
 """Captions, header lines and notes, of each so many."""

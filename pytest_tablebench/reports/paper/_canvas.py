@@ -15,22 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLOURS",
-    "DASHES",
-    "GREY",
-    "MARKERS",
-    "STYLE",
-    "any_known",
-    "colour",
-    "failed",
-    "labelled",
-    "legend",
-    "save",
-    "size",
-    "value_of",
-]
-
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 DASHES = ("-", "--", "-.", ":")

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["bar_chart", "heat_map", "line_chart"]
-
 
 def heat_map(  # noqa: PLR0917 - a matrix is its parts
     figure: Figure,

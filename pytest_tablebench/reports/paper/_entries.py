@@ -7,17 +7,6 @@ from typing import Any
 
 from pytest_tablebench.reports.paper._text import PaperTable, row_note
 
-__all__ = [
-    "ALL",
-    "Tree",
-    "all_keys",
-    "all_reasons",
-    "matrix",
-    "reason_of",
-    "value_of",
-    "whole_reason",
-]
-
 Tree = Mapping[str, Any]
 
 ALL = "all datasets"

@@ -10,8 +10,6 @@ from pytest_tablebench.reports.paper._runs import RunData
 from pytest_tablebench.reports.paper._text import PaperTable, Value
 from pytest_tablebench.results.judges import agreement_of
 
-__all__ = ["JUDGES", "judge_agreement"]
-
 JUDGES = "judges"
 
 _COLUMNS = ("model", "dataset", "judge", "other judge", "answers", "kappa", "rank correlation")

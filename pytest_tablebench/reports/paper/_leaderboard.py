@@ -14,8 +14,6 @@ from pytest_tablebench.results import summarize
 from pytest_tablebench.tables.perturbations import GRID
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["DATASETS", "leaderboard", "published_rows"]
-
 DATASETS = {
     "FinQA": "finqa",
     "NumericNLG": "numericnlg",

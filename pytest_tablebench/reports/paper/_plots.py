@@ -31,8 +31,6 @@ from pytest_tablebench.reports.paper._skills import skill_radar
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PLOTS", "write_plots"]
-
 Tree = Mapping[str, Any]
 
 

@@ -18,15 +18,6 @@ from pytest_tablebench.reports.paper._entries import (
 from pytest_tablebench.reports.paper._text import PaperTable, Value, row_note
 from pytest_tablebench.results.analyses import equivalences
 
-__all__ = [
-    "configurations_vs_examples",
-    "dataset_agreement",
-    "equivalent_examples",
-    "kendall_w",
-    "separability",
-    "w_growth",
-]
-
 
 def separability(tree: Tree) -> list[PaperTable]:
     """Return the share of model pairs told apart, and the intervals behind it."""

@@ -17,8 +17,6 @@ from pytest_tablebench.results._memory import tells_memory
 from pytest_tablebench.results._record import cell_values
 from pytest_tablebench.util.names import out_of, printable
 
-__all__ = ["Row", "RunData", "differences", "load_runs", "run_remarks", "strays", "told_apart"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row(Cell):

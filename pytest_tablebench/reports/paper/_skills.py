@@ -17,8 +17,6 @@ from pytest_tablebench.results.analyses import BEST_SUBTASK, RULES, by_skill
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["published_treb", "skill_analysis", "skill_radar", "skill_tables", "treb_leaderboard"]
-
 BENCHMARK = "treb"
 _SKILLS = {
     "TU": ("table_understanding", 6),

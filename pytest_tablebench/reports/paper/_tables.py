@@ -30,8 +30,6 @@ from pytest_tablebench.reports.paper._ranking_tables import (
 from pytest_tablebench.reports.paper._skills import skill_tables
 from pytest_tablebench.reports.paper._text import PaperTable, Value, row_note
 
-__all__ = ["WIN_RATES", "paper_tables"]
-
 WIN_RATES = {
     # key of the analysis: file, title, shown in the terminal
     "serializer": ("win_rates_serializer", "Win rates of serializers", True),

@@ -11,18 +11,6 @@ from dataclasses import dataclass
 from pytest_tablebench.reports.formats import aligned, number
 from pytest_tablebench.util.names import printable
 
-__all__ = [
-    "PaperTable",
-    "Printed",
-    "Value",
-    "csv_text",
-    "markdown",
-    "markdown_text",
-    "row_note",
-    "shown",
-    "terminal_lines",
-]
-
 Value = str | float | int | None
 
 

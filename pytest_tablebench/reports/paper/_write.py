@@ -38,8 +38,6 @@ from pytest_tablebench.results import SCHEMA, analyse
 from pytest_tablebench.results.analyses import benchmark_growth
 from pytest_tablebench.util.names import printable, slug
 
-__all__ = ["PaperReport", "Part", "report_folder", "report_lines", "write_report"]
-
 _INDEX, _MANIFEST = "README.md", "report.json"
 _MAKERS = {
     "leaderboard": leaderboard,

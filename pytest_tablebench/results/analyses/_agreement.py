@@ -17,14 +17,6 @@ from pytest_tablebench.results.score_table import EQUAL
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Floats, Integers
 
-__all__ = [
-    "configurations_vs_examples",
-    "dataset_agreement",
-    "kendall_w",
-    "separability",
-    "w_growth",
-]
-
 FEW_MODELS = "fewer than two models"
 FEW_RATERS = "fewer than two raters"
 ALL_TIED = "every rater ties all models"

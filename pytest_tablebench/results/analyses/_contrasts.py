@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from pytest_tablebench.results.score_table import Floats
 
-__all__ = ["perturbation_impact", "win_rates"]
-
 BASELINE = "none"
 
 

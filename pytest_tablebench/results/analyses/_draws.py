@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from pytest_tablebench.results.score_table import Floats, Integers
 
-__all__ = ["PARAMS", "REPEATS", "RESAMPLES", "Draws", "Point", "Raters", "disjoint_sets"]
-
 RESAMPLES = 1000
 """Bootstrap resamples where `params` gives none."""
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from pytest_tablebench.results.figures import mean
 
-__all__ = ["Figure", "each", "figure", "plain_mean"]
-
 Figure = dict[str, Any]
 """`{"value": number or None, "reason": only beside None, and counts}`."""
 

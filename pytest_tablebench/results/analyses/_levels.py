@@ -17,16 +17,6 @@ from pytest_tablebench.results.score_table import EQUAL
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Floats
 
-__all__ = [
-    "difficulty",
-    "families",
-    "families_by_name",
-    "min_max",
-    "performance",
-    "robustness",
-    "serializer_spread",
-]
-
 BINS = 20
 """Bins of a histogram of scores from 0 to 1."""
 

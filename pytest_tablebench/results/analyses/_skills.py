@@ -13,8 +13,6 @@ from typing import Any, Protocol
 
 from pytest_tablebench.results.figures import mean
 
-__all__ = ["BEST_SKILL", "BEST_SUBTASK", "MEAN", "RULES", "by_skill"]
-
 BEST_SUBTASK, BEST_SKILL, MEAN = "best mode of each subtask", "best mode of each skill", "all modes"
 RULES = (BEST_SUBTASK, BEST_SKILL, MEAN)
 """How a skill's score is made of the scores of its subtasks in several modes."""

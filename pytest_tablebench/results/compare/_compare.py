@@ -32,8 +32,6 @@ from pytest_tablebench.results.gates import mcnemar
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.util.names import counted, out_of, printable
 
-__all__ = ["compare_runs"]
-
 
 def compare_runs(
     before: Path | LoadedRun, after: Path | LoadedRun, *, allow_unlike: bool = False

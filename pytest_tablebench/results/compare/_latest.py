@@ -9,8 +9,6 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._folder import RUN, read_run
 from pytest_tablebench.results.compare._sides import setting_differences
 
-__all__ = ["latest_run"]
-
 
 def latest_run(model: str, baseline: Path, places: Iterable[Path]) -> Path | None:
     """Return the newest finished run of a model, in one of some folders, that is like a baseline.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-__all__ = ["PairedDataset", "measure_difference"]
-
 MOST_LEFT_OUT = 0.2
 """Share of examples with an incomplete grid from which robustness is not told (section 5)."""
 

@@ -16,8 +16,6 @@ from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import printable
 
-__all__ = ["ComparedRun", "Key", "check_alike", "load_compared", "setting_differences"]
-
 Key = tuple[str, str, str, str, int]
 """Dataset, example, serializer, perturbation, repeat: what makes a case the same in both runs."""
 

@@ -8,19 +8,6 @@ from typing import Any, Literal
 
 from pytest_tablebench.results._record import SCHEMA
 
-__all__ = [
-    "MEASURES",
-    "Answers",
-    "Comparison",
-    "ConfigurationFlips",
-    "Measure",
-    "MeasureDifference",
-    "RunFacts",
-    "ScopeComparison",
-    "ScopeKind",
-    "SettingDifference",
-]
-
 Measure = Literal["performance", "pass_rate", "robustness"]
 MEASURES: tuple[Measure, ...] = ("performance", "pass_rate", "robustness")
 

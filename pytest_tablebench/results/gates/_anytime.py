@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["AnytimeRule"]
-
 DURING = 0.2
 """Share of the whole error that betting may spend: .01 of .05. The t at the end has the rest."""
 

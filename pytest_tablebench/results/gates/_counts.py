@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["judge_cost", "judge_no_answer"]
-
 
 def judge_no_answer(gate: Gate, known: Scopes, tail: float) -> GateResult:
     """Judge the share of asked cases without an answer; what was not asked is not counted."""

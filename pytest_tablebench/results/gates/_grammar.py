@@ -10,8 +10,6 @@ from difflib import get_close_matches
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.util.names import printable, unknown_name
 
-__all__ = ["MEASURES", "Gate", "check_gates", "parse_gate"]
-
 MEASURES = (
     "performance", "robustness", "pass_rate", "no_answer", "cost", "consistency", "changed_meaning",
 )  # fmt: skip

@@ -25,8 +25,6 @@ from pytest_tablebench.results.gates._words import margin_note, number, reason
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import are, counted, out_of, unknown_name
 
-__all__ = ["Judged", "correct", "judge_gates", "judge_one", "judge_sides", "point_result", "scopes"]
-
 Correction = Literal["holm", "none"]
 
 

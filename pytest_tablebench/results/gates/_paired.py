@@ -9,8 +9,6 @@ from typing import cast
 
 from pytest_tablebench.results._intervals import moments, paired_bounds
 
-__all__ = ["PairedInterval", "mcnemar", "paired_difference", "sign_flip"]
-
 TIE = 1e-9
 """Sums closer than this are equal, or equal sums would be lost to float noise."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["PassesRule"]
-
 LOOKS = (1, 2, 4, 8, 16)
 """Passes after which is looked, before the last."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Integers = NDArray[np.intp]
 
-__all__ = ["PointRule"]
-
 
 class PointRule(StoppingRule):
     """Tells early what the estimate's verdict will be after all planned cases (10.3).

@@ -14,8 +14,6 @@ from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import about, read_side
 from pytest_tablebench.util.names import counted
 
-__all__ = ["PlannedGate", "assumed_sd", "plan_gates", "power", "smallest_drop"]
-
 POWER = 0.80
 """How often a drop of the smallest size that counts as visible makes a gate fail."""
 

@@ -6,17 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-__all__ = [
-    "GateResult",
-    "State",
-    "decide",
-    "exit_code",
-    "holm",
-    "kept_from",
-    "stored_results",
-    "verdict_line",
-]
-
 State = Literal["holds", "fails", "undecided"]
 
 TOLERANCE = 1e-9

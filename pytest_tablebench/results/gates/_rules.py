@@ -13,8 +13,6 @@ from pytest_tablebench.results.gates._point import PointRule
 from pytest_tablebench.results.gates._stopping import RULES, StoppingRule
 from pytest_tablebench.util.names import unknown_name
 
-__all__ = ["make_rule"]
-
 
 def make_rule(
     name: str, gates: Sequence[str | Gate], planned: Iterable[Any], **options: Any

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["Sample", "collect"]
-
 INCOMPLETE = 0.20
 """Share of examples with an incomplete grid above which robustness is not judged (section 5)."""
 

@@ -10,8 +10,6 @@ from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._sides import Sides
 from pytest_tablebench.util.names import known_names, printable
 
-__all__ = ["Clusters", "Pair", "Scopes"]
-
 Clusters = Mapping[str, Mapping[str, Hashable]]
 """Of each dataset with shared tables: which table each example has."""
 

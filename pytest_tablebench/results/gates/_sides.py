@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-__all__ = ["Key", "Sides", "about", "key_of", "read_side", "values_of"]
-
 Key = tuple[str, str, str, str]
 """Dataset, example, serializer, perturbation."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Integers = NDArray[np.intp]
 
-__all__ = ["RULES", "Board", "RuleName", "StoppingRule", "order"]
-
 RuleName = Literal["passes", "anytime", "point"]
 RULES: tuple[RuleName, ...] = get_args(RuleName)
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Decision", "Wealth", "betting_interval", "decided_among"]
-
 BETS = 20
 EDGE, LEAST = 1e-9, 1e-12
 

@@ -6,8 +6,6 @@ from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._result import GateResult
 from pytest_tablebench.util.names import printable
 
-__all__ = ["margin_note", "number", "reason"]
-
 
 def number(value: float) -> str:
     """Return a share or difference with as many digits as a reader needs."""

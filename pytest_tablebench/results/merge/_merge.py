@@ -21,8 +21,6 @@ from pytest_tablebench.results.merge._records import MergedRecords
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["Merge", "read_merge"]
-
 
 @dataclass(frozen=True)
 class Merge:

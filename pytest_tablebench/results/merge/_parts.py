@@ -15,8 +15,6 @@ from pytest_tablebench.results._folder import RUN, read_run
 from pytest_tablebench.results.compare import check_alike, setting_differences
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["MERGED", "Leaf", "Part", "Parts", "read_parts"]
-
 MERGED = "merged_from"
 """The entry of `run.json` that holds what each run of a merged one came to."""
 

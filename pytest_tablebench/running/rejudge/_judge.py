@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.results._record import Record
 
-__all__ = ["StoredJudge", "judged_as"]
-
 
 class StoredJudge:
     """Scores answers again by metrics that ask a judge.

@@ -17,8 +17,6 @@ from pytest_tablebench.running.rejudge._judge import StoredJudge, judged_as
 if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
 
-__all__ = ["NewJudge"]
-
 
 class NewJudge(StoredJudge):
     """A judge who may be asked. Replies that the store has are taken from there.

@@ -33,8 +33,6 @@ from pytest_tablebench.running.rejudge._scorer import (
 )
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["Rejudged", "rejudge", "write_rejudged"]
-
 
 @dataclass(frozen=True)
 class Rejudged:

@@ -25,8 +25,6 @@ from pytest_tablebench.util.names import printable
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Asked, Dataset, Example, Source
 
-__all__ = ["SAME", "Opener", "Scorer", "mapping", "rescorable", "under"]
-
 SAME = 1e-9
 
 

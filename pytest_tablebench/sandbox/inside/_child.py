@@ -13,8 +13,6 @@ from typing import Any
 
 from pytest_tablebench.sandbox.inside._confine import confine, end_with_parent
 
-__all__ = ["ABSENT", "BEGUN", "become"]
-
 ABSENT = "absent"
 """The outcome where the process could not be confined: the program was not run."""
 

@@ -16,8 +16,6 @@ from typing import Any
 from pytest_tablebench.sandbox.inside._landlock import restrict_files, version
 from pytest_tablebench.sandbox.inside._seccomp import restrict_calls, supported
 
-__all__ = ["DEVICES", "confine", "end_with_parent", "readable"]
-
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 OPEN_FILES = 64
 _MIB = 1 << 20

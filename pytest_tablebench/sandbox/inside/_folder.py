@@ -7,8 +7,6 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 
-__all__ = ["fill", "grown", "left", "remove"]
-
 
 def fill(folder: str, files: Mapping[str, bytes]) -> None:
     """Lay the given files into a folder. Raises `OSError`, `ValueError` for names that lead out."""

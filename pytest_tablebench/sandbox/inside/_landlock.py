@@ -12,8 +12,6 @@ import stat
 import struct
 from collections.abc import Iterable
 
-__all__ = ["restrict_files", "version"]
-
 _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446  # the same on every architecture
 _PATH_BENEATH = 1
 

@@ -12,8 +12,6 @@ import os
 import platform
 import struct
 
-__all__ = ["filter_code", "restrict_calls", "supported"]
-
 # Name, number on x86_64, number on aarch64; from the kernel's asm/unistd_64.h and
 # asm-generic/unistd.h.
 _DENIED = """

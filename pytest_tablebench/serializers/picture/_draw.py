@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pytest_tablebench.serializers.picture._fonts import Fonts
 from pytest_tablebench.serializers.picture._sheet import Box, Sheet
 
-__all__ = ["Measured", "column_widths", "draw", "line_heights"]
-
 _ACROSS, _DOWN = 6, 4
 """Pixels between the text of a cell and its edges."""
 _MARGIN = 8

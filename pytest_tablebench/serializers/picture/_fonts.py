@@ -24,8 +24,6 @@ from pytest_tablebench.errors import TableError
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
-__all__ = ["Fonts", "fonts", "without_marks"]
-
 _HAN = "DroidSansFallbackFull.ttf"
 _PLAIN, _BOLD = "DejaVuSans.ttf", "DejaVuSans-Bold.ttf"
 _HANGUL = "NanumGothic.ttf"

@@ -10,8 +10,6 @@ from pytest_tablebench.serializers.picture._fonts import without_marks
 from pytest_tablebench.tables.hierarchy.grid import owners
 from pytest_tablebench.tables.table import Cell, Span, Table
 
-__all__ = ["Box", "Kind", "Sheet", "sheet_of"]
-
 Kind = Literal["caption", "head", "label", "section", "cell", "note"]
 
 MOST_CELLS = 20_000

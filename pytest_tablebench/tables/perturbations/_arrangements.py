@@ -17,8 +17,6 @@ from pytest_tablebench.tables.perturbations._base import (
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["ARRANGEMENTS", "GRID"]
-
 
 def none(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
     """Return the table as it is."""

@@ -12,20 +12,6 @@ from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.calls import parse_call
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = [
-    "Perturbation",
-    "Question",
-    "apply_perturbation",
-    "apply_to_question",
-    "changes_meaning",
-    "of_questions",
-    "parse_perturbation",
-    "require_count",
-    "require_flat",
-    "require_full_rows",
-    "takes_questions",
-]
-
 Perturbation = Callable[..., Any]
 """`function(table, *, seed, **arguments)` returns a table; `of_questions` marks another kind."""
 

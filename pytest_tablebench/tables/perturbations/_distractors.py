@@ -17,8 +17,6 @@ from pytest_tablebench.tables.perturbations._invented import invented
 from pytest_tablebench.tables.table import Cell, Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["distractor_columns", "distractor_rows", "repeat_rows"]
-
 CHARACTERS_PER_TOKEN = 4
 MOST_TOKENS = 1_000_000
 _NAMES = ("Record no.", "Checked by", "Batch", "Filed under", "Entry code", "Revision", "Sheet")

@@ -12,8 +12,6 @@ from pytest_tablebench.tables.perturbations._invented import invented
 from pytest_tablebench.tables.table import Cell, Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["counterfactual", "missing_values", "no_table"]
-
 _LOOKED_UP = ("lookup", "row")
 """Kinds of generated questions whose answer is a cell that nothing is compared with."""
 

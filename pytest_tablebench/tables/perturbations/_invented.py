@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Container
 from random import Random
 
-__all__ = ["invented"]
-
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 _CHINESE = "岚沐霁玥珩澜苒珂翊璟菡旻泓昀栩珺"
 _TRIES = 100

@@ -12,8 +12,6 @@ from importlib.resources import files
 
 from pytest_tablebench.tables.table import Cell, Table
 
-__all__ = ["abbreviate_names", "synonym_names"]
-
 _WORD = re.compile(r"[A-Za-z]+(?:\.(?=\s|$))?")
 _CHINESE = re.compile(r"([\u4e00-\u9fff]+)(.*)", re.DOTALL)
 

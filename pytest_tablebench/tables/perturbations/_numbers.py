@@ -11,8 +11,6 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.tables.perturbations._base import Question, of_questions
 from pytest_tablebench.tables.table import Cell, Table
 
-__all__ = ["change_units", "number_format"]
-
 _NUMBER = re.compile(r"-?(?:[1-9]\d{0,2}(?:,\d{3})+|0|[1-9]\d{0,29})(?:\.\d{1,30})?")
 """Without leading zeros, which codes have and numbers do not."""
 _YEAR = re.compile(r"[12]\d{3}")
