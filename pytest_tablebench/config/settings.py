@@ -61,6 +61,7 @@ class Settings:
     connections: int = 32
     callers: int | None = None
     executor: Literal["local", "batch"] = "local"
+    transport: Literal["auto", "litellm", "direct"] = "auto"
     repeats: int = 1
     store: Path | None = None
     stored: bool = True

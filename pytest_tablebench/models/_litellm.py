@@ -23,6 +23,10 @@ from pytest_tablebench.models._openai import as_openai
 if TYPE_CHECKING:
     import asyncio
 
+    from pytest_tablebench.models._litellm_session import BoundedResponse
+
+    Recorded = BoundedResponse | Exception
+
 __all__ = [
     "LiteLLMModel",
     "Resolution",
@@ -78,21 +82,25 @@ class LiteLLMModel:
         if not self.timeout > 0:
             raise SettingsError(f"the time limit of a call has to be above 0, got {self.timeout}")
 
-    async def acomplete(self, request: Request) -> Reply:
+    async def acomplete(self, request: Request, recorded: Recorded | None = None) -> Reply:
         """Answer one request with one call; every failure is a `ModelError`.
 
         Cancelling it cancels the call and closes its connection.
+
+        Arguments:
+            request: what is asked.
+            recorded: what came of the call already: nobody is asked, and litellm reads that.
         """
         import asyncio  # here: only the process that makes the calls needs it
 
-        arguments = self._arguments(request)
+        arguments = self.arguments(request)
         litellm = load()
         from pytest_tablebench.models import _litellm_session as sessions
 
         arguments["shared_session"] = sessions.session()
         if self._provider(litellm) in OWN_CLIENT:
             arguments["client"] = sessions.client()
-        reading = sessions.Reading(self.max_reply)
+        reading = sessions.Reading(self.max_reply, recorded=recorded)
         context = contextvars.copy_context()
         context.run(sessions.READING.set, reading)
         call = asyncio.create_task(
@@ -105,7 +113,7 @@ class LiteLLMModel:
             if not ended:
                 await _stop(call)
         if not ended or call.cancelled():
-            raise self._failures.timed_out()
+            raise self.failures.timed_out()
         outcome, latency_s = call.result()
         reply = self._read(litellm, outcome, latency_s, request)
         reply = limited(reply, self.max_reply)
@@ -136,10 +144,11 @@ class LiteLLMModel:
             return None
 
     @property
-    def _failures(self) -> Failures:
+    def failures(self) -> Failures:
+        """How failures of its calls are worded."""
         return Failures(self.model, self.api_base, self.timeout)
 
-    def _arguments(self, request: Request) -> dict[str, Any]:
+    def arguments(self, request: Request) -> dict[str, Any]:
         """The arguments of litellm's call: never a retry of its own or of a client below it."""
         if taken := sorted(RESERVED.intersection(request.params)):
             raise ModelError(
@@ -165,7 +174,7 @@ class LiteLLMModel:
         """Read what a call ended with: litellm's response or an exception."""
         if isinstance(outcome, Exception):
             placed = placed_secrets(self.api_base, request.params)
-            failure = self._failures.explain(litellm, outcome, placed)
+            failure = self.failures.explain(litellm, outcome, placed)
             forget_frames(outcome)
             # Raised here and not from it: its traceback carries headers and keys.
             raise failure
@@ -182,13 +191,13 @@ class LiteLLMModel:
             choice = response.choices[0]
             content, finish_reason = choice.message.content, choice.finish_reason
         except (AttributeError, IndexError, TypeError):
-            raise self._failures.bad_reply("a reply without any choice") from None
+            raise self.failures.bad_reply("a reply without any choice") from None
         if finish_reason == "content_filter":
-            raise self._failures.filtered()
+            raise self.failures.filtered()
         if content is None and finish_reason == "length":
             content = ""  # a reasoning model spent all its tokens before the first word
         if not isinstance(content, str):
-            raise self._failures.bad_reply("a reply without content")
+            raise self.failures.bad_reply("a reply without content")
         usage = getattr(response, "usage", None)
         # Where the server sent no usage litellm says 0, and no prompt has 0 tokens.
         known = bool(getattr(usage, "prompt_tokens", None))

@@ -20,7 +20,10 @@ from pytest_tablebench.models._base import Message
 from pytest_tablebench.models._litellm_load import load
 from pytest_tablebench.models._openai import as_openai
 
-__all__ = ["Resolution", "count_tokens", "resolve", "tokens_of"]
+__all__ = ["Resolution", "count_tokens", "litellm_version", "not_tested", "resolve", "tokens_of"]
+
+TESTED = ((1, 106), (1, 107))
+"""Releases of litellm, from the first one on and before the second, whose calls others may send."""
 
 # Asked for facts about a model, litellm logs in there.
 LOGS_IN = frozenset({"chatgpt", "github_copilot"})
@@ -149,7 +152,7 @@ def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Reso
         tokenizer=_tokenizer(litellm, name, provider),
         sees=_sees(facts),
         continues=facts.get("supports_assistant_prefill"),
-        litellm_version=_version(),
+        litellm_version=litellm_version(),
     )
 
 
@@ -354,10 +357,25 @@ def _bundled(file: str, litellm: Any) -> bool:
     return (folder / file).is_file()
 
 
-def _version() -> str | None:
+def litellm_version() -> str | None:
+    """Return the release that is installed, which need not be imported to be known."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
         return version("litellm")
     except PackageNotFoundError:  # a source tree on the path
         return None
+
+
+def not_tested(version: str | None) -> str | None:
+    """Say why all calls are litellm's with a release of it; None: with this one they need not be.
+
+    Without litellm nothing is said: there are no calls.
+    """
+    found = re.match(r"(\d+)\.(\d+)(\.|$)", version or "")
+    if version is None or (found and TESTED[0] <= (int(found[1]), int(found[2])) < TESTED[1]):
+        return None
+    return (
+        f"litellm {version} makes all calls itself, which takes more CPU: only "
+        f"{TESTED[0][0]}.{TESTED[0][1]} and up to {TESTED[1][0]}.{TESTED[1][1]} is tested for more"
+    )

@@ -2,12 +2,14 @@
 
 litellm takes a session of aiohttp for a call (`shared_session`), and aiohttp takes a class of
 responses for a session (`response_class`). The response here reads its body itself, no more of it
-than `_body` allows, and hands it on unpacked.
+than `_body` allows, and hands it on unpacked. What came of a call that was made without litellm can
+be played to it: then nobody is asked, and litellm says what it makes of it.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,9 +23,10 @@ from pytest_tablebench.models._body import ENCODINGS, Body, MangledBody, checked
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
+    from aiohttp.client_middlewares import ClientHandlerType
     from aiohttp.connector import Connection
 
-__all__ = ["READING", "Reading", "client", "close", "session"]
+__all__ = ["READING", "BoundedResponse", "Reading", "client", "close", "direct_session", "session"]
 
 
 @dataclass
@@ -33,10 +36,12 @@ class Reading:
     Arguments:
         most: bytes of one text; see `Body`.
         closed: whether the end of the body was not waited for.
+        recorded: what came of the call already; it is played, and nobody is asked.
     """
 
     most: int
     closed: bool = False
+    recorded: BoundedResponse | Exception | None = None
 
 
 READING: ContextVar[Reading] = ContextVar("READING")
@@ -54,6 +59,8 @@ _STREAMS = ("text/event-stream", "application/x-ndjson", "application/vnd.amazon
 class BoundedResponse(aiohttp.ClientResponse):
     """A response that has read its body, within limits, when it has started."""
 
+    whole: bytes = b""
+    """The body, unpacked, as far as it was read."""
     _plain: CIMultiDictProxy[str] | None = None
 
     @property
@@ -64,13 +71,17 @@ class BoundedResponse(aiohttp.ClientResponse):
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         """Read headers and body."""
         await super().start(connection)
-        body = await (self._read_error() if self.status >= 300 else self._read_reply())
+        self.whole = await (self._read_error() if self.status >= 300 else self._read_reply())
         plain = CIMultiDict(self._headers)
         for name in ("Content-Encoding", "Content-Length", "Transfer-Encoding"):
             plain.popall(name, None)
         self._plain = CIMultiDictProxy(plain)
-        self.content = _stream(body)
+        self.rewind()
         return self
+
+    def rewind(self) -> None:
+        """Have the body be read from its beginning."""
+        self.content = _stream(self.whole)
 
     async def _read_reply(self) -> bytes:
         reading = READING.get()
@@ -128,25 +139,63 @@ async def _ask_for_known_encodings(
     params.headers["Accept-Encoding"] = ENCODINGS
 
 
-_sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = WeakKeyDictionary()
+async def _played(request: aiohttp.ClientRequest, ask: ClientHandlerType) -> aiohttp.ClientResponse:
+    """Ask the server, unless what came of it is known already."""
+    recorded = READING.get().recorded
+    if recorded is None:
+        return await ask(request)
+    if isinstance(recorded, Exception):
+        raise recorded
+    recorded.rewind()
+    return recorded
+
+
+READ_BUFFER = 4 << 20
+"""Bytes that are taken from a socket before its sender has to wait. With aiohttp's own 64 KiB
+servers that send long replies are stopped again and again."""
+
+_sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, aiohttp.ClientSession]]
+_sessions = WeakKeyDictionary()
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
 
 
-def session() -> aiohttp.ClientSession:
-    """Return the session of the running event loop, made once."""
-    loop = asyncio.get_running_loop()
-    found = _sessions.get(loop)
+def _session(name: str, options: Callable[[], dict[str, Any]]) -> aiohttp.ClientSession:
+    """Return a session of the running event loop by its name, made once."""
+    sessions = _sessions.setdefault(asyncio.get_running_loop(), {})
+    found = sessions.get(name)
     if found is None or found.closed:
-        trace = aiohttp.TraceConfig()
-        trace.on_request_start.append(_ask_for_known_encodings)
-        found = _sessions[loop] = aiohttp.ClientSession(
-            # How many calls go on at once, and what a cookie may do, is for others to say.
-            connector=aiohttp.TCPConnector(limit=0),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            response_class=BoundedResponse,
-            trace_configs=[trace],
+        found = sessions[name] = aiohttp.ClientSession(
+            cookie_jar=aiohttp.DummyCookieJar(), response_class=BoundedResponse, **options()
         )
     return found
+
+
+def session() -> aiohttp.ClientSession:
+    """Return the session over which litellm makes the calls of the running event loop."""
+
+    def options() -> dict[str, Any]:
+        trace = aiohttp.TraceConfig()
+        trace.on_request_start.append(_ask_for_known_encodings)
+        # How many calls go on at once, and what a cookie may do, is for others to say.
+        connector = aiohttp.TCPConnector(limit=0)
+        return {"connector": connector, "trace_configs": [trace], "middlewares": (_played,)}
+
+    return _session("", options)
+
+
+def direct_session(provider: str, connections: int) -> aiohttp.ClientSession:
+    """Return the session for calls to one provider that litellm does not make."""
+
+    def options() -> dict[str, Any]:
+        return {
+            "connector": aiohttp.TCPConnector(limit=connections),
+            "read_bufsize": READ_BUFFER,
+            "auto_decompress": False,
+            # The call's own time limit ends it, by the wall clock.
+            "timeout": aiohttp.ClientTimeout(total=None, sock_connect=None),
+        }
+
+    return _session(provider, options)
 
 
 def client() -> Any:
@@ -164,5 +213,5 @@ async def close() -> None:
     loop = asyncio.get_running_loop()
     if (made := _clients.pop(loop, None)) is not None:
         await made.close()
-    if (opened := _sessions.pop(loop, None)) is not None:
+    for opened in _sessions.pop(loop, {}).values():
         await opened.close()

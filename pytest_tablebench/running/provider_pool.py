@@ -7,7 +7,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.addresses import header_fault, without_credentials
@@ -19,7 +18,7 @@ from pytest_tablebench.executors.local import (
     as_fields,
     reference_of,
 )
-from pytest_tablebench.models import LiteLLMModel, Resolution
+from pytest_tablebench.models import LiteLLMModel, Resolution, litellm_version, not_tested
 from pytest_tablebench.running.prefetch import Route
 
 if TYPE_CHECKING:
@@ -91,6 +90,13 @@ class ProviderPool:
         """Return the models of registered providers that are asked in this process."""
         elsewhere = self.lanes()
         return [name for name in self.asked() if name not in elsewhere and self.is_stored(name)]
+
+    def transport_note(self) -> str | None:
+        """Say why litellm makes all calls, where the installed release of it is the reason."""
+        settings = self.settings
+        if settings.transport == "litellm" or settings.replay or not self.engine_models():
+            return None
+        return not_tested(litellm_version())
 
     def _reference(self, model: str) -> Reference | None:
         """Return where callers find the maker of a provider; None: it stays in this process."""
@@ -191,7 +197,7 @@ class ProviderPool:
         """
         if model not in self.engine_models():
             return None
-        asked, key = self._facts_request(model, about, _litellm_version())
+        asked, key = self._facts_request(model, about, litellm_version())
         if key not in self._facts:
             known = self._stored_facts(model, about)
             if known is None and not self.settings.replay:
@@ -223,7 +229,7 @@ class ProviderPool:
         store = self.store()
         if store is None:
             return None
-        own = self._facts_request(model, about, _litellm_version())[1]
+        own = self._facts_request(model, about, litellm_version())[1]
         found = store.get_resolution(own)
         if found is None and self.settings.replay:
             for other in store.resolutions():
@@ -255,13 +261,6 @@ class ProviderPool:
             self._client.close()
         if self._store is not None:
             self._store.close()
-
-
-def _litellm_version() -> str | None:
-    try:
-        return metadata.version("litellm")
-    except metadata.PackageNotFoundError:  # answers can be replayed without it
-        return None
 
 
 CONTINUING: Mapping[str, Mapping[str, Any]] = {

@@ -97,6 +97,7 @@ class Telling:
             "items": state.selection.items_by_model(),
             "tests": state.tests,
             "in_process": runner.models.in_process(),
+            "transport": runner.models.transport_note(),
             "not_judged": state.verdicts.not_judged if state.verdicts else [],
         }
 

@@ -291,6 +291,7 @@ def test_an_answer_stored_by_a_caller_that_died_is_not_paid_for_again(
         "retries": 5,
         "timeout": 60,
         "max_reply": 1_000_000,
+        "transport": "auto",
         "max_cost": None,
         "patience": 180.0,
         "callers": 1,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.models._litellm import CALL
-from tests.support.calls import MODELS, Make, plain
+from tests.support.calls import MODELS, Make, direct, plain
 from tests.support.fixtures import openai_server  # noqa: F401 - a fixture, found by its name
 from tests.support.loop_thread import Blocking, LoopThread
 
@@ -42,12 +42,19 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.fixture(params=["litellm", "direct"])
+def transport(request: pytest.FixtureRequest) -> str:
+    """Who sends the calls."""
+    return str(request.param)
+
+
 @pytest.fixture
-def make(loop_thread: LoopThread) -> Make:
-    """Make a model whose calls block."""
+def make(loop_thread: LoopThread, transport: str) -> Make:
+    """Make a model whose calls block, with each transport."""
 
     def made(*arguments: Any, **options: Any) -> Blocking:
-        return Blocking(plain(*arguments, **options), loop_thread)
+        model = plain(*arguments, **options)
+        return Blocking(direct(model) if transport == "direct" else model, loop_thread)
 
     return made
 

@@ -77,6 +77,7 @@ class Site:
             "retries": 0,
             "timeout": 60,
             "max_reply": 1_000_000,
+            "transport": "auto",
             "max_cost": None,
             "patience": 180.0,
             "callers": 0,

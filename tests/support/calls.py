@@ -9,11 +9,12 @@ import pytest
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import MAX_REPLY, LiteLLMModel, Message, Request
+from pytest_tablebench.models._direct import DirectModel
 from pytest_tablebench.models._litellm_load import READ_ONLY
 from tests.support.loop_thread import Blocking
 from tests.support.openai_server import OpenAIServer
 
-__all__ = ["GENEROUS_S", "MODELS", "QUIETLY", "Make", "asking", "failing", "plain"]
+__all__ = ["GENEROUS_S", "MODELS", "QUIETLY", "Make", "asking", "direct", "failing", "plain"]
 
 # The two ways to a server that speaks OpenAI's protocol: OpenAI's client, litellm's own.
 MODELS = ["openai/test-model", "hosted_vllm/test"]
@@ -36,6 +37,11 @@ def plain(
     """A model at a server or an address."""
     url = server if isinstance(server, str) else server.url
     return LiteLLMModel(model=name, api_base=url, timeout=timeout, max_reply=max_reply)
+
+
+def direct(model: LiteLLMModel) -> DirectModel:
+    """The same model, asked without litellm's client where that is known to be the same."""
+    return DirectModel(model, connections=64, tell=lambda _: None)
 
 
 def asking(**params: Any) -> Request:

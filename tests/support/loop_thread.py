@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pytest_tablebench.models import Reply, Request
+from pytest_tablebench.models._direct import DirectModel
 from pytest_tablebench.models._litellm import LiteLLMModel, close
 
 __all__ = ["Blocking", "LoopThread"]
@@ -72,7 +73,7 @@ class LoopThread:
 class Blocking:
     """A model whose calls block, as those of the built-in models do."""
 
-    model: LiteLLMModel
+    model: LiteLLMModel | DirectModel
     thread: LoopThread
 
     def complete(self, request: Request) -> Reply:

@@ -73,6 +73,16 @@ CALLS = (
         differs=ignore("the requests are the same"),
     ),
     Option(
+        "--bench-transport",
+        "WAY",
+        "how calls are sent: litellm, direct (litellm translates, we send; a tenth of the CPU), "
+        "or auto: direct to the providers for which it is known to be the same. Default: auto",
+        setting="transport",
+        read=choice("auto", "litellm", "direct"),
+        recorded="transport",
+        differs=ignore("the same is asked and read"),
+    ),
+    Option(
         "--bench-timeout",
         "S",
         "seconds a model call may take. Default: 120",

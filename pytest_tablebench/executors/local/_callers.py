@@ -116,7 +116,8 @@ class Callers:
         self._guard()
 
     def _start_caller(self) -> None:
-        given = {k: self._config[k] for k in ("store", "timeout", "max_reply", "lanes")}
+        names = ("store", "timeout", "max_reply", "lanes", "connections", "transport")
+        given = {name: self._config[name] for name in names}
         settings = self._config.get("settings", {})
         token = self._office.token
         self._processes.start({"port": self.port, "token": token, **given, "settings": settings})
@@ -195,6 +196,8 @@ class Callers:
             self._break(read_error(head["broken"]))
         elif "problems" in head:
             self._office.problems(link.pid, head["problems"])
+        elif "transport" in head:
+            self._office.problems(f"transport of {head['transport']}", [head["why"]])
         elif "result" in head:
             self._questions.pop(head["n"])[3]({"result": head["result"]})
         else:

@@ -67,6 +67,7 @@ class EngineConfig:
     max_reply: int = MAX_REPLY
     callers: int | None = None
     """How many processes make the calls; None: by need."""
+    transport: str = "auto"
     settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Of the run, for the makers of registered providers."""
     sandbox: Mapping[str, Any] = field(default_factory=dict)
@@ -85,6 +86,7 @@ class EngineConfig:
             settings.store_folder(),
             max_reply=settings.max_reply,
             callers=settings.callers,
+            transport=settings.transport,
             settings=settings_fields(settings),
             **other,
         )
@@ -132,6 +134,7 @@ class Engine:
             "retries": config.retries,
             "timeout": config.timeout,
             "max_reply": config.max_reply,
+            "transport": config.transport,
             "max_cost": config.max_cost,
             "patience": config.patience,
             "callers": callers_wanted(config.connections, config.callers) * bool(config.lanes),

@@ -28,6 +28,7 @@ from pytest_tablebench.executors.local._wire import (
     reply_fields,
 )
 from pytest_tablebench.models._base import Message, Reply, Request
+from pytest_tablebench.models._direct import DirectModel
 from pytest_tablebench.models._litellm import LiteLLMModel, close
 from pytest_tablebench.models._litellm_facts import count_tokens, resolve
 from pytest_tablebench.models._litellm_load import load
@@ -58,12 +59,20 @@ class Caller(asyncio.Protocol):
         self._told = len(self._store.warnings)  # the runners' own stores have come upon these
         self._closing = False
 
-    def _model(self, lane: Mapping[str, Any]) -> LiteLLMModel | CalledProvider:
+    def _model(self, lane: Mapping[str, Any]) -> LiteLLMModel | DirectModel | CalledProvider:
         limits = {name: self._config[name] for name in ("timeout", "max_reply")}
         if lane.get("reference") is not None:
             settings = self._config["settings"]
             return CalledProvider(lane["model"], lane["reference"], settings, **limits)
-        return LiteLLMModel(model=lane["model"], api_base=lane["api_base"], **limits)
+        model = LiteLLMModel(model=lane["model"], api_base=lane["api_base"], **limits)
+        if self._config["transport"] == "litellm":
+            return model
+        return DirectModel(
+            model,
+            connections=self._config["connections"],
+            tell=lambda why: self._send({"transport": lane["model"], "why": why}),
+            insist=self._config["transport"] == "direct",
+        )
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Say who this is."""
@@ -74,7 +83,7 @@ class Caller(asyncio.Protocol):
     async def begin(self) -> None:
         """Make everything ready, and tell the broker whether calls can be made."""
         try:
-            if any(isinstance(model, LiteLLMModel) for model in self._models):
+            if not all(isinstance(model, CalledProvider) for model in self._models):
                 load()  # again, at no cost: an error is to be told now
             for model in self._models:
                 await model.warm_up()
@@ -100,7 +109,7 @@ class Caller(asyncio.Protocol):
 
         Calls that are prepared all at once are sent all at once, and their answers come all at
         once: they would go on in step, waiting together for the processor and then together for
-        the server.
+        the server. What is sent directly takes too little time for that.
         """
         while True:
             number, lane, body = await self._queued.get()
@@ -108,7 +117,8 @@ class Caller(asyncio.Protocol):
             task = self._loop.create_task(call)
             self._tasks.add(task)
             task.add_done_callback(self._ended)
-            await asyncio.sleep(APART_S)
+            model = self._models[lane]
+            await asyncio.sleep(0 if isinstance(model, DirectModel) and model.direct else APART_S)
 
     def _look_up(self, what: str, given: Mapping[str, Any]) -> Any:
         """Answer a question about a model: its facts, or the length of texts in tokens."""
@@ -120,7 +130,9 @@ class Caller(asyncio.Protocol):
             return facts
         return [count_tokens(given["model"], (Message("user", text),)) for text in given["texts"]]
 
-    async def _call(self, number: int, model: LiteLLMModel | CalledProvider, body: bytes) -> None:
+    async def _call(
+        self, number: int, model: LiteLLMModel | DirectModel | CalledProvider, body: bytes
+    ) -> None:
         try:
             request = read_request(body)
             reply = await model.acomplete(request)

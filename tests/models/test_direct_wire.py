@@ -1,0 +1,414 @@
+"""What is sent directly, and what is read of it, is what litellm sends and reads.
+
+Each request goes to a server on 127.0.0.1 by litellm's own call and then by ours.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models import LiteLLMModel, Message, Reply, Request
+from pytest_tablebench.models._direct import DirectModel
+from pytest_tablebench.models._direct_wires import PARAMETERS, WIRES
+from pytest_tablebench.models._litellm_facts import TESTED, not_tested
+from pytest_tablebench.serializers.content import Image
+from tests.support.calls import GENEROUS_S, QUIETLY, plain
+from tests.support.loop_thread import LoopThread
+from tests.support.openai_server import (
+    Behaviour,
+    OpenAIServer,
+    Received,
+    completion,
+    error,
+    nonsense,
+    text,
+)
+
+pytestmark = [pytest.mark.usefixtures("api_key"), QUIETLY]
+
+# One model of each provider whose tables litellm does not have, and some that it treats apart.
+NAMES = ["openai/test-model", "hosted_vllm/test", "openai/gpt-4o", "openai/o3-mini", "openai/gpt-5"]
+PICTURE = Image("image/png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+
+MESSAGES: dict[str, tuple[Message, ...]] = {
+    "text": (Message("user", "How old is Sophia?"),),
+    "system": (Message("system", "Be short."), Message("user", "Wie hoch? 高い ✓ \\u0000")),
+    "turns": (
+        Message("system", "Be short."),
+        Message("user", "How old?"),
+        Message("assistant", "Who?"),
+        Message("user", ""),
+    ),
+    "picture": (Message("user", ("What is this?", PICTURE, "And that?")),),
+    "pictures": (Message("system", "Look."), Message("user", (PICTURE, PICTURE, "Compare."))),
+}
+
+PARAMS: dict[str, dict[str, Any]] = {
+    "temperature": {"temperature": 1},
+    "top_p": {"top_p": 0.5},
+    "max_tokens": {"max_tokens": 64},
+    "max_completion_tokens": {"max_completion_tokens": 64},
+    "seed": {"seed": 7},
+    "stop": {"stop": ["\n", "Q:"]},
+    "presence_penalty": {"presence_penalty": 0.5},
+    "frequency_penalty": {"frequency_penalty": -0.5},
+    "logit_bias": {"logit_bias": {"50256": -100}},
+    "logprobs": {"logprobs": True},
+    "top_logprobs": {"logprobs": True, "top_logprobs": 3},
+    "response_format": {
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "a", "schema": {"type": "object", "properties": {}}},
+        }
+    },
+    "reasoning_effort": {"reasoning_effort": "low"},
+    "verbosity": {"verbosity": "low"},
+    "user": {"user": "bench"},
+    "service_tier": {"service_tier": "flex"},
+    "top_k": {"top_k": 40},
+    "min_p": {"min_p": 0.1},
+    "repetition_penalty": {"repetition_penalty": 1.1},
+    "chat_template_kwargs": {"chat_template_kwargs": {"enable_thinking": False}},
+    "thinking": {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+    "extra_body": {"extra_body": {"guided_choice": ["yes", "no"]}, "top_k": 3},
+    "extra_headers": {"extra_headers": {"X-Team": "tables", "OpenAI-Beta": "x=1"}},
+    "the usual": {"temperature": 0, "max_tokens": 512},
+    "none": {},
+}
+
+Seen = tuple[Received | None, Reply | tuple[Any, ...]]
+
+
+class Both:
+    """A model, asked both ways."""
+
+    def __init__(self, name: str, server: OpenAIServer | str, loop: LoopThread) -> None:
+        self.told: list[str] = []
+        self._server = server
+        self._loop = loop
+        self._plain = plain(name, server)
+        self._direct = DirectModel(self._plain, connections=4, tell=self.told.append, insist=True)
+
+    def ask(self, request: Request) -> tuple[Seen, Seen]:
+        """What the server saw, and what came of it: by litellm and directly."""
+        return self._one(self._plain, request), self._one(self._direct, request)
+
+    def _one(self, model: LiteLLMModel | DirectModel, request: Request) -> Seen:
+        server = self._server
+        before = len(server.requests) if isinstance(server, OpenAIServer) else 0
+        found: Reply | tuple[Any, ...]
+        try:
+            found = self._loop.run(model.acomplete(request))
+            assert found.latency_s is not None
+            found = Reply(**{**vars(found), "latency_s": None})
+        except ModelError as failed:
+            found = (str(failed), failed.reason, failed.retryable, failed.whole_run)
+            found += (failed.retry_after,)
+        if not isinstance(server, OpenAIServer) or len(server.requests) == before:
+            return None, found
+        return server.requests[-1], found
+
+
+def headers(received: Received) -> dict[str, str]:
+    return {name.lower(): value for name, value in received.headers.items()}
+
+
+def check(both: Both, request: Request) -> None:
+    (theirs, answer), (ours, same) = both.ask(request)
+    assert answer == same
+    if theirs is None:
+        assert ours is None  # litellm refuses the parameter, and we leave it to litellm
+        assert len(both.told) == 1
+        return
+    assert ours is not None
+    assert (ours.path, ours.body) == (theirs.path, theirs.body)
+    own, others = headers(ours), headers(theirs)
+    # Characters may be escaped in one, which makes it longer.
+    assert abs(int(own.pop("content-length")) - int(others.pop("content-length"))) < 200
+    assert own == others
+    assert both.told == []
+
+
+def test_each_parameter_of_the_table_is_shown() -> None:
+    assert set(PARAMS) - {"the usual", "none"} == PARAMETERS
+    assert {name.partition("/")[0] for name in NAMES} == set(WIRES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_wire_is_litellms(
+    loop_thread: LoopThread, openai_server: OpenAIServer, name: str
+) -> None:
+    openai_server.always(text("26", usage=(1000, 100), model=name.partition("/")[2]))
+    for params in PARAMS.values():
+        request = Request(name, MESSAGES["system"], params)
+        check(Both(name, openai_server, loop_thread), request)
+    both = Both(name, openai_server, loop_thread)
+    for messages in MESSAGES.values():
+        check(both, Request(name, messages, {"max_tokens": 64, "seed": 7}))
+
+
+@pytest.mark.parametrize("name", NAMES[:2])
+@pytest.mark.parametrize("address", ["", "/", "/chat/completions", "?version=1"])
+def test_addresses(
+    loop_thread: LoopThread, openai_server: OpenAIServer, name: str, address: str
+) -> None:
+    openai_server.paths = ("/chat/completions", "/chat/completions?version=1", "")
+    openai_server.always(text("26"))
+    url = openai_server.url + address
+    both = Both(name, url, loop_thread)
+    both._server = openai_server
+    check(both, Request(name, MESSAGES["text"], {}))
+
+
+ENVIRONMENTS: dict[str, dict[str, str]] = {
+    "organization": {"OPENAI_ORGANIZATION": "org-1", "OPENAI_PROJECT_ID": "proj-1"},
+    "address": {"OPENAI_BASE_URL": "{url}", "HOSTED_VLLM_API_BASE": "{url}"},
+    "older address": {"OPENAI_API_BASE": "{url}", "HOSTED_VLLM_API_BASE": "{url}"},
+    "proxy": {"HTTP_PROXY": "{server}", "NO_PROXY": ""},
+    "no proxy": {"HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"},
+}
+
+
+@pytest.mark.parametrize("name", NAMES[:2])
+@pytest.mark.parametrize("case", ENVIRONMENTS)
+def test_the_environment_is_heeded(
+    *,
+    loop_thread: LoopThread,
+    openai_server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    case: str,
+) -> None:
+    url = openai_server.url
+    for variable, value in ENVIRONMENTS[case].items():
+        monkeypatch.setenv(variable, value.format(url=url, server=url.removesuffix("/v1")))
+    given: Any = url
+    if "address" in case:
+        given = None
+    if case == "proxy":
+        openai_server.paths = ("http://models.invalid/v1/chat/completions",)
+        given = "http://models.invalid/v1"
+    both = Both(name, url, loop_thread)
+    for model in (both._plain, both._direct._model):
+        object.__setattr__(model, "api_base", given)
+    both._server = openai_server
+    openai_server.always(text("26"))
+    check(both, Request(name, MESSAGES["text"], {}))
+
+
+REPLIES: dict[str, Behaviour] = {
+    "usage in detail": nonsense(
+        json.dumps(
+            {
+                **json.loads(completion([], (1000, 100), "gpt-4o-2024-08-06")),
+                "choices": [
+                    {
+                        "index": 0,
+                        "finish_reason": "stop",
+                        "message": {"role": "assistant", "content": "26"},
+                    }
+                ],
+                "usage": {
+                    "prompt_tokens": 1000,
+                    "completion_tokens": 100,
+                    "total_tokens": 1100,
+                    "prompt_tokens_details": {"cached_tokens": 600, "audio_tokens": 0},
+                    "completion_tokens_details": {"reasoning_tokens": 64},
+                },
+                "service_tier": "default",
+            }
+        ).encode()
+    ),
+    "thoughts in the text": text("<think>hm</think>26"),
+    "cut off": text(None, finish_reason="length"),
+    "filtered": text("26", finish_reason="content_filter"),
+    "another reason": text("26", finish_reason="eos_token"),
+    "no reason": text("26", finish_reason=None),  # type: ignore[arg-type]
+    "tool calls": nonsense(
+        json.dumps(
+            {
+                **json.loads(completion([], (7, 3))),
+                "choices": [
+                    {
+                        "index": 0,
+                        "finish_reason": "tool_calls",
+                        "message": {
+                            "role": "assistant",
+                            "content": None,
+                            "tool_calls": [
+                                {
+                                    "id": "1",
+                                    "type": "function",
+                                    "function": {"name": "f", "arguments": "{}"},
+                                }
+                            ],
+                        },
+                    }
+                ],
+            }
+        ).encode()
+    ),
+    "another model": text("26", usage=(1000, 100), model="gpt-4o-mini"),
+    "an unknown model": text("26", usage=(1000, 100), model="no-such-thing"),
+    "a price from a gateway": Behaviour(
+        text("26", usage=(1000, 100)).body, headers={"x-litellm-response-cost": "0.125"}
+    ),
+    "thoughts beside the text": nonsense(
+        text("26").body.replace(b'"content"', b'"reasoning_content": "hm", "content"')
+    ),
+    "a redirect": Behaviour(b"{}", status=307, headers={"Location": "/elsewhere"}),
+    "not modified": Behaviour(b"", status=304),
+    "another success": Behaviour(text("26").body, status=203),
+    "no room for an answer": error(
+        400, "Could not finish the message because max_tokens or model output limit was reached."
+    ),
+    "roles": error(400, "Conversation roles must alternate user/assistant"),
+    "unprocessable": error(422, "temperature: extra fields not permitted"),
+    "quota": error(429, "check your plan", code="insufficient_quota"),
+    "in a hurry": error(429, headers={"Retry-After": "3"}),
+    "teapot": error(418),
+    "conflict": error(409),
+    "overloaded": error(529),
+    "a code": error(400, "no", code="invalid_prompt"),
+    "policy": error(400, "Invalid prompt: limited access", code="content_policy_violation"),
+    "context in words": error(400, "This model's maximum context length is 10 tokens."),
+    "vLLM's words": nonsense(b'{"object": "error", "message": "gone", "code": 404}'),
+}
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test"])
+def test_what_comes_back_is_read_as_litellm_reads_it(
+    loop_thread: LoopThread, openai_server: OpenAIServer, name: str
+) -> None:
+    both = Both(name, openai_server, loop_thread)
+    wrong = {}
+    for case, behaviour in REPLIES.items():
+        openai_server.always(behaviour)
+        (_, theirs), (_, ours) = both.ask(Request(name, MESSAGES["text"], {"max_tokens": 9}))
+        if theirs != ours:
+            wrong[case] = (theirs, ours)
+    assert wrong == {}
+    assert both.told == []
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test"])
+def test_replies_with_a_part_that_is_odd(
+    loop_thread: LoopThread, openai_server: OpenAIServer, name: str
+) -> None:
+    """Any value anywhere in a sound reply: both make the same of it."""
+    both = Both(name, openai_server, loop_thread)
+    draw = random.Random(0)
+    values: list[Any] = [None, 0, -1, 2.5, True, "", "x", [], {}, [None], {"a": None}]
+    wrong = []
+    for _ in range(120):
+        body = json.loads(text("26", usage=(1000, 100), model="gpt-4o").body)
+        place: Any = body
+        while True:
+            key = draw.choice(list(place) if isinstance(place, dict) else range(len(place)))
+            if isinstance(place[key], dict | list) and place[key] and draw.random() < 0.7:
+                place = place[key]
+                continue
+            if draw.random() < 0.2 and isinstance(place, dict):
+                del place[key]
+            else:
+                place[key] = draw.choice(values)
+            break
+        openai_server.always(nonsense(json.dumps(body).encode()))
+        (_, theirs), (_, ours) = both.ask(Request(name, MESSAGES["text"], {"max_tokens": 9}))
+        if theirs != ours:
+            wrong.append((body, theirs, ours))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test"])
+def test_plain_answers_need_no_call_of_litellms(
+    loop_thread: LoopThread,
+    openai_server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    async def never(*_: object, **__: object) -> Reply:
+        raise AssertionError("litellm was asked")
+
+    both = Both(name, openai_server, loop_thread)
+    monkeypatch.setattr(LiteLLMModel, "acomplete", never)
+    for case in ("usage in detail", "thoughts beside the text", "another model"):
+        openai_server.always(REPLIES[case])
+        request = Request(name, MESSAGES["text"], {})
+        assert loop_thread.run(both._direct.acomplete(request)).text == "26"
+    openai_server.always(error(500))
+    with pytest.raises(AssertionError, match="litellm was asked"):
+        loop_thread.run(both._direct.acomplete(Request(name, MESSAGES["text"], {})))
+    assert openai_server.calls == 4
+
+
+# What is left to litellm.
+
+
+def test_a_provider_that_is_not_in_the_table(
+    loop_thread: LoopThread, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", "sk-mistral-0123456789")
+    openai_server.always(text("26"))
+    name = "mistral/mistral-small-latest"
+    for insist in (True, False):
+        told: list[str] = []
+        model = DirectModel(
+            plain(name, openai_server), connections=4, tell=told.append, insist=insist
+        )
+        for _ in range(2):
+            reply = loop_thread.run(model.acomplete(Request(name, MESSAGES["text"], {})))
+            assert reply.text == "26"
+        assert len(told) == insist
+
+
+def test_a_parameter_that_is_not_in_the_table(
+    loop_thread: LoopThread, openai_server: OpenAIServer
+) -> None:
+    openai_server.always(text("26"))
+    told: list[str] = []
+    name = "openai/gpt-4o"
+    model = DirectModel(plain(name, openai_server), connections=4, tell=told.append)
+    for _ in range(2):
+        request = Request(name, MESSAGES["text"], {"modalities": ["text"]})
+        assert loop_thread.run(model.acomplete(request)).text == "26"
+    assert told == [
+        "calls to openai/gpt-4o are made by litellm, because of the parameter modalities"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "tested"),
+    [
+        (f"{TESTED[0][0]}.{TESTED[0][1]}.0", True),
+        (f"{TESTED[0][0]}.{TESTED[0][1]}.99", True),
+        (f"{TESTED[1][0]}.{TESTED[1][1]}.0", False),
+        ("1.83.0", False),
+        ("2.0.0", False),
+        ("1.106", True),
+        ("dev", False),
+    ],
+)
+def test_releases(version: str, *, tested: bool) -> None:
+    said = not_tested(version)
+    assert said is None if tested else version in str(said)
+
+
+def test_another_release_of_litellm_makes_all_calls(
+    loop_thread: LoopThread, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_tablebench.models._direct.litellm_version", lambda: "9.9.9")
+    openai_server.always(text("26"))
+    told: list[str] = []
+    model = DirectModel(
+        plain("openai/gpt-4o", openai_server, timeout=GENEROUS_S), connections=4, tell=told.append
+    )
+    request = Request("openai/gpt-4o", MESSAGES["text"], {})
+    assert loop_thread.run(model.acomplete(request)).text == "26"
+    assert model._by_litellm
+    assert told == []  # what is ahead of a run says so
