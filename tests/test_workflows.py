@@ -143,8 +143,8 @@ def test_the_workflow_hands_every_input_to_the_action() -> None:
     workflow, action = load(ROOT / ".github/workflows/model-gate.yml"), load(ACTION)
     call = triggers(workflow)["workflow_call"]
     inputs, wanted = call["inputs"], action["inputs"]
-    assert inputs.keys() - wanted.keys() == {"runner", "timeout-minutes"}
-    assert wanted.keys() - inputs.keys() == {"api-key", "github-token"}
+    assert inputs.keys() - wanted.keys() == {"runner", "timeout-minutes", "shards"}
+    assert wanted.keys() - inputs.keys() == {"api-key", "github-token", "shard", "merge"}
     assert call["secrets"].keys() == {"api-key"}
     for name in inputs.keys() & wanted.keys():
         for key in ("required", "default"):
@@ -152,7 +152,32 @@ def test_the_workflow_hands_every_input_to_the_action() -> None:
     last = workflow["jobs"]["gate"]["steps"][-1]
     assert last["uses"] == "$/.github/actions/model-gate"
     passed = {name: f"${{{{ inputs.{name} }}}}" for name in inputs.keys() & wanted.keys()}
-    assert last["with"] == passed | {"api-key": "${{ secrets.api-key }}"}
+    of_parts = "${{ inputs.shards > 1 && format('{0}/{1}', matrix.part, inputs.shards) || '' }}"
+    own = {"api-key": "${{ secrets.api-key }}", "shard": of_parts}
+    assert last["with"] == passed | own
+    merge = workflow["jobs"]["merge"]["steps"][-1]
+    assert merge["uses"] == last["uses"]
+    # What asks a model is none of its business, and the key is not there.
+    asks = {"datasets", "pull", "budget", "connections", "api-base", "api-key-name", "replay"}
+    assert merge["with"] == {name: text for name, text in passed.items() if name not in asks} | {
+        "merge": "true"
+    }
+
+
+def test_the_workflow_counts_its_parts(tmp_path: Path) -> None:
+    [step] = load(ROOT / ".github/workflows/model-gate.yml")["jobs"]["parts"]["steps"]
+    for given, numbers in (("1", "[1]"), ("3", "[1,2,3]"), ("0", None), ("4; id", None)):
+        out = tmp_path / f"out-{len(given)}-{given[0]}"
+        out.touch()
+        done = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", step["run"]],
+            env={**os.environ, "GATE_SHARDS": given, "GITHUB_OUTPUT": str(out)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode == 0) == (numbers is not None), done.stdout
+        assert out.read_text() == (f"numbers={numbers}\n" if numbers else "")
 
 
 def test_the_scripts_read_what_the_action_gives() -> None:

@@ -105,6 +105,32 @@ def test_a_gate_that_holds_then_a_baseline_then_one_that_fails(
 
 
 @needs_bash
+def test_parts_are_merged_in_a_last_job(github: GitHub, workspace: Path, tmp_path: Path) -> None:
+    gates = "starter.performance >= 0.05\nall.no_answer <= 0"
+    beside: dict[str, Path] = {}
+    for part in ("1/2", "2/2"):
+        job = run_action(github, tmp_path / part[0], workspace, **LEXICAL, gates=gates, shard=part)
+        assert job.exit_code == 0, job.log
+        assert job.outputs["verdict"] == "part"
+        assert set(job.uploads) == {f"tablebench-run-part-{part[0]}"}
+        beside |= job.uploads
+    given = LEXICAL | {"gates": gates, "merge": "true"}
+    whole = run_action(github, tmp_path / "whole", workspace, beside=beside, **given)
+    assert whole.exit_code == 0, whole.log
+    assert whole.outputs["verdict"] == "holds"
+    assert messages(whole, "notice")[-1] == "every gate holds (2)"
+    assert "starter.performance" in re.sub(r"&#(\d+);", lambda m: chr(int(m[1])), whole.summary)
+    records = (whole.uploads["tablebench-run"] / "records.jsonl").read_text("utf-8")
+    assert records.count("\n") == 40
+    # A part that never came: it is named, and nothing is decided.
+    del beside["tablebench-run-part-2"]
+    half = run_action(github, tmp_path / "half", workspace, beside=beside, **given)
+    assert half.exit_code == 11, half.log
+    assert half.outputs["verdict"] == "undecided"
+    assert "not whole: part 2 of 2 is missing" in half.log
+
+
+@needs_bash
 @pytest.mark.parametrize("undecided", ["fail", "pass"])
 def test_an_undecided_gate_is_the_callers_choice(
     github: GitHub, workspace: Path, tmp_path: Path, undecided: str

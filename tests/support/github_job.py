@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 import re
@@ -154,6 +155,7 @@ def run_action(
     *,
     environment: Mapping[str, str] | None = None,
     steps: int | None = None,
+    beside: Mapping[str, Path] | None = None,
     **inputs: str,
 ) -> Job:
     """Run the steps of action.yml as a runner does, but for its installation.
@@ -164,6 +166,7 @@ def run_action(
         workspace: the checkout of the calling repository.
         environment: of the job, beside what it needs.
         steps: only so many steps that run something.
+        beside: artifacts by name that other jobs of the same run have left.
         inputs: the action's, `_` for `-`.
     """
     action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
@@ -172,6 +175,7 @@ def run_action(
     values = {name: str(item.get("default", "")) for name, item in action["inputs"].items()}
     values |= {"github-token": TOKEN} | given
     runner = _Runner(github, folder, workspace, values, dict(environment or {}))
+    runner.beside = beside or {}
     for step in action["runs"]["steps"]:
         if steps is None or runner.ran < steps:
             runner.step(step)
@@ -198,6 +202,7 @@ class _Runner:
         self.temp.mkdir(parents=True)
         (folder / "summary.md").touch()
         self.environment = environment
+        self.beside: Mapping[str, Path] = {}
         self.outputs: dict[str, dict[str, str]] = {}
         self.failed = 0
         self.ran = 0
@@ -215,6 +220,9 @@ class _Runner:
             self.outputs["install"] = {"python": sys.executable}
         elif "run" in step:
             self.run(step)
+        elif uses == "actions/download-artifact" and "pattern" in with_:
+            for name in fnmatch.filter(self.beside, with_["pattern"]):
+                shutil.copytree(self.beside[name], Path(with_["path"]) / name)
         elif uses == "actions/download-artifact":
             source = self.github.folder / with_["artifact-ids"]
             shutil.copytree(source, with_["path"], dirs_exist_ok=True)

@@ -1,7 +1,8 @@
 """The steps of the model gate: what action.yml runs, with nothing but the standard library.
 
 `prepare` checks the inputs and finds the artifacts of earlier runs, `install` makes the
-environment, `run` measures the model and turns its exit code into the job's. Every input comes in
+environment, `run` measures the model, or a part of the cases, or merges parts, and turns the exit
+code into the job's. Every input comes in
 an environment variable `GATE_...`, so that no text of a caller is ever read as shell or as code.
 """
 
@@ -19,12 +20,26 @@ from pathlib import Path
 from typing import Any
 
 from artifacts import artifact_outputs, find
-from inputs import GateError, check, choice, lines, one_line, printable, say, write, write_outputs
+from inputs import (
+    GateError,
+    check,
+    choice,
+    lines,
+    merging,
+    one_line,
+    printable,
+    say,
+    write,
+    write_outputs,
+)
 
 __all__ = ["main"]
 
 HOLDS, FAILS, UNDECIDED, BROKEN = 0, 10, 11, 1
 """Exit codes of the gate: the plugin's own, and one for everything that is no verdict."""
+
+NOTHING = 5
+"""Exit code of pytest where there is nothing to run."""
 
 STATES = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided"}
 
@@ -62,7 +77,8 @@ def prepare(environ: Mapping[str, str]) -> int:
     for part in ("work", "given/answers", "given/baseline"):
         (folder / part).mkdir(parents=True, exist_ok=True)
 
-    outputs = {"folder": str(folder)}
+    number = one_line(environ, "GATE_SHARD").partition("/")[0]
+    outputs = {"folder": str(folder), "part": f"-part-{number}" if number else ""}
     own = environ.get("GITHUB_REPOSITORY", "")
     answers = f"{name}-answers"
     found = find(environ, own, answers, finished=False)
@@ -129,9 +145,13 @@ def run(environ: Mapping[str, str]) -> int:
     # With tests of the caller's, their folder and configuration; without, nothing of theirs.
     where = Path(environ.get("GITHUB_WORKSPACE") or ".") if lines(environ, "GATE_TESTS") else None
     try:
-        code = measured(environ, command(environ, folder, replay), where or folder / "work")
+        merges = merging(environ)
+        arguments = merge_command(environ, folder) if merges else command(environ, folder, replay)
+        code = measured(environ, arguments, where or folder / "work")
     finally:
         keep_answers(folder)
+    if one_line(environ, "GATE_SHARD"):
+        return part_concluded(environ, folder, code)
     judged = gates_judged(folder / "run")
     state = STATES.get(code, "error") if judged else "error"
     if state == "undecided" and unmeasured(judged):
@@ -167,8 +187,28 @@ def concluded(state: str, code: int, judged: list[dict[str, Any]], undecided: st
     return BROKEN
 
 
+def part_concluded(environ: Mapping[str, str], folder: Path, code: int) -> int:
+    """Say what came of a part of the cases and return the exit code for it: no gate is judged.
+
+    One that was cut off is left to the job that merges: there its gates are undecided.
+    """
+    state = "part" if code in {HOLDS, NOTHING, UNDECIDED} else "error"
+    facts = {"verdict": state, "pytest-exit-code": str(code), "run-folder": str(folder / "run")}
+    write_outputs(environ, facts)
+    if state == "error":
+        say("error", f"this part has no result: pytest ended with {code}; the log above says why")
+        return BROKEN
+    if code == UNDECIDED:
+        say("warning", "this part was cut off: the log above says why")
+    elif code == NOTHING:
+        say("notice", "this part has no case: there are fewer tables than parts, or few more")
+    return HOLDS
+
+
 def replays(environ: Mapping[str, str]) -> bool:
     """Whether only stored answers may be used: asked for, or the key is not here (a fork)."""
+    if merging(environ):
+        return False
     wish = choice(environ, "GATE_REPLAY", ("auto", "always", "never"))
     missing = bool(environ.get("GATE_API_KEY_NAME")) and not environ.get("GATE_API_KEY")
     return wish == "always" or (wish == "auto" and missing)
@@ -188,6 +228,8 @@ def command(environ: Mapping[str, str], folder: Path, replay: bool) -> list[str]
         if value := one_line(environ, variable):
             found.append(f"{option}={value}")
     found += [f"--bench-gate={gate}" for gate in lines(environ, "GATE_GATES")]
+    if shard := one_line(environ, "GATE_SHARD"):
+        found.append(f"--bench-shard={shard}")
     if baseline := baseline_folder(environ, folder):
         found.append(f"--bench-baseline={baseline}")
     if (folder / "data").is_dir():
@@ -201,6 +243,25 @@ def command(environ: Mapping[str, str], folder: Path, replay: bool) -> list[str]
         found.append(f"--bench-store-readonly={given}")
     found += [f"--bench-results={folder / 'run'}", "--tb=no"]
     return found + lines(environ, "GATE_ARGUMENTS")
+
+
+MERGED_TOO = {
+    "--bench-gate-point": "--bench-gate-point",
+    "--bench-allow-unlike": "--allow-unlike",
+    "--bench-no-page": "--no-page",
+}
+"""Arguments of pytest that mean something to the job that merges, and how it is told."""
+
+
+def merge_command(environ: Mapping[str, str], folder: Path) -> list[str]:
+    """Return the command line that merges the parts; their gates are those that they were given."""
+    program = "import sys; from pytest_tablebench.cli import main; sys.exit(main())"
+    found = [environ["GATE_PYTHON"], "-P", "-c", program, "merge", str(folder / "given" / "parts")]
+    found += ["--out", str(folder / "run")]
+    if baseline := baseline_folder(environ, folder):
+        found.append(f"--bench-baseline={baseline}")
+    given = lines(environ, "GATE_ARGUMENTS")
+    return found + [own for name, own in MERGED_TOO.items() if name in given]
 
 
 def baseline_folder(environ: Mapping[str, str], folder: Path) -> Path | None:

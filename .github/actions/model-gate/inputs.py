@@ -8,22 +8,23 @@ from collections.abc import Mapping
 from pathlib import Path
 
 __all__ = [
-    "INPUTS", "GateError", "check", "choice", "lines", "one_line", "printable", "say", "write",
-    "write_outputs",
+    "INPUTS", "GateError", "check", "choice", "lines", "merging", "one_line", "printable", "say",
+    "write", "write_outputs",
 ]  # fmt: skip
 
 INPUTS = frozenset(
     {
         "GATE_API_BASE", "GATE_API_KEY", "GATE_API_KEY_NAME", "GATE_ARGUMENTS", "GATE_BASELINE",
         "GATE_BASELINE_ARTIFACT", "GATE_BASELINE_REPOSITORY", "GATE_BRANCH", "GATE_CONNECTIONS",
-        "GATE_DATASETS", "GATE_FOLDER", "GATE_GATES", "GATE_BUDGET", "GATE_MODEL", "GATE_NAME",
-        "GATE_PACKAGE", "GATE_PULL", "GATE_PYTHON", "GATE_REPLAY", "GATE_TESTS", "GATE_TOKEN",
-        "GATE_UNDECIDED",
+        "GATE_DATASETS", "GATE_FOLDER", "GATE_GATES", "GATE_BUDGET", "GATE_MERGE", "GATE_MODEL",
+        "GATE_NAME", "GATE_PACKAGE", "GATE_PULL", "GATE_PYTHON", "GATE_REPLAY", "GATE_SHARD",
+        "GATE_TESTS", "GATE_TOKEN", "GATE_UNDECIDED",
     }
 )  # fmt: skip
 """Every variable that is read; action.yml gives each step those it needs."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+_SHARD = re.compile(r"[1-9][0-9]{0,2}/[1-9][0-9]{0,2}")
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,99}_(?:KEY|TOKEN)")
 
 
@@ -52,8 +53,21 @@ def check(environ: Mapping[str, str]) -> None:
             "api-key-name: the environment variable litellm reads, in capitals and ending in "
             "_KEY or _TOKEN, such as OPENAI_API_KEY"
         )
+    shard = one_line(environ, "GATE_SHARD")
+    if shard and not _SHARD.fullmatch(shard):
+        raise GateError('shard: a part of the cases, such as "2/4"')
+    if merging(environ) and shard:
+        raise GateError("shard and merge: give one of them")
     for variable in ("GATE_DATASETS", "GATE_BUDGET", "GATE_CONNECTIONS", "GATE_API_BASE"):
         one_line(environ, variable)
+
+
+def merging(environ: Mapping[str, str]) -> bool:
+    """Whether this job merges parts."""
+    wish = one_line(environ, "GATE_MERGE")
+    if wish not in {"", "true"}:
+        raise GateError("merge: true, or nothing")
+    return bool(wish)
 
 
 def lines(environ: Mapping[str, str], variable: str) -> list[str]:
