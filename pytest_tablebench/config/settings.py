@@ -60,8 +60,10 @@ class Settings:
     patience: float = 180.0
     connections: int = 32
     callers: int | None = None
-    executor: Literal["local", "batch"] = "local"
+    executor: Literal["local", "dask", "batch"] = "local"
     transport: Literal["auto", "litellm", "direct"] = "auto"
+    scheduler: str | None = field(default=None, repr=False)
+    score_there: bool = False
     repeats: int = 1
     store: Path | None = None
     stored: bool = True
@@ -129,6 +131,7 @@ def read_settings(get: Callable[[str], Any], base: Path, given: Iterable[str] = 
         raise SettingsError(
             "--bench-sample draws from all examples, so it does not go with --bench-limit: give one"
         )
+    _check_executor(found)
     if found.get("stop_rule") == "auto":  # without a name: the one that fits what gates judge
         found["stop_rule"] = "point" if found.get("gate_point") else "passes"
     return Settings(
@@ -138,6 +141,22 @@ def read_settings(get: Callable[[str], Any], base: Path, given: Iterable[str] = 
         explicit=bool(found),
         given=frozenset(given),
     )
+
+
+def _check_executor(found: Mapping[str, Any]) -> None:
+    """Raise `SettingsError` for what a cluster is not to be told, or tells nobody."""
+    if found.get("executor", "local") == "dask":
+        base = found.get("api_base")
+        if base is not None and without_credentials(base) != base:
+            raise SettingsError(
+                "--bench-api-base with a password or a query would go to every machine of the "
+                "cluster: set it in the workers' own environment (OPENAI_API_BASE, ...)"
+            )
+        return
+    for name in ("scheduler", "score_there"):
+        if found.get(name):
+            flag = f"--bench-{name.replace('_', '-')}"
+            raise SettingsError(f"{flag} goes with --bench-executor dask")
 
 
 def check_names(

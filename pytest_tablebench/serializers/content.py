@@ -25,6 +25,7 @@ __all__ = [
     "Message",
     "digest_of",
     "has_content",
+    "image_names",
     "images_of",
     "joined",
     "read_fields",
@@ -142,6 +143,16 @@ def read_fields(fields: Any, media: Path) -> Content:
     if isinstance(fields, str):
         return fields
     return tuple(part if isinstance(part, str) else _read_image(part, media) for part in fields)
+
+
+def image_names(fields: Any) -> list[str]:
+    """Return the file names of the pictures in what `to_fields` wrote."""
+    parts = () if isinstance(fields, str) else fields
+    return [
+        f"{part['image']}.{_SUFFIXES[part['media_type']]}"
+        for part in parts
+        if not isinstance(part, str)
+    ]
 
 
 def _read_image(part: Mapping[str, str], media: Path) -> Image:

@@ -316,13 +316,13 @@ def test_an_answer_stored_by_a_caller_that_died_is_not_paid_for_again(
     assert told["key"] == kept.key()
     assert told["reply"] == reply_fields(Reply("36"))
     assert owner.dispatcher.answered == 1
-    assert owner.dispatcher.retries == 1
-    # The question goes to the next caller.
+    assert owner.dispatcher.retries == 0  # it was no failure of the model's
+    # The question and the call that was lost go to the next caller.
     following = Overheard(owner, "caller")
     owner.joined(following)
     owner.from_caller(following, {"ready": True})
-    (question,) = following.sent
-    assert question["do"] == "facts"
+    question, again = following.sent
+    assert (question["do"], again["do"]) == ("facts", "call")
     owner.from_caller(following, {"n": question["n"], "result": "known"})
     assert client.sent[-1] == {"re": 5, "result": "known"}
     loop.close()

@@ -65,12 +65,32 @@ CALLS = (
     Option(
         "--bench-executor",
         "NAME",
-        "where calls are made: local, from this machine; batch, by the provider's batch service, "
-        "within a day and cheaper (exit code 12 until all is answered). Default: local",
+        "where calls are made: local, from this machine; dask, by workers of a cluster; batch, by "
+        "the provider's batch service, within a day and cheaper (exit code 12 until all is "
+        "answered). Default: local",
         setting="executor",
-        read=choice("local", "batch"),
+        read=choice("local", "dask", "batch"),
         recorded="executor",
         differs=ignore("the requests are the same"),
+    ),
+    Option(
+        "--bench-scheduler",
+        "ADDRESS",
+        "Dask's scheduler, as in tcp://host:8786. Default: a cluster on this machine",
+        setting="scheduler",
+        read=one_name("the address of a scheduler"),
+        recorded=None,
+        differs=ignore("the answers are the same"),
+    ),
+    Option(
+        "--bench-score-there",
+        "",
+        "run programs, such as those that draw charts to be compared, where the calls are made",
+        setting="score_there",
+        read=switch,
+        recorded=None,
+        differs=ignore("the scores are the same"),
+        switch=True,
     ),
     Option(
         "--bench-transport",

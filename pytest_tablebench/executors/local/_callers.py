@@ -13,8 +13,6 @@ from pytest_tablebench.executors.local._processes import CallerProcesses
 from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._wire import error_fields, read_error
 
-__all__ = ["Callers", "Crew", "Office", "callers_wanted"]
-
 PER_CALLER = 64
 """Calls in flight up to which one calling process is enough: litellm costs 3 ms of CPU a call."""
 
@@ -68,14 +66,18 @@ class Crew(Protocol):
     def question(self, what: str, body: bytes, tell: Tell) -> None:
         """Answer a question about a model (its facts, a count of tokens)."""
 
+    def run(self, key: str, body: bytes) -> bool:
+        """Have a program run where the calls are made; return False to leave it to this process."""
+        ...
+
     def heard(self, link: Peer, head: Mapping[str, Any]) -> None:
         """Take a message of a caller that has connected."""
 
     def left(self, link: Peer) -> None:
         """Take note that a caller's connection ended."""
 
-    def close(self) -> None:
-        """Start nothing more; what is in flight is finished and stored."""
+    def close(self, done: Callable[[], None]) -> None:
+        """Start nothing more; what is in flight is finished and stored. Then `done` is called."""
 
 
 class Callers:
@@ -216,11 +218,17 @@ class Callers:
         for job in lost:
             self._office.lost(job)
 
-    def close(self) -> None:
+    def run(self, key: str, body: bytes) -> bool:  # noqa: ARG002 - programs are none of theirs
+        """Return False: whoever holds the callers has programs run."""
+        return False
+
+    def close(self, done: Callable[[], None] = lambda: None) -> None:
         """Have the callers end by themselves, after what is in flight."""
         self._closing = True
         for caller in self._ready:
             caller.send({"do": "close"})
+        # Once round the loop, so that what was sent goes out.
+        self._loop.call_later(0.05, done)
 
     @staticmethod
     def _take(items: list[Any]) -> list[Any]:

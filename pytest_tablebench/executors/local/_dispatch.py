@@ -24,6 +24,10 @@ WAIT_S = 5.0
 less patience."""
 
 
+MOST_LOSSES = 3
+"""Times a call is made anew because whoever made it is gone."""
+
+
 @dataclass(frozen=True)
 class Lane:
     """One model of a run; models of one provider share its pace.
@@ -240,6 +244,29 @@ class Dispatcher:
         else:
             self._give_up(job, error)
         self._heed_silence(provider, now, error)
+        self.pump()
+
+    def give_back(self, job: Job, error: ModelError) -> None:
+        """Take a call back from somebody who is gone; it is made anew, which is no retry.
+
+        The provider has nothing to do with it. A call that was lost too often has failed: it may
+        be what ends those who make it.
+        """
+        job.losses += 1
+        if job.losses > MOST_LOSSES:
+            self.fail(job, error)
+            return
+        self.in_flight -= 1
+        course = self._courses[job.lane]
+        course.in_flight -= 1
+        self.paces[self.lanes[job.lane].provider].in_flight -= 1
+        job.attempt -= 1
+        job.urgent = True
+        if self._ended(course):
+            ended = self.stopped or course.given_up or error
+            self.deliver(job, {"error": error_fields(ended)})
+        else:
+            course.queue.push(job)
         self.pump()
 
     # A provider that answers nothing.

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
@@ -24,7 +24,8 @@ from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
 
 __all__ = ["Engine", "EngineConfig", "LaneConfig"]
 
-BROKER = "pytest_tablebench.executors.local.broker"
+BROKER = "pytest_tablebench.executors.{}.broker"
+"""The module that is the broker, by whose it is."""
 
 END_S = 5.0
 """Seconds the broker has to end after it was told to."""
@@ -72,6 +73,12 @@ class EngineConfig:
     """Of the run, for the makers of registered providers."""
     sandbox: Mapping[str, Any] = field(default_factory=dict)
     """How programs are run: arguments of `Sandbox`."""
+    broker: Literal["local", "dask"] = "local"
+    """Whose broker it is."""
+    scheduler: str | None = None
+    """Where the executor's cluster is."""
+    score_there: bool = False
+    """Whether programs run where the calls are made."""
 
     @classmethod
     def of(cls, settings: Settings, lanes: Sequence[LaneConfig], **other: Any) -> EngineConfig:
@@ -87,6 +94,9 @@ class EngineConfig:
             max_reply=settings.max_reply,
             callers=settings.callers,
             transport=settings.transport,
+            broker="dask" if settings.executor == "dask" else "local",
+            scheduler=settings.scheduler,
+            score_there=settings.score_there,
             settings=settings_fields(settings),
             **other,
         )
@@ -112,7 +122,7 @@ class Engine:
         # what is to end and what is paid for already.
         self._process = subprocess.Popen(  # noqa: S603 - this interpreter
             # -P: a module of the user's in the working folder is none of this process's.
-            [sys.executable, "-P", "-m", BROKER],
+            [sys.executable, "-P", "-m", BROKER.format(config.broker)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -142,6 +152,9 @@ class Engine:
             "eager": config.eager,
             "settings": dict(config.settings),
             "sandbox": dict(config.sandbox),
+            "callers_given": config.callers,
+            "scheduler": config.scheduler,
+            "score_there": config.score_there,
         }
 
     @property

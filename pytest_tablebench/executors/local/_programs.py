@@ -26,7 +26,7 @@ class Programs:
 
     Arguments:
         sandbox: arguments of `Sandbox`.
-        store: where outcomes are kept, and looked for once more.
+        store: where outcomes are kept, and looked for once more; None: somebody else sees to it.
         loop: of the broker; `done` is called there.
         done: is told the key of a program, and the header and body of the message about it.
     """
@@ -34,7 +34,7 @@ class Programs:
     def __init__(
         self,
         sandbox: Mapping[str, Any],
-        store: Store,
+        store: Store | None,
         loop: asyncio.AbstractEventLoop,
         done: Callable[[str, Mapping[str, Any], bytes | None], None],
     ) -> None:
@@ -52,13 +52,13 @@ class Programs:
         head: dict[str, Any] = {}
         found: bytes | None = None
         try:
-            ran = self._store.get_execution(key)
+            ran = self._store.get_execution(key) if self._store is not None else None
             if ran is None:
                 task = read_execute(body)
                 ran = self._sandbox.run(task)
                 if ran.outcome == "lost":  # with a process of ours: that says nothing about it
                     ran = self._sandbox.run(task)
-                if ran.outcome != "lost":
+                if ran.outcome != "lost" and self._store is not None:
                     try:
                         self._store.put_execution(task, ran)
                     except StoreError as error:

@@ -27,6 +27,7 @@ class Job:
     asker: Hashable = None
     urgent: bool = False
     attempt: int = 0
+    losses: int = 0
     started: float = 0.0
 
 

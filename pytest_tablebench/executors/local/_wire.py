@@ -15,10 +15,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.errors import ModelError
+from pytest_tablebench.errors import ModelError, StoreError
 from pytest_tablebench.metrics.steps import Execute, Limits
 from pytest_tablebench.models._base import Message, Reply, Request
 from pytest_tablebench.serializers.content import read_fields, to_fields
+from pytest_tablebench.util.names import printable
 
 __all__ = [
     "PROBLEMS",
@@ -26,6 +27,7 @@ __all__ = [
     "error_fields",
     "execute_body",
     "header",
+    "not_stored",
     "pack",
     "read_error",
     "read_execute",
@@ -120,6 +122,14 @@ def reply_fields(reply: Reply) -> dict[str, Any]:
 def read_reply(fields: Mapping[str, Any]) -> Reply:
     """Return the reply that `reply_fields` wrote."""
     return Reply(**fields)
+
+
+def not_stored(error: StoreError, request: Request) -> dict[str, Any]:
+    """Return why an answer was not kept, as the header of its message has it."""
+    why = str(error)
+    if not error.whole_run:
+        why = f"{printable(request.case_id or '')}: {why}"
+    return {"unstored": why, "whole_run": error.whole_run}
 
 
 def error_fields(error: ModelError) -> dict[str, Any]:

@@ -53,8 +53,8 @@ class Broker:
         self.config = config
         self.token: str = config["token"]
         self.done = loop.create_future()
-        self._loop = loop
-        self._store = Store.open(Path(config["store"]))
+        self.loop = loop
+        self.store = Store.open(Path(config["store"]))
         self._open: dict[str, set[Peer]] = {}
         self._finished: set[str] = set()
         self._failed: dict[str, dict[str, Any]] = {}
@@ -78,7 +78,7 @@ class Broker:
             self._look,
         )
         self.news = News(self.dispatcher, loop)
-        self._programs = Programs(config.get("sandbox", {}), self._store, loop, self._ran)
+        self._programs = Programs(config.get("sandbox", {}), self.store, loop, self.ran)
 
     # Callers.
 
@@ -91,7 +91,7 @@ class Broker:
 
     def _announce_waits(self) -> None:
         self.news.announce_waits()
-        self._loop.call_later(1.0, self._announce_waits)
+        self.loop.call_later(1.0, self._announce_waits)
 
     def from_caller(self, link: Peer, head: Mapping[str, Any]) -> None:
         """Take what a caller has to say."""
@@ -119,7 +119,7 @@ class Broker:
             reason=ENGINE,
             retryable=True,
         )
-        self.dispatcher.fail(job, error)
+        self.dispatcher.give_back(job, error)
 
     def problems(self, source: object, found: Sequence[str]) -> None:
         """Take what a caller has found wrong with the store's files."""
@@ -206,9 +206,10 @@ class Broker:
             self._open[key].add(link)
             return
         self._open[key] = {link}
-        self._programs.submit(key, body)
+        if not self.callers.run(key, body):
+            self._programs.submit(key, body)
 
-    def _ran(self, key: str, head: Mapping[str, Any], body: bytes | None) -> None:
+    def ran(self, key: str, head: Mapping[str, Any], body: bytes | None) -> None:
         """Tell what came of a program."""
         if "unstored" in head:
             self.news.not_kept(head["unstored"])
@@ -217,17 +218,17 @@ class Broker:
 
     def _look(self, job: Job) -> dict[str, Any] | None:
         """Return the answer that another run has paid for since this one began."""
-        reply = self._store.look_again(job.key)
+        reply = self.store.look_again(job.key)
         return None if reply is None else reply_fields(reply)
 
     def _find(self, key: str) -> dict[str, Any] | None:
         """Return the reply to a request answered earlier in this run, which is no store hit."""
         if key in self._unstored:
             return self._unstored[key]
-        reply = self._store.get(key)
+        reply = self.store.get(key)
         if reply is None:
-            self._store.refresh()
-            reply = self._store.get(key)
+            self.store.refresh()
+            reply = self.store.get(key)
         return None if reply is None else {**reply_fields(reply), "from_store": False}
 
     def _deliver(self, job: Job, outcome: dict[str, Any]) -> None:
@@ -248,9 +249,7 @@ class Broker:
         self._closing = True
         self.dispatcher.stop("the run is over")
         self._programs.close()
-        self.callers.close()
-        # Once round the loop, so that what was sent goes out.
-        self._loop.call_later(0.05, self._finish)
+        self.callers.close(self._finish)
 
     def _finish(self) -> None:
         if not self.done.done():

@@ -23,6 +23,7 @@ from pytest_tablebench.executors.local._wire import (
     LineSplitter,
     error_fields,
     header,
+    not_stored,
     pack,
     read_request,
     reply_fields,
@@ -33,7 +34,6 @@ from pytest_tablebench.models._litellm import LiteLLMModel, close
 from pytest_tablebench.models._litellm_facts import count_tokens, resolve
 from pytest_tablebench.models._litellm_load import load
 from pytest_tablebench.store import Store
-from pytest_tablebench.util.names import printable
 
 __all__ = ["Caller", "main"]
 
@@ -51,12 +51,14 @@ class Caller(asyncio.Protocol):
         self._loop = loop
         self._lines = LineSplitter()
         self._transport: asyncio.Transport | None = None
-        self._store = Store.open(Path(config["store"]))
+        store = config["store"]  # None: who is told of an answer keeps it
+        self._store = Store.open(Path(store)) if store is not None else None
         self._models = [self._model(lane) for lane in config["lanes"]]
         self._tasks: set[asyncio.Task[None]] = set()
         self._queued: asyncio.Queue[tuple[int, int, bytes]] = asyncio.Queue()
         self._unstored: list[tuple[Request, Reply]] = []
-        self._told = len(self._store.warnings)  # the runners' own stores have come upon these
+        # The runners' own stores have come upon these.
+        self._told = len(self._store.warnings) if self._store is not None else 0
         self._closing = False
 
     def _model(self, lane: Mapping[str, Any]) -> LiteLLMModel | DirectModel | CalledProvider:
@@ -125,8 +127,9 @@ class Caller(asyncio.Protocol):
         if what == "facts":
             facts = resolve(given["model"], given["api_base"], given["params"]).to_json()
             # Kept only to save time: the next run need not wait for litellm to know its keys.
-            with contextlib.suppress(StoreError):
-                self._store.put_resolution({"key": given["key"], "facts": facts})
+            if self._store is not None:
+                with contextlib.suppress(StoreError):
+                    self._store.put_resolution({"key": given["key"], "facts": facts})
             return facts
         return [count_tokens(given["model"], (Message("user", text),)) for text in given["texts"]]
 
@@ -144,14 +147,15 @@ class Caller(asyncio.Protocol):
             self._send({"n": number, "error": error_fields(failure)})
             return
         head: dict[str, Any] = {"n": number, "reply": reply_fields(reply)}
+        if self._store is None:
+            self._send(head)
+            return
         try:
             self._store.put(request, reply)
         except StoreError as error:
-            head |= {"unstored": str(error), "whole_run": error.whole_run}
+            head |= not_stored(error, request)
             if error.whole_run:
                 self._unstored.append((request, reply))
-            else:
-                head["unstored"] = f"{printable(request.case_id or '')}: {error}"
         self._send(head)
         if len(self._store.warnings) > self._told:
             self._told = len(self._store.warnings)
@@ -171,11 +175,10 @@ class Caller(asyncio.Protocol):
 
     def _end(self) -> None:
         # The disk may have room again.
-        for request, reply in self._unstored:
-            try:
+        with contextlib.suppress(StoreError):
+            for request, reply in self._unstored:
+                assert self._store is not None  # noqa: S101 - which has refused them
                 self._store.put(request, reply)
-            except StoreError:
-                break
         self._unstored.clear()
         if not self.done.done():
             self.done.set_result(None)

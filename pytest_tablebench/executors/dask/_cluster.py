@@ -1,0 +1,84 @@
+"""The connection to Dask's scheduler, and a cluster on this machine where none is given."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from distributed import Client, LocalCluster
+
+
+CONNECT_S = 10.0
+
+CLOSE_S = 2.0
+
+LOOK_S = 0.25
+"""Time between two looks at whether the connection is still there."""
+
+ANSWER_S = 30.0
+"""Seconds after which a scheduler that says nothing counts as gone."""
+
+
+class Cluster:
+    """Where the workers are, and what each of them is told of the run."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.name = secrets.token_hex(4)
+        """Of the run, in the names of its actors."""
+        self._config = config
+        self._own: LocalCluster | None = None
+
+    def station(self) -> dict[str, Any]:
+        """Return the configuration of a station."""
+        callers = 1 if self._own is not None else self._config["callers_given"] or 1
+        given = {name: value for name, value in self._config.items() if name != "token"}
+        return {**given, "callers": callers * bool(self._config["lanes"])}
+
+    @contextlib.asynccontextmanager
+    async def connected(self) -> AsyncIterator[Client]:
+        """Connect to the scheduler. Raises `OSError` where that is not to be reached."""
+        from distributed import Client
+
+        address = self._config["scheduler"] or await self._start()
+        within = min(CONNECT_S, self._config["patience"])
+        client = Client(address, asynchronous=True, timeout=within)
+        try:
+            yield await client
+        finally:
+            with contextlib.suppress(OSError):
+                await asyncio.wait_for(client.close(), CLOSE_S)
+            if self._own is not None:
+                own, self._own = self._own, None
+                await own.close()
+
+    async def _start(self) -> str:
+        """Start a cluster on this machine: as many workers as there would be callers."""
+        from distributed import LocalCluster
+
+        self._own = await LocalCluster(
+            n_workers=max(1, self._config["callers"]),
+            threads_per_worker=1,
+            dashboard_address=None,
+            asynchronous=True,
+        )
+        return str(self._own.scheduler_address)
+
+    @staticmethod
+    async def workers(client: Client) -> list[str]:
+        """Return the addresses of the workers that are there now.
+
+        Raises `OSError` where the scheduler is gone; Dask itself would try for longer to reach it.
+        """
+        asked = asyncio.ensure_future(client.nthreads())
+        for _ in range(round(ANSWER_S / LOOK_S)):
+            await asyncio.wait([asked], timeout=LOOK_S)
+            if asked.done():
+                return list(asked.result())
+            if client.status != "running":
+                break
+        asked.cancel()
+        raise OSError("the connection was lost")

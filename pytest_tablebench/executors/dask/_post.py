@@ -1,0 +1,139 @@
+"""One Dask worker, as the broker sees it: what it was given, and how it is told and heard."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import ENGINE, ModelError
+from pytest_tablebench.executors.dask._station import TAKE_S, Station, versions
+from pytest_tablebench.executors.local._queue import Job
+from pytest_tablebench.executors.local._wire import header, pack, to_json
+from pytest_tablebench.serializers.content import image_names
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+LATE_S = 30.0
+"""Seconds after which a worker that does not answer at all counts as lost."""
+
+
+@dataclass(eq=False)
+class Post:
+    """A worker's callers and sandbox.
+
+    Arguments:
+        address: of the Dask worker.
+        heard: takes each message of the station: its header and its body.
+    """
+
+    address: str
+    heard: Callable[[Post, dict[str, Any], bytes], None]
+    ready: bool = False
+    keeps: bool = False
+    """Whether answers are in the run's store when they are told."""
+    jobs: dict[str, Job] = field(default_factory=dict)
+    programs: dict[str, bytes] = field(default_factory=dict)
+    _outbox: list[bytes] = field(default_factory=list)
+    _some: asyncio.Event = field(default_factory=asyncio.Event)
+    _sent: set[str] = field(default_factory=set)
+    """Pictures that it has."""
+
+    @property
+    def load(self) -> int:
+        """Calls under way."""
+        return len(self.jobs)
+
+    async def open(self, client: Client, config: Mapping[str, Any], name: str) -> None:
+        """Have the station made. Raises `ModelError` where it cannot work for this run."""
+        made = client.submit(
+            Station, actor=True, workers=[self.address], allow_other_workers=False, key=name
+        )
+        try:
+            self._actor = await asyncio.wait_for(made, LATE_S)
+        except ModuleNotFoundError as error:
+            raise ModelError(
+                f"the Dask worker {self.address} has no {error.name}: install pytest-tablebench "
+                f"there, in this version",
+                reason=ENGINE,
+                whole_run=True,
+            ) from None
+        told = json.loads(await self._ask("open", to_json(config)))
+        here, there = versions(), told["versions"]
+        if here != there:
+            named = ", ".join(f"{name} {there.get(name)} (here {here[name]})" for name in here)
+            raise ModelError(
+                f"the Dask worker {self.address} has {named}: equal records need equal versions",
+                reason=ENGINE,
+                whole_run=True,
+            )
+        probe = told["probe"]
+        self.keeps = probe is not None and (Path(config["store"]) / probe).exists()
+        await self._ask("begin", self.keeps)
+        self.ready = True
+
+    async def serve(self) -> None:
+        """Hand over and fetch, until the worker is gone: raises whatever says so."""
+        giving, taking = asyncio.create_task(self._give()), asyncio.create_task(self._take())
+        try:
+            await asyncio.gather(giving, taking)
+        finally:
+            giving.cancel()
+            taking.cancel()
+
+    async def _give(self) -> None:
+        while True:
+            await self._some.wait()
+            self._some.clear()
+            lines, self._outbox = self._outbox, []
+            await self._ask("give", b"".join(lines))
+
+    async def _take(self) -> None:
+        while True:
+            for line in (await self._ask("take")).splitlines():
+                self.heard(self, *header(line))
+
+    async def _ask(self, what: str, *arguments: Any) -> Any:
+        called = getattr(self._actor, what)(*arguments)
+        return await asyncio.wait_for(called, TAKE_S + LATE_S)
+
+    def call(self, job: Job) -> None:
+        """Have a call made."""
+        self.jobs[job.key] = job
+        head = {"do": "call", "key": job.key, "lane": job.lane}
+        if b'"media_type":' in job.body:
+            head["files"] = self._pictures(job.body)
+        self._send(pack(head, job.body))
+
+    def run(self, key: str, body: bytes) -> None:
+        """Have a program run."""
+        self.programs[key] = body
+        self._send(pack({"do": "run", "key": key}, body))
+
+    def question(self, number: int, what: str, body: bytes) -> None:
+        """Have a question about a model answered."""
+        self._send(pack({"do": what, "n": number}, body))
+
+    async def close(self) -> None:
+        """Have it start nothing more, and end."""
+        await self._ask("close")
+
+    def _send(self, line: bytes) -> None:
+        self._outbox.append(line)
+        self._some.set()
+
+    def _pictures(self, body: bytes) -> dict[str, str]:
+        """Return the pictures of a request that the worker has not seen yet, by file name."""
+        request, found = json.loads(body), {}
+        for name in (name for _, content in request["messages"] for name in image_names(content)):
+            path = Path(request.get("media", "")) / name
+            if name not in self._sent and path.is_file():  # else the caller says that it is gone
+                self._sent.add(name)
+                found[name] = base64.b64encode(path.read_bytes()).decode("ascii")
+        return found

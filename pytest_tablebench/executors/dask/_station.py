@@ -1,0 +1,183 @@
+"""What a Dask worker holds for a run: its callers and its sandbox, at the end of an actor.
+
+The broker's side (`_fleet.py`) hands over lines as they also go between broker and callers, and
+fetches what came of them. Nothing of them is in a task graph, a log or on a dashboard: only the
+actor's name is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.executors.local._callers import Callers
+from pytest_tablebench.executors.local._door import Door
+from pytest_tablebench.executors.local._link import Peer
+from pytest_tablebench.executors.local._programs import Programs
+from pytest_tablebench.executors.local._queue import Job
+from pytest_tablebench.executors.local._wire import error_fields, header, pack, to_json
+from pytest_tablebench.store import Store
+from pytest_tablebench.util.leftovers import TemporaryFolder
+
+TAKE_S = 5.0
+"""Longest time for which a look at the results waits for one."""
+
+GATHER_S = 0.005
+"""After the first result, time for others to go with it."""
+
+ABANDONED_S = 60.0
+"""Seconds without a message after which the client is gone: nothing more is started for it."""
+
+
+def versions() -> dict[str, str | None]:
+    """Return the versions that have to be the same on both sides, for equal records."""
+    found: dict[str, str | None] = {}
+    for name in ("pytest-tablebench", "litellm"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+class Station:
+    """Callers and sandbox of one run on one Dask worker; its methods run in the worker's loop."""
+
+    def __init__(self) -> None:
+        self.token = secrets.token_hex(16)
+        self._lines: list[bytes] = []
+        self._some = asyncio.Event()
+        self._heard = 0.0
+        self._closed = False
+        self._probe: Path | None = None
+
+    async def open(self, given: bytes) -> bytes:
+        """Take the run's configuration; return versions, and a file in the store's folder.
+
+        Where the client sees that file, both share the folder: answers are then kept here.
+        """
+        self._config: dict[str, Any] = json.loads(given)
+        store = Path(self._config["store"])
+        with contextlib.suppress(OSError):  # no such folder here: the client keeps the answers
+            self._probe = store / f".seen-{secrets.token_hex(16)}"
+            self._probe.touch(exist_ok=False)
+        return to_json({"versions": versions(), "probe": self._probe and self._probe.name})
+
+    async def begin(self, keeps: bool) -> None:
+        """Start the callers; `keeps` says whether the store's folder is the client's."""
+        loop = self._loop = asyncio.get_running_loop()
+        if self._probe is not None:
+            with contextlib.suppress(OSError):
+                self._probe.unlink()
+        store = self._config["store"] if keeps else None
+        config = {**self._config, "store": store}
+        self._folder = TemporaryFolder()
+        self._door = Door(self, loop)
+        self._letting_in = asyncio.create_task(self._door.let_in())
+        self._callers = Callers(config, loop, self)
+        self._callers.port = self._door.port
+        kept = None if store is None else Store.open(Path(store))
+        self._programs = Programs(config["sandbox"], kept, loop, self._ran)
+        self._callers.start()
+        self._heard = loop.time()
+        self._watch()
+
+    async def give(self, lines: bytes) -> None:
+        """Take work: calls, questions and programs, one a line."""
+        self._heard = self._loop.time()
+        for line in lines.splitlines():
+            head, body = header(line)
+            for name, data in head.get("files", {}).items():
+                (self._folder.path / Path(name).name).write_bytes(base64.b64decode(data))
+            do = head["do"]
+            if do == "call":
+                if "files" in head:
+                    body = to_json({**json.loads(body), "media": str(self._folder.path)})
+                self._callers.call(Job(head["key"], head["lane"], body))
+            elif do == "run":
+                self._programs.submit(head["key"], body)
+            else:
+                self._put_question(head, body)
+
+    def _put_question(self, head: Mapping[str, Any], body: bytes) -> None:
+        number = head["n"]
+        self._callers.question(head["do"], body, lambda told: self._tell({"re": number, **told}))
+
+    async def take(self) -> bytes:
+        """Return what has come, one a line; waits for it, but not for long."""
+        self._heard = self._loop.time()
+        with contextlib.suppress(TimeoutError):
+            if not self._lines:
+                await asyncio.wait_for(self._some.wait(), TAKE_S)
+                await asyncio.sleep(GATHER_S)
+        self._some.clear()
+        lines, self._lines = self._lines, []
+        self._heard = self._loop.time()
+        return b"".join(lines)
+
+    async def close(self) -> None:
+        """Start nothing more; the callers end after what is in flight."""
+        if self._closed:
+            return
+        self._closed = True
+        self._letting_in.cancel()
+        self._door.close()
+        self._programs.close()
+        self._callers.close(self._folder.remove)
+
+    def _watch(self) -> None:
+        if self._loop.time() - self._heard > ABANDONED_S:
+            self._loop.create_task(self.close())
+        elif not self._closed:
+            self._loop.call_later(ABANDONED_S / 4, self._watch)
+
+    def _tell(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
+        self._lines.append(pack(head, body))
+        self._some.set()
+
+    def _ran(self, key: str, head: Mapping[str, Any], body: bytes | None) -> None:
+        self._tell({"ran": key, **head}, body)
+
+    # What the callers tell.
+
+    def called(self, job: Job, head: Mapping[str, Any]) -> None:
+        """Pass on what came of a call."""
+        self._tell({"key": job.key, **{k: v for k, v in head.items() if k != "n"}})
+
+    def lost(self, job: Job) -> None:
+        """Pass on that a call's process ended."""
+        self._tell({"key": job.key, "lost": True})
+
+    def problems(self, source: object, found: Sequence[str]) -> None:
+        """Pass on what is wrong with the store's files."""
+        self._tell({"problems": list(found), "source": source})
+
+    def broken(self, error: ModelError) -> None:
+        """Pass on that no call can be made here."""
+        self._tell({"broken": error_fields(error)})
+
+    # Connections of callers.
+
+    def joined(self, link: Peer) -> None:
+        """Let nobody in but callers."""
+        if link.role != "caller":
+            link.close()
+
+    def left(self, link: Peer) -> None:
+        """Take note of a caller that ended."""
+        self._callers.left(link)
+
+    def from_caller(self, link: Peer, head: Mapping[str, Any]) -> None:
+        """Take what a caller has to say."""
+        self._callers.heard(link, head)
+
+    def from_client(self, link: Peer, head: dict[str, Any], body: bytes) -> None:
+        """Listen to nobody else."""

@@ -1,0 +1,28 @@
+"""The process that owns a run's calls on a Dask cluster: that of `local` with a fleet.
+
+`python -m pytest_tablebench.executors.dask.broker`
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+from pytest_tablebench.executors.dask._fleet import Fleet
+from pytest_tablebench.executors.local import broker
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Serve one run."""
+    if find_spec("distributed") is None:
+        sys.stderr.write(
+            "--bench-executor dask needs Dask: pip install 'pytest-tablebench[dask]'\n"
+        )
+        return 2
+    return broker.main(lambda owner: Fleet(owner.config, owner.loop, owner))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

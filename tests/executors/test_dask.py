@@ -1,0 +1,249 @@
+"""The broker on a Dask cluster: a real scheduler and two workers, each a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.config.settings import Settings, read_settings
+from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.executors.local import Client, Engine, EngineConfig, LaneConfig
+from pytest_tablebench.executors.local._providers import as_fields, reference_of
+from pytest_tablebench.models import Reply
+from pytest_tablebench.store import Store
+from tests.support import ask_aside
+from tests.support.broker_site import come, request
+from tests.support.dask_site import WORKERS_KEY, DaskSite
+from tests.support.openai_server import Behaviour, OpenAIServer, text
+from tests.support.runs import KEY, until
+
+psutil = pytest.importorskip("psutil")
+pytest.importorskip("distributed")
+
+CONNECTIONS = 6
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskSite]:
+    made = DaskSite(tmp_path_factory.mktemp("dask"))
+    yield made
+    made.close()
+
+
+class Watched:
+    """Counts what is asked of each question, and holds what is marked."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+        self.by_process: Counter[str] = Counter()
+        self.opened = threading.Event()
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        question = body["messages"][0]["content"]
+        self.asked[question] += 1
+        self.by_process[body["user"]] += 1
+        return text(question.upper(), after=self.opened if "held" in question else None)
+
+    def held(self) -> int:
+        """How many calls have been held so far."""
+        return sum(count for question, count in self.asked.items() if "held" in question)
+
+
+@contextlib.contextmanager
+def engine(site: DaskSite, server: OpenAIServer, store: Path, **more: Any) -> Iterator[Engine]:
+    given = {"scheduler": site.address, **more}
+    settings = Settings(
+        models=("aside/m",),
+        api_base=server.url,
+        connections=CONNECTIONS,
+        store=store,
+        executor="dask",
+        **given,
+    )
+    lane = LaneConfig("aside/m", None, "aside", as_fields(reference_of(ask_aside.make)))
+    made = Engine(EngineConfig.of(settings, [lane]))
+    try:
+        yield made
+    finally:
+        made.finish()
+        made.reap()
+
+
+@contextlib.contextmanager
+def client(running: Engine) -> Iterator[Client]:
+    made = Client(running.address, "runner")
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def ask(asker: Client, *questions: str) -> None:
+    for question in questions:
+        wanted = request(question)
+        asker.ask(wanted.key(), wanted, lane=0)
+
+
+def texts(told: dict[str, Any]) -> set[str]:
+    assert all(isinstance(reply, Reply) for reply in told.values()), told
+    return {reply.text for reply in told.values()}
+
+
+def stored(folder: Path, *questions: str) -> list[bool]:
+    with Store.open(folder, write=False) as store:
+        return [request(question).key() in store for question in questions]
+
+
+def questions(kind: str, number: int) -> list[str]:
+    return [f"{kind} {place}" for place in range(number)]
+
+
+def test_both_workers_ask_each_question_once_within_the_connections_of_the_run(
+    site: DaskSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    watched, wanted = Watched(), questions("held", CONNECTIONS) + questions("free", 20)
+    with (
+        OpenAIServer(watched) as server,
+        engine(site, server, tmp_path / "answers") as running,
+        client(running) as one,
+        client(running) as other,
+    ):
+        ask(one, "first")
+        come(one)
+        for asker in (one, other):
+            ask(asker, *wanted)
+        until(lambda: watched.held() == CONNECTIONS, "all connections in use")
+        watched.opened.set()
+        for asker in (one, other):
+            assert texts(come(asker, len(wanted))) == {question.upper() for question in wanted}
+        totals = running.client.finish()
+    assert set(watched.asked.values()) == {1}
+    assert server.max_in_flight == CONNECTIONS
+    assert len(watched.by_process) == 2
+    assert totals is not None
+    assert totals["models"]["aside/m"]["calls_paid"] == len(wanted) + 1
+    assert all(stored(tmp_path / "answers", *wanted))
+    # Each asks with its own key, and nobody hears of the client's.
+    sent = {received.headers["Authorization"] for received in server.requests}
+    assert sent == {f"Bearer {WORKERS_KEY}"}
+    assert KEY not in site.log.read_text(encoding="utf-8", errors="replace")
+
+
+def test_what_a_killed_worker_was_doing_others_do_and_nothing_stored_is_asked_again(
+    site: DaskSite, tmp_path: Path
+) -> None:
+    watched = Watched()
+    with (
+        OpenAIServer(watched) as server,
+        engine(site, server, tmp_path / "answers", retries=0) as running,
+        client(running) as asker,
+    ):
+        ask(asker, *questions("free", 20))
+        come(asker, 20)
+        ask(asker, *questions("held", CONNECTIONS))
+        until(lambda: watched.held() == CONNECTIONS, "all connections in use")
+        site.kill_worker()
+        until(lambda: watched.held() > CONNECTIONS, "calls given to the other worker")
+        watched.opened.set()
+        come(asker, CONNECTIONS)
+        totals = running.client.finish()
+    site.start_worker()
+    assert totals is not None
+    assert totals["models"]["aside/m"]["retries"] == 0
+    assert all(watched.asked[question] == 1 for question in questions("free", 20))
+    assert watched.held() < 2 * CONNECTIONS
+
+
+def test_a_scheduler_that_comes_back_finds_the_run_where_it_was(
+    site: DaskSite, tmp_path: Path
+) -> None:
+    watched = Watched()
+    with (
+        OpenAIServer(watched) as server,
+        engine(site, server, tmp_path / "answers") as running,
+        client(running) as asker,
+    ):
+        ask(asker, *questions("free", 20))
+        come(asker, 20)
+        site.restart_scheduler()
+        ask(asker, *questions("more", 20))
+        assert texts(come(asker, 20)) == {one.upper() for one in questions("more", 20)}
+    assert set(watched.asked.values()) == {1}
+    assert all(stored(tmp_path / "answers", *questions("free", 20), *questions("more", 20)))
+
+
+def test_calls_of_a_client_that_was_killed_are_stored_and_not_asked_again(
+    site: DaskSite, tmp_path: Path
+) -> None:
+    watched, wanted = Watched(), questions("held", CONNECTIONS)
+    with OpenAIServer(watched) as server:
+        with engine(site, server, tmp_path / "answers") as running, client(running) as asker:
+            ask(asker, *wanted)
+            until(lambda: watched.held() == CONNECTIONS, "all connections in use")
+            psutil.Process(running._process.pid).kill()
+            watched.opened.set()
+            until(lambda: all(stored(tmp_path / "answers", *wanted)), "all answers stored")
+        with engine(site, server, tmp_path / "answers") as running, client(running) as asker:
+            ask(asker, *wanted)
+            assert all(reply.from_store for reply in come(asker, CONNECTIONS).values())  # type: ignore[union-attr]
+    assert set(watched.asked.values()) == {1}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_workers_that_do_not_see_the_store_leave_the_answers_to_the_client(
+    site: DaskSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Path("/proc/self/cwd/answers")  # another folder for each process
+    with (
+        OpenAIServer() as server,
+        engine(site, server, store) as running,
+        client(running) as asker,
+    ):
+        ask(asker, *questions("free", 5))
+        come(asker, 5)
+    assert all(stored(tmp_path / "answers", *questions("free", 5)))
+    assert not (site.folder / "answers").exists()
+
+
+def test_a_scheduler_that_is_not_there_is_named_with_the_option(
+    site: DaskSite, tmp_path: Path
+) -> None:
+    with (
+        OpenAIServer() as server,
+        engine(site, server, tmp_path, scheduler="tcp://127.0.0.1:9", patience=0.5) as running,
+        client(running) as asker,
+    ):
+        ask(asker, "anybody?")
+        (told,) = come(asker).values()
+    assert isinstance(told, ModelError)
+    assert str(told).startswith(
+        "no Dask worker was ready within 0.5 s (--bench-patience): the scheduler cannot be reached"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"bench_scheduler": "tcp://h:1"}, "--bench-scheduler goes with --bench-executor dask"),
+        ({"bench_score_there": True}, "--bench-score-there goes with --bench-executor dask"),
+        (
+            {"bench_executor": "dask", "bench_api_base": "http://me:secret@h/v1"},
+            "--bench-api-base with a password or a query would go to every machine",
+        ),
+    ],
+)
+def test_options_of_a_cluster_that_make_no_sense_are_refused(
+    given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said) as refused:
+        read_settings(given.get, Path())
+    assert "secret@" not in str(refused.value)

@@ -1,0 +1,74 @@
+"""A Dask cluster on loopback: a scheduler and workers, each a process of its own."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+__all__ = ["WORKERS_KEY", "DaskSite"]
+
+WORKERS_KEY = "sk-of-the-workers-0a4d7e11"
+"""The API key in the workers' environment."""
+
+
+class DaskSite:
+    """A scheduler at one address, which can come back there, and the workers of the moment."""
+
+    def __init__(self, folder: Path, workers: int = 2) -> None:
+        self.folder = folder
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self._port = free.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{self._port}"
+        self.log = folder / "dask.log"
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self.scheduler = self.start_scheduler()
+        for _ in range(workers):
+            self.start_worker()
+
+    def _start(self, command: str, *arguments: str) -> subprocess.Popen[bytes]:
+        dropped = ("_API_KEY", "_PROXY")
+        own = {k: v for k, v in os.environ.items() if not k.upper().endswith(dropped)}
+        with self.log.open("ab") as stream:
+            return subprocess.Popen(
+                [sys.executable, "-m", f"distributed.cli.{command}", *arguments],
+                cwd=self.folder,
+                env={**own, "OPENAI_API_KEY": WORKERS_KEY, "DASK_LOGGING__DISTRIBUTED": "debug"},
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+            )
+
+    def start_scheduler(self) -> subprocess.Popen[bytes]:
+        """Start the scheduler, also again: at the same address."""
+        host = ("--host", "127.0.0.1", "--port", str(self._port))
+        self.scheduler = self._start("dask_scheduler", *host, "--no-dashboard")
+        return self.scheduler
+
+    def start_worker(self) -> None:
+        """Add a worker."""
+        alone = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--memory-limit", "0")
+        self.workers.append(self._start("dask_worker", self.address, *alone))
+
+    def restart_scheduler(self) -> None:
+        """Kill the scheduler and its workers, which would not outlive it, and start all anew."""
+        number = len(self.workers)
+        self.close()
+        self.workers.clear()
+        self.start_scheduler()
+        for _ in range(number):
+            self.start_worker()
+
+    def kill_worker(self) -> None:
+        """Kill the first worker."""
+        worker = self.workers.pop(0)
+        worker.kill()
+        worker.wait()
+
+    def close(self) -> None:
+        """End all of it."""
+        for process in (self.scheduler, *self.workers):
+            process.kill()
+            process.wait()
