@@ -181,8 +181,24 @@ def read_texts(path: Path) -> Iterator[Text]:
                 turns = [turn for turn in _list(found.get("turns")) if _is_turn(turn)]
                 yield TranscriptText(found["id"], tuple((turn[0], turn[1]) for turn in turns))
             else:
-                tables = tuple(table for table in _list(found.get("tables")) if _is_table(table))
-                yield ExampleText(found["id"], str(found.get("question", "")), tables)
+                yield _example(found)
+
+
+def read_examples(path: Path) -> Iterator[ExampleText]:
+    """Yield the examples of a file alone; lines of other kinds are not even read."""
+    if not path.exists():
+        return
+    for block, _ in _members(path):
+        for line in block.split(b"\n"):
+            found = _parsed(line) if b'"kind": "example"' in line else None
+            if found is not None and found["kind"] == "example":
+                check_schema(found, str(path))
+                yield _example(found)
+
+
+def _example(found: Mapping[str, Any]) -> ExampleText:
+    tables = tuple(table for table in _list(found.get("tables")) if _is_table(table))
+    return ExampleText(found["id"], str(found.get("question", "")), tables)
 
 
 def merge_texts(files: Sequence[Path], out: Path) -> None:

@@ -13,7 +13,6 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import Way, asked
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.realhitbench._prompts import form_of, instruction, reminder
-from pytest_tablebench.datasets.realhitbench._tokens import count_tokens, tokenizer_name
 from pytest_tablebench.errors import DataMissing
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
@@ -22,6 +21,7 @@ from pytest_tablebench.serializers.content import Image, images_of
 from pytest_tablebench.serializers.picture import squared
 from pytest_tablebench.strategies import Task
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.tokens import count_tokens, tokenizer_name
 from tests.support.realhit_files import question, write_folder
 from tests.support.slices import needs_slices, runner
 

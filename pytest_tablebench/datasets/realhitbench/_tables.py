@@ -10,12 +10,12 @@ from types import MappingProxyType
 
 from pytest_tablebench.datasets._files import inside
 from pytest_tablebench.datasets._rows import BadRowError
-from pytest_tablebench.datasets.realhitbench._tokens import count_tokens, tokenizer_name
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.serializers import PICTURES
 from pytest_tablebench.serializers.content import Content, Image
 from pytest_tablebench.serializers.picture import squared
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.tokens import count_tokens, tokenizer_name
 
 FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {

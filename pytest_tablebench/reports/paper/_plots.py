@@ -27,6 +27,7 @@ from pytest_tablebench.reports.paper._canvas import (
 )
 from pytest_tablebench.reports.paper._charts import bar_chart, heat_map, line_chart
 from pytest_tablebench.reports.paper._skills import skill_radar
+from pytest_tablebench.reports.paper._table_map import map_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -304,5 +305,6 @@ PLOTS: Mapping[str, Callable[[Figure, Tree], bool]] = {
         "examples",
     ),
     "skills": skill_radar,
+    "complexity_tokens": map_figure,
 }
 """Every figure by the stem of its files."""

@@ -28,6 +28,7 @@ from pytest_tablebench.reports.paper._ranking_tables import (
     w_growth,
 )
 from pytest_tablebench.reports.paper._skills import skill_tables
+from pytest_tablebench.reports.paper._table_map import map_tables
 from pytest_tablebench.reports.paper._text import PaperTable, Value, row_note
 
 WIN_RATES = {
@@ -65,6 +66,7 @@ def paper_tables(analysis: Tree) -> list[PaperTable]:
         *_difficulty(analysis["difficulty"]),
         _families(analysis["families"]),
         *skill_tables(analysis.get("skills") or {}),
+        *map_tables(analysis.get("tables") or {}),
     ]
     return [_checked(table) for table in tables]
 

@@ -26,6 +26,7 @@ from pytest_tablebench.reports.paper._runs import (
     told_apart,
 )
 from pytest_tablebench.reports.paper._skills import skill_analysis, treb_leaderboard
+from pytest_tablebench.reports.paper._table_map import mapped_tables
 from pytest_tablebench.reports.paper._tables import paper_tables
 from pytest_tablebench.reports.paper._text import (
     PaperTable,
@@ -131,6 +132,7 @@ def _analyses(runs: Sequence[RunData]) -> dict[str, dict[str, Any]]:
         if len(found[name]["w_growth"]) > 1:
             found[name]["w_growth"]["whole benchmark"] = benchmark_growth(rows)
         found[name]["skills"] = skill_analysis(runs, name)
+        found[name]["tables"] = mapped_tables(runs, name)
     return found
 
 

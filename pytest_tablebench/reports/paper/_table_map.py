@@ -1,0 +1,118 @@
+"""Complexity of tables against their tokens: RealHiTBench's map, as a table and as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil, floor, log10
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.reports.paper._canvas import size
+from pytest_tablebench.reports.paper._runs import RunData
+from pytest_tablebench.reports.paper._text import PaperTable, Value
+from pytest_tablebench.results._tasks import plain_mean
+from pytest_tablebench.results._texts import TEXTS, read_examples
+from pytest_tablebench.results.table_map import MappedTable, table_map
+from pytest_tablebench.util.tokens import tokenizer_name
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_BANDS = ((0, 25), (25, 50), (50, 75), (75, 101))
+_BUCKETS = {"<10K": (0, 10_000), "10-20K": (10_000, 20_001), ">20K": (20_001, 1 << 62)}
+"""By tokens, as the paper's Table 3 has them (spec: realhitbench.md section 6)."""
+
+
+def mapped_tables(runs: Sequence[RunData], benchmark: str) -> dict[str, list[MappedTable]]:
+    """Return the tables of a benchmark by model; empty where none of them has structure."""
+    found = {}
+    for run in runs:
+        own = [row for row in run.rows if row.benchmark == benchmark]
+        tables = table_map(read_examples(run.path / TEXTS), own) if own else []
+        if tables:
+            found[run.model] = tables
+    return found
+
+
+def map_tables(found: Mapping[str, Sequence[MappedTable]]) -> list[PaperTable]:
+    """Return the scores by complexity and tokens, and all tables; none without a map."""
+    if not found:
+        return []
+    rows: list[tuple[Value, ...]] = []
+    for model, tables in found.items():
+        for low, high in _BANDS:
+            band = [one for one in tables if low <= one.complexity < high]
+            means = [
+                plain_mean(
+                    one.score for one in band if least <= one.tokens < most and one.questions
+                )
+                for least, most in _BUCKETS.values()
+            ]
+            if band:
+                rows.append((model, f"{low}-{min(high, 100)}", *means, len(band)))
+    listed = tuple(
+        (model, one.dataset, one.table, one.complexity, one.tokens, one.questions, one.score)
+        for model, tables in found.items()
+        for one in tables
+    )
+    return [
+        PaperTable(
+            "complexity_tokens",
+            "Scores by complexity and tokens of tables (means over tables)",
+            ("model", "complexity", *_BUCKETS, "tables"),
+            tuple(rows),
+            notes=(f"complexity by rule, of 100; tokens of LaTeX, by {tokenizer_name()}",),
+        ),
+        PaperTable(
+            "tables",
+            "Tables by complexity and tokens",
+            ("model", "dataset", "table", "complexity", "tokens", "questions", "score"),
+            listed,
+            shown=False,
+        ),
+    ]
+
+
+def map_figure(figure: Figure, analysis: Mapping[str, Any]) -> bool:
+    """Draw a point for each table, coloured by its score over all models; False without a map."""
+    found: Mapping[str, Sequence[MappedTable]] = analysis.get("tables") or {}
+    by_table: dict[tuple[str, str], list[MappedTable]] = {}
+    for tables in found.values():
+        for one in tables:
+            by_table.setdefault((one.dataset, one.table), []).append(one)
+    points = [
+        (same[0].tokens, same[0].complexity, plain_mean(one.score for one in same))
+        for same in by_table.values()
+    ]
+    if points:
+        draw_map(figure, points)
+    return bool(points)
+
+
+def draw_map(figure: Figure, points: Sequence[tuple[int, int, float | None]]) -> None:
+    """Draw tokens across and complexity upwards, and a score from 0 to 1, if any, as colour."""
+    size(figure, 7.0, 4.6)
+    axes = figure.subplots()
+    look: dict[str, Any] = {"s": 26, "linewidths": 0.6, "edgecolors": "black"}
+    for known in (False, True):
+        own = [point for point in points if (point[2] is not None) is known]
+        across, up = [max(point[0], 1) for point in own], [point[1] for point in own]
+        if known and own:
+            shades: dict[str, Any] = {
+                "c": [point[2] for point in own],
+                "cmap": "PuOr",
+                "vmin": 0,
+                "vmax": 1,
+            }
+            drawn = axes.scatter(across, up, **look, **shades)
+            figure.colorbar(drawn, ax=axes, label="mean score")
+        elif own:
+            axes.scatter(across, up, color="#BBBBBB", **look)
+    sizes = [max(point[0], 1) for point in points]
+    # Whole decades: there are always two that have a label.
+    axes.set_xscale("log")
+    axes.set_xlim(10 ** floor(log10(min(sizes))) * 0.9, 10 ** ceil(log10(max(sizes) + 1)) * 1.1)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.xaxis.set_minor_formatter("")
+    axes.set(xlabel="tokens", ylabel="complexity (of 100)", ylim=(-3, 103))
+    axes.set_title("Complexity and tokens of tables")
+    axes.grid(alpha=0.3)

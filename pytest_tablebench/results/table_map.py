@@ -1,0 +1,100 @@
+"""The tables of a run by complexity and size, with the scores of the questions about them.
+
+RealHiTBench's paper sets the complexity of tables against their tokens (spec: realhitbench.md
+section 8); complexity is by rule here (`tables.hierarchy.complexity`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from math import fsum
+from typing import Any
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.results._record import Cell
+from pytest_tablebench.results._texts import ExampleText, example_key
+from pytest_tablebench.serializers import serialize
+from pytest_tablebench.tables.hierarchy.complexity import complexity
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.tokens import count_tokens
+
+__all__ = ["MappedTable", "table_map", "tokens_of"]
+
+_AS_IT_IS = "none"
+
+
+@dataclass(frozen=True)
+class MappedTable:
+    """A table, and how the questions about it were answered.
+
+    Arguments:
+        dataset: of the questions.
+        table: its name: the first example that asks about it.
+        complexity: of its structure, from 0 to 100. tokens: of it in LaTeX.
+        questions: about it that have an answer.
+        score: the mean over these of their means over all cases; None without an answer.
+    """
+
+    dataset: str
+    table: str
+    complexity: int
+    tokens: int
+    questions: int = 0
+    score: float | None = None
+
+
+def tokens_of(table: Table) -> int:
+    """Return how many tokens a table has in LaTeX. Raises `TableError`."""
+    return count_tokens(str(serialize(table, "latex")).encode("utf-8", "surrogatepass"))
+
+
+def table_map(examples: Iterable[ExampleText], cells: Iterable[Cell]) -> list[MappedTable]:
+    """Return the tables that questions were asked of, each alone and as it is.
+
+    Empty where no table has any structure: all are alike then. What cannot be read is left out.
+
+    Arguments:
+        examples: as the run keeps them; those with several tables are left out.
+        cells: the cases of the same run.
+    """
+    scores: dict[str, list[float]] = {}
+    datasets: dict[str, str] = {}
+    for cell in cells:
+        key = example_key(cell.dataset, cell.example_id, _AS_IT_IS)
+        datasets[key] = cell.dataset
+        if cell.score is not None and cell.preserves_meaning:
+            scores.setdefault(key, []).append(cell.score)
+    found: dict[tuple[str, bytes], tuple[str, Mapping[str, Any]]] = {}
+    asked: dict[tuple[str, bytes], list[str]] = {}
+    for example in examples:
+        if len(example.tables) != 1 or example.id not in datasets:
+            continue
+        [given] = example.tables
+        said = json.dumps(given, sort_keys=True).encode("ascii")
+        mark = datasets[example.id], blake2b(said, digest_size=12).digest()
+        found.setdefault(mark, (example.id, given))
+        asked.setdefault(mark, []).append(example.id)
+    if not any(isinstance(given.get("structure"), Mapping) for _, given in found.values()):
+        return []
+    mapped = []
+    for mark, (name, given) in found.items():
+        table = _mapped(mark[0], name, given)
+        if table is not None:
+            means = [fsum(scores[one]) / len(scores[one]) for one in asked[mark] if one in scores]
+            mean = fsum(means) / len(means) if means else None
+            mapped.append(replace(table, questions=len(means), score=mean))
+    return mapped
+
+
+def _mapped(dataset: str, name: str, given: Mapping[str, Any]) -> MappedTable | None:
+    structure = given.get("structure")
+    parts = structure if isinstance(structure, Mapping) else {}
+    example = name.removeprefix(f"{dataset}/").removesuffix(f"/{_AS_IT_IS}")
+    try:
+        table = Table(given["header"], given["rows"], given.get("title"), **parts)
+        return MappedTable(dataset, example, complexity(table).score, tokens_of(table))
+    except (TableError, TypeError, ValueError, IndexError):  # whoever wrote the file
+        return None
