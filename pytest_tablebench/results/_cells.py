@@ -9,13 +9,14 @@ from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_tablebench.results._columns import same
 from pytest_tablebench.results.figures import mean_of_equals
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pytest_tablebench.results.score_table import Codes, Floats, Integers, ScoreTable
+    from pytest_tablebench.results.score_table import Floats, Integers, Places, ScoreTable
 
 __all__ = ["Cells", "Column", "Marks", "tag_columns"]
 
@@ -24,14 +25,14 @@ class Column(NamedTuple):
     """Names by code point, and the place of each row's among them."""
 
     names: tuple[str, ...]
-    codes: Codes
+    codes: Places
 
 
 @dataclass(frozen=True)
 class Marks:
     """Named numbers that only some records have: `rows` has them, NaN where nobody could tell."""
 
-    rows: Integers
+    rows: Places
     values: Floats
 
 
@@ -62,28 +63,35 @@ class Cells:
     """
 
     table: ScoreTable
-    first: Integers
-    asked: Integers
-    answered: Integers
-    right: Integers
+    first: Places
+    asked: Places
+    answered: Places
+    right: Places
     score: Floats
     passed: Floats
-    rows: Integers
-    start: Integers
+    rows: Places
+    start: Places
 
     @classmethod
     def of(cls, table: ScoreTable) -> Cells:
         """Fold the repeats of a table; the order of its rows leaves no trace."""
         import numpy as np
 
+        # Places of rows are half as wide as numpy's own: a table has some hundred thousand.
         key = table.key()
-        rows = np.lexsort((table.repeat, table.score, key))
-        start = np.flatnonzero(np.diff(key[rows], prepend=-1))
-        asked = np.diff(start, append=len(rows))
-        first, known = rows[start], np.isfinite(table.score[rows])
+        rows, many = np.argsort(key, kind="stable").astype(np.int32), len(key)
+        new = np.diff(key[rows], prepend=-1) != 0
+        asked, start = same(np.int32(1), many), np.arange(many, dtype=np.int32)
+        if not new.all():
+            rows = np.lexsort((table.repeat, table.score, key)).astype(np.int32)
+            start = start[new]
+            asked = np.diff(start, append=np.int32(many))
+        del key
+        first = rows if len(start) == many else rows[start]
+        known = np.isfinite(table.score[rows])
         score, passed = table.score[first], table.passed[first]
-        answered = known[start].astype(np.int64)
-        right = np.nan_to_num(passed).astype(np.int64)
+        answered = known[start].astype(np.int32)
+        right = (passed == 1).astype(np.int32)
         for cell in np.flatnonzero(asked > 1):  # nearly always none
             own = rows[start[cell] : start[cell] + asked[cell]]
             scores = table.score[own][known[start[cell] : start[cell] + asked[cell]]].tolist()
@@ -97,7 +105,7 @@ class Cells:
     def __len__(self) -> int:
         return len(self.first)
 
-    def codes(self, axis: str) -> Codes:
+    def codes(self, axis: str) -> Places:
         """Return each cell's place among the names of an axis."""
         return self.table.codes[axis][self.first]
 

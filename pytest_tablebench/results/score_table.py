@@ -8,15 +8,24 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import blake2b
-from math import nan
-from operator import attrgetter, itemgetter
+from itertools import groupby, islice
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results._cells import Cells, Column, Marks, tag_columns
-from pytest_tablebench.results._record import answer_mark
+from pytest_tablebench.results._columns import (
+    EQUAL,
+    Codes,
+    Fields,
+    Late,
+    check_scores,
+    or_empty,
+    reader,
+    same,
+)
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -25,12 +34,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
-    Codes = NDArray[np.int32]
+    Places = NDArray[np.signedinteger[Any]]
 
 __all__ = ["EQUAL", "Cells", "Marks", "ScoreTable", "ScoreTableBuilder", "field_of", "raw_digest"]
-
-EQUAL = 1e-9
-"""Scores and means closer than this are equal: the order of float sums decides nothing."""
 
 CASE = ("model", "dataset", "example", "serializer", "perturbation", "strategy", "modality")
 """What makes a configuration of an example one cell; only its repeats share all of it."""
@@ -44,10 +50,9 @@ LARGEST = 1 << 62
 """No key of a row is as large."""
 
 _REQUIRED = ("model", "dataset", "example_id", "serializer", "perturbation", "score")
-_OPTIONAL = (
-    "passed", "threshold", "checks", "parts", "strategy", "modality", "benchmark", "reason",
-    "tags", "preserves_meaning",
-)  # fmt: skip
+
+TOGETHER = 2048
+"""Records that are read at a time."""
 
 Answer = Callable[[Any], Hashable | None]
 """What tells a record's answer from others: its text or a mark of it, None without one."""
@@ -55,7 +60,14 @@ Answer = Callable[[Any], Hashable | None]
 
 def field_of(record: Any, name: str) -> Any:
     """Return a field of an object or a mapping, None where there is none."""
-    return record.get(name) if isinstance(record, Mapping) else getattr(record, name, None)
+    if _is_mapping(type(record)):  # type: ignore[arg-type]  # a type can be hashed
+        return record.get(name)
+    return getattr(record, name, None)
+
+
+@cache
+def _is_mapping(kind: type) -> bool:
+    return issubclass(kind, Mapping)
 
 
 def raw_digest(record: Any) -> bytes | None:
@@ -80,7 +92,7 @@ class ScoreTable:
     """
 
     names: Mapping[str, tuple[str, ...]]
-    codes: Mapping[str, Codes]
+    codes: Mapping[str, Places]
     score: Floats
     passed: Floats
     threshold: Floats
@@ -147,26 +159,15 @@ class ScoreTable:
         return "/".join(self.names[axis][self.codes[axis][row]] for axis in axes)
 
 
-def _same(value: np.generic, many: int) -> NDArray[Any]:
-    """Return a column that has one value in each row, and takes the memory of one."""
+def _width(names: int) -> type[np.signedinteger[Any]]:
+    """Return the narrowest type that has room for the places of so many names."""
     import numpy as np
 
-    return np.broadcast_to(value, many)
-
-
-def _column(values: array[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    """Return values as a column."""
-    import numpy as np
-
-    found = np.frombuffer(values, dtype=values.typecode) if values else np.array(values)
-    first = found[:1]
-    if len(found) and np.array_equal(found, _same(first[0], len(found)), equal_nan=True):
-        return _same(first.astype(dtype)[0], len(found))
-    return found.astype(dtype)
+    return np.int8 if names < 1 << 7 else np.int16 if names < 1 << 15 else np.int32
 
 
 class ScoreTableBuilder:
-    """Takes records as they come, and keeps some 60 bytes of each.
+    """Takes records as they come, and keeps some 20 bytes of each.
 
     A record is an object or a mapping with `dataset`, `example_id`, `serializer`, `perturbation`
     and `score`, with `models` also `model`; otherwise all are of one model, whatever they say.
@@ -176,21 +177,24 @@ class ScoreTableBuilder:
 
     def __init__(self, *, models: bool = False, answers: Answer | None = None) -> None:
         self._required = _REQUIRED if models else _REQUIRED[1:]
-        self._models = () if models else ("",)
-        self._known: list[dict[tuple[str, ...], int]] = [{} for _ in _GROUPS]
+        self._known = [Codes() for _ in _GROUPS]
         self._codes = [array("i") for _ in _GROUPS]
-        self._score, self._passed, self._threshold = array("d"), array("d"), array("d")
-        self._repeat = array("i")
+        self._score = array("d")
+        self._late = {
+            "repeat": Late("i", 1, blank=1),
+            "passed": Late("b", 0, blank=False),
+            "threshold": Late("d", nan),
+            "said": Late("q", 0),
+        }
         self._marks: dict[str, dict[str, dict[int, float]]] = {"checks": {}, "parts": {}}
         self._tags: dict[int, Mapping[str, str]] = {}
-        self._said = array("q")
         self._altered: set[str] = set()
         self._answer = answers
         self._answers: list[Hashable | None] = []
-        self._readers: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
+        self._readers: dict[type, Callable[[Sequence[Any]], Fields]] = {}
 
     def __len__(self) -> int:
-        return len(self._repeat)
+        return len(self._score)
 
     def append(self, record: Any) -> None:
         """Take a record. Raises `DataError`, with its number, for one that cannot be used."""
@@ -198,98 +202,93 @@ class ScoreTableBuilder:
 
     def extend(self, records: Iterable[Any]) -> None:
         """Take records, as `append` does; what their source raises is its own."""
-        # Written out and bound to names: the paper's grids are half a million records.
-        readers, checks, parts = self._readers, self._marks["checks"], self._marks["parts"]
-        tagged = self._tags
-        examples, ways, ends = self._known
-        example_is, way_is, end_is = (codes.append for codes in self._codes)
-        score_is, passed_is, threshold_is = (
-            column.append for column in (self._score, self._passed, self._threshold)
-        )
-        repeat_is = self._repeat.append
-        for record in records:
-            try:
-                reader = readers.get(type(record))
-                if reader is None:
-                    reader = readers[type(record)] = self._reader(record)
-                (
-                    model, dataset, example, serializer, perturbation, score, repeat,
-                    passed, threshold, checked, numbers, strategy, modality, benchmark, reason,
-                    tags, preserves, said,
-                ) = reader(record)  # fmt: skip
-                if score is None:
-                    score = passed = nan
-                    reason = reason or "unknown"
-                elif isinstance(score, (float, int)) and -EQUAL <= score <= 1 + EQUAL:
-                    passed, reason = bool(passed), ""
-                else:
-                    case = f"{dataset}/{example}/{serializer}/{perturbation}"
-                    raise ValueError(f"{case} has the score {score!r}, not from 0 to 1")
-                repeat_is(repeat)
-                score_is(score)
-                passed_is(passed)
-                threshold_is(nan if threshold is None else threshold)
-                named = model, dataset, example
-                way = serializer, perturbation, strategy or "", modality or ""
-                end = benchmark or "", reason
-                place = examples.setdefault(named, len(examples))
-                example_is(place)
-                way_is(ways.setdefault(way, len(ways)))
-                end_is(ends.setdefault(end, len(ends)))
-                if checked:
-                    self._mark(checks, checked)
-                if numbers:
-                    self._mark(parts, numbers)
-                if tags and tagged.setdefault(place, tags) != tags:
-                    tagged[place] = min(tagged[place], tags, key=lambda one: sorted(one.items()))
-                if said is not None:
-                    self._said.extend([0] * (len(self) - 1 - len(self._said)))
-                    self._said.append(said)
-                if preserves is False:
-                    self._altered.add(perturbation)
-            except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-                number = len(self._codes[-1]) + 1
-                raise DataError(
-                    f"record {number}: {printable(str(error), 200)}; a record has "
-                    f"{', '.join(self._required)}, the names as text and the score as a number "
-                    f"from 0 to 1, or null; where it has a repeat, that is a whole number"
-                ) from None
-            if self._answer is not None:
-                self._answers.append(None if reason else self._answer(record))
+        # Column by column, many at a time: the paper's grids are half a million records.
+        source = iter(records)
+        while some := list(islice(source, TOGETHER)):
+            for _, alike in groupby(some, type):
+                self._take(list(alike))
 
-    def _mark(self, marks: dict[str, dict[int, float]], found: Mapping[str, Any]) -> None:
-        row = len(self) - 1
-        for name, value in found.items():
-            told = isinstance(value, int | float)
-            marks.setdefault(name, {})[row] = float(value) if told else nan
-
-    def _reader(self, record: Any) -> Callable[[Any], tuple[Any, ...]]:
-        """Return what reads the fields of records of this one's type."""
-        if isinstance(record, Mapping):
-            of_mapping = itemgetter(*self._required)
-            # As it stands in a file: there the answer itself is, and no mark of it.
-            whole = "prediction" in record and "said" not in record
-            bare, nothing = len(self._required), (1, *(None for _ in _OPTIONAL), None)
-            return lambda one: (
-                (*self._models, *of_mapping(one), *nothing)
-                if len(one) == bare
-                else (
-                    *self._models,
-                    *of_mapping(one),
-                    one.get("repeat", 1),
-                    *map(one.get, _OPTIONAL),
-                    answer_mark(one.get("prediction")) if whole else one.get("said"),
-                )
+    def _take(self, records: list[Any]) -> None:
+        """Take records of one type."""
+        try:
+            self._add(self._fields(records))
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+            if len(records) > 1:  # one of them cannot be used: which, they tell one by one
+                for record in records:
+                    self._take([record])
+                return
+            raise DataError(
+                f"record {len(self) + 1}: {printable(str(error), 200)}; a record has "
+                f"{', '.join(self._required)}, the names as text and the score as a number "
+                f"from 0 to 1, or null; where it has a repeat, that is a whole number"
+            ) from None
+        if self._answer is not None:
+            scores = self._score[-len(records) :]
+            self._answers.extend(
+                None if isnan(score) else self._answer(record)
+                for record, score in zip(records, scores, strict=True)
             )
-        every = (*self._required, "repeat", *_OPTIONAL, "said")
-        there = [name for name in every if name in self._required or hasattr(record, name)]
-        of_object = attrgetter(*there)
-        # What is not there is None, the repeat 1; in one step, for there are many records.
-        unset = {"repeat": 1}
-        order = itemgetter(
-            *(there.index(name) + 2 if name in there else unset.get(name, 0) for name in every)
+
+    def _fields(self, records: Sequence[Any]) -> Fields:
+        """Return the fields of records of one type."""
+        kind = type(records[0])
+        if kind not in self._readers:
+            self._readers[kind] = reader(records[0], self._required)
+        return self._readers[kind](records)
+
+    def _add(self, fields: Fields) -> None:
+        """Take what was read, all of it or nothing."""
+        check_scores(fields)
+        scores, rows, many = fields["score"], len(self), len(fields["score"])
+        reasons = fields.get("reason") or ("",) * many
+        ends: Iterable[str] = ("",) * many
+        if None in scores:
+            ends = [
+                reason or "unknown" if score is None else ""
+                for score, reason in zip(scores, reasons, strict=True)
+            ]
+        names: tuple[tuple[Iterable[str], ...], ...] = (
+            (fields.get("model") or ("",) * many, fields["dataset"], fields["example_id"]),
+            (
+                fields["serializer"],
+                fields["perturbation"],
+                or_empty(fields.get("strategy"), many),
+                or_empty(fields.get("modality"), many),
+            ),
+            (or_empty(fields.get("benchmark"), many), ends),
         )
-        return lambda one: (*self._models, *order((None, 1, *of_object(one))))
+        if "passed" in fields:
+            fields["passed"] = list(map(bool, fields["passed"]))
+        late = {name: own.read(fields.get(name)) for name, own in self._late.items()}
+        places = [
+            array("i", map(known.__getitem__, zip(*own, strict=True)))
+            for known, own in zip(self._known, names, strict=True)
+        ]
+        self._add_rare(fields, rows, places[0])  # twice does no harm, where the next line fails
+        self._score.extend(array("d", [nan if score is None else score for score in scores]))
+        for codes, own in zip(self._codes, places, strict=True):
+            codes.extend(own)
+        for name, column in self._late.items():
+            column.extend(late[name], rows, many)
+
+    def _add_rare(self, fields: Fields, rows: int, examples: Sequence[int]) -> None:
+        """Take what few records have."""
+        for name, marks in self._marks.items():
+            column = fields.get(name)
+            if column is None or not any(column):
+                continue
+            for row, found in enumerate(column, start=rows):
+                for mark, value in found.items() if found else ():
+                    told = isinstance(value, int | float)
+                    marks.setdefault(mark, {})[row] = float(value) if told else nan
+        tagged, tags_of = self._tags, fields.get("tags") or ()
+        for place, tags in zip(examples, tags_of, strict=True) if any(tags_of) else ():
+            if tags and tagged.setdefault(place, tags) != tags:
+                tagged[place] = min(tagged[place], tags, key=lambda one: sorted(one.items()))
+        kept = fields.get("preserves_meaning") or ()
+        if False in kept:
+            perturbations = zip(fields["perturbation"], kept, strict=True)
+            self._altered.update(name for name, preserves in perturbations if preserves is False)
 
     def table(self) -> ScoreTable:
         """Return what came so far, names sorted. Raises `DataError` for a name that is no text."""
@@ -297,7 +296,7 @@ class ScoreTableBuilder:
 
         names, codes = {}, {}
         for group, known, places in zip(_GROUPS, self._known, self._codes, strict=True):
-            rows = np.array(places, dtype=np.intc)
+            rows = np.frombuffer(places, dtype=np.intc)
             for axis, own in zip(group, zip(*known, strict=True) if known else (), strict=False):
                 for name in own:
                     if not isinstance(name, str):
@@ -307,9 +306,9 @@ class ScoreTableBuilder:
                 names[axis] = tuple(sorted(set(own)))
                 place = {name: number for number, name in enumerate(names[axis])}
                 codes[axis] = (
-                    _same(np.int32(0), len(rows))
+                    same(np.int8(0), len(rows))
                     if len(place) == 1
-                    else np.array([place[name] for name in own], dtype=np.int32)[rows]
+                    else np.array([place[name] for name in own], dtype=_width(len(place)))[rows]
                 )
         for axis in AXES:  # of no record
             names.setdefault(axis, ())
@@ -325,19 +324,19 @@ class ScoreTableBuilder:
             }
             for marks in self._marks.values()
         )
+        score, late = np.array(self._score), self._late
+        passed = late["passed"].column(len(self), np.float64)
         return ScoreTable(
             names,
             codes,
-            score=np.array(self._score),
-            passed=np.array(self._passed),
-            threshold=_column(self._threshold, np.float64),
-            repeat=_column(self._repeat, np.int64),
+            score=score,
+            passed=np.where(np.isnan(score), nan, passed),
+            threshold=late["threshold"].column(len(self), np.float64),
+            repeat=late["repeat"].column(len(self), np.int64),
             checks=checks,
             parts=parts,
             answers=answers,
             tags=tag_columns(self._tags, len(self._known[0]), self._codes[0]),
-            said=np.array(self._said + array("q", [0]) * (len(self) - len(self._said)))
-            if self._said
-            else None,
+            said=late["said"].column(len(self), np.int64) if late["said"] else None,
             altered=frozenset(self._altered),
         )

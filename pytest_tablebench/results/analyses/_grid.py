@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pytest_tablebench.results.score_table import Codes, Floats, Integers
+    from pytest_tablebench.results.score_table import Floats, Integers, Places
 
 __all__ = ["Grid", "Scores", "examples_mean", "read_scores"]
 
@@ -94,7 +94,7 @@ def examples_mean(values: Floats) -> Floats:
     return means(means(values, axis=tuple(range(2, values.ndim))))
 
 
-def _places(codes: Codes) -> tuple[Integers, Integers]:
+def _places(codes: Places) -> tuple[Integers, Integers]:
     """Return the codes that occur, ascending, and the place of each row's among them."""
     import numpy as np
 
