@@ -122,7 +122,8 @@ def test_make(command: str, checkout: Path) -> None:
     # The environment these tests run in stands for the one that make would install.
     stamp = checkout / "installed"
     stamp.touch()
-    environment = {"VENV": sys.prefix, "STAMP": str(stamp), "WORKERS": "1"}
+    environment = {"VENV": sys.prefix, "STAMP": str(stamp), "RUNS": str(stamp)}
+    environment["WORKERS"] = "1"
     # The same sources as here: what mypy knows of them need not be found out twice.
     environment["MYPY_CACHE_DIR"] = str(ROOT / ".mypy_cache")
     done = run(command, checkout, ARGS=" ".join(MAKE[command]), **environment)

@@ -82,6 +82,7 @@ class Settings:
     snapshot: bool = False
     allure: str | None = None
     page: bool = True
+    show: int | None = None
     data: Path | None = None
     results: Path | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict)

@@ -29,7 +29,7 @@ class ReportingHooks:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._settings = config.stash[SETTINGS]
+        self.settings = config.stash[SETTINGS]
         self.role = config.stash[ROLE]
         self._pytest_session: pytest.Session | None = None
         self.progress = ProgressLine(config)
@@ -67,14 +67,14 @@ class ReportingHooks:
 
     def pytest_report_header(self) -> list[str]:
         """Say what is run, where it was asked for."""
-        if not self._settings.given:
+        if not self.settings.given:
             return []
         return [self._header(), *_overlooked_configuration(self._config)]
 
     def _header(self) -> str:
         from pytest_tablebench.reports.terminal import header_line
 
-        return header_line(self._settings, self.state.paths if self.state else {})
+        return header_line(self.settings, self.state.paths if self.state else {})
 
     def pytest_report_collectionfinish(self) -> list[str]:
         """Say how many cases are ahead, and what is wrong with the data."""
@@ -129,11 +129,11 @@ class ReportingHooks:
 
         self.announced = True
         self.problems_said = writer.count_problems()
-        lines = [] if self._settings.given else [self._header()]
-        lines.append(plan_line(cases, writer.facts.get("grid"), len(self._settings.models)))
+        lines = [] if self.settings.given else [self._header()]
+        lines.append(plan_line(cases, writer.facts.get("grid"), len(self.settings.models)))
         lines += dataset_lines(writer.facts.get("by_dataset", {}))
-        gates = self.state.planned_gates() if self._settings.plan and self.state else {}
-        lines += plan_lines(writer.plans.values(), self._settings, gates)
+        gates = self.state.planned_gates() if self.settings.plan and self.state else {}
+        lines += plan_lines(writer.plans.values(), self.settings, gates)
         lines += data_lines(writer.facts.get("datasets", {}))
         lines += left_out_lines(writer.facts)
         lines += missing_lines(writer.facts.get("missing", {}))
@@ -179,6 +179,8 @@ class ReportingHooks:
         writer = self.writer
         if writer is None:
             return
+        if report.failed:
+            report.tablebench_case = message.model, message.case_id  # type: ignore[attr-defined]
         final = str(report.outcome) != "rerun"  # else another attempt follows, and counts instead
         finding = message.finding
         if final and report.failed and not finding.failed:
@@ -332,10 +334,10 @@ class ReportingHooks:
         verdicts = self.state.verdicts if self.state is not None else None
         if verdicts is None or not verdicts.has_gates:
             return False
-        if self._settings.plan or options.collectonly:
+        if self.settings.plan or options.collectonly:
             return False
         ours = self._why_stopped().startswith(OUR_STOP)
-        meant = options.bench_gate and self._settings.shard is None  # a part may have no case
+        meant = options.bench_gate and self.settings.shard is None  # a part may have no case
         return bool(self.missing or self._skipped or meant or ours)
 
     def _why_stopped(self) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["TerminalHooks"]
 
 SHOWN = 10
-"""Wrong answers, and cases without an answer, that the terminal shows; all are in the records."""
+"""Wrong answers, and cases without an answer, up to which all are shown; more are grouped."""
 
 
 class TerminalHooks:
@@ -29,6 +29,8 @@ class TerminalHooks:
     def __init__(self, run: ReportingHooks) -> None:
         self._run = run
         self._hidden: Counter[str] = Counter()
+        self._grouped: list[Any] = []
+        """Reports that are shown by example, or by reason."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
@@ -43,20 +45,26 @@ class TerminalHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
-        """Show the first wrong answers in full, and the table behind everything else."""
+        """Show wrong answers in full where they are few, and the table behind everything else."""
+        show = self._run.settings.show
         stats = terminalreporter.stats
         kept_back: dict[str, list[Any]] = {}
         for category in ("failed", "error"):
             reports = stats.get(category, [])
             ours = [report for report in reports if hasattr(report, "tablebench_outcome")]
-            for report in ours[:SHOWN]:
+            few = len(ours) <= SHOWN
+            shown = show if show is not None else len(ours) if few else 0
+            for report in ours[:shown]:
                 # Which worker it was adds a line to three and says nothing about the model.
                 report.__dict__.pop("node", None)
-            if len(ours) > SHOWN:
-                hidden = set(map(id, ours[SHOWN:]))
+            if len(ours) > shown:
+                hidden = set(map(id, ours[shown:]))
                 kept_back[category] = reports
                 stats[category] = [report for report in reports if id(report) not in hidden]
-                self._hidden.update(report.tablebench_outcome for report in ours[SHOWN:])
+                if show is None:
+                    self._grouped += ours
+                else:
+                    self._hidden.update(report.tablebench_outcome for report in ours[shown:])
         try:
             yield
         finally:
@@ -68,10 +76,12 @@ class TerminalHooks:
         read_past = self._run.problem_lines()
         if not self._run.summaries and not self._run.missing and not problems and not read_past:
             return
+        from pytest_tablebench.reports.grouped_text import grouped_lines
         from pytest_tablebench.reports.terminal import (
             data_lines,
             hidden_line,
             missing_lines,
+            next_lines,
             short_path,
             summary_lines,
         )
@@ -92,15 +102,25 @@ class TerminalHooks:
         selection = selection_text(
             {"selected_by": writer.selected_by, "shard": writer.settings.shard}
         )
+        if self._grouped:
+            terminal.write_sep("=", "wrong and unanswered, grouped (--bench-show N shows them)")
+            cells = {model: kept.cells for model, kept in writer.kept.items()}
+            for line in grouped_lines(cells, self._grouped):
+                terminal.write_line(line)
+        width = terminal._tw.fullwidth if terminal.isatty else None
         for model, summary in self._run.summaries.items():
             terminal.write_sep("=", f"tablebench: {printable(model)}")
             if selection:
                 terminal.write_line(selection)
-            for line in summary_lines(summary, writer.facts):
+            for line in summary_lines(summary, writer.facts, width):
                 terminal.write_line(line)
             for line in self._run.ending.lines(model) if self._run.ending is not None else []:
                 terminal.write_line(line)
             terminal.write_line(f"run folder: {short_path(writer.kept[model].path)}")
+            verdict = self._run.ending.verdicts.get(model) if self._run.ending else None
+            path = writer.kept[model].path
+            for line in next_lines(path, verdict.gates if verdict is not None else ()):
+                terminal.write_line(line)
         for line in read_past:
             terminal.write_line(line)
         for problem in problems:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings, without_credentials
 from pytest_tablebench.reports.beside_text import (
@@ -27,6 +28,9 @@ from pytest_tablebench.reports.memory_text import memory_lines
 from pytest_tablebench.results import spread, telling_checks
 from pytest_tablebench.util.names import counted, printable, tied
 
+if TYPE_CHECKING:
+    from pytest_tablebench.results.gates import GateResult
+
 __all__ = [
     "Progress",
     "beside_line",
@@ -36,6 +40,7 @@ __all__ = [
     "hidden_line",
     "in_process_lines",
     "missing_lines",
+    "next_lines",
     "plan_line",
     "short_path",
     "summary_lines",
@@ -43,6 +48,12 @@ __all__ = [
     "waiting_text",
 ]
 
+
+FEWEST, MOST_TIMES = 5, 100
+"""Examples from which an interval says how many would do, and how many times as many are named."""
+
+MANY_MISSING = 3
+"""Datasets that are not there, each of which has a line; more share one."""
 
 MANY = 6
 """Datasets of a benchmark that have lines of their own below the final table; more have none."""
@@ -131,7 +142,14 @@ def data_lines(datasets: Mapping[str, Any]) -> list[str]:
 
 
 def missing_lines(missing: Mapping[str, str]) -> list[str]:
-    """Return one line for each dataset that is not there, with the command that fetches it."""
+    """Return what to do about datasets that are not there: a line each, or one for many."""
+    if len(missing) > MANY_MISSING:
+        names = [printable(name, 60) for name in missing]
+        shown = ", ".join(names[:MANY_MISSING])
+        return [
+            f"skipped, no data: {shown} and {len(names) - MANY_MISSING} more datasets "
+            f"(`tablebench list` has the command for each)"
+        ]
     return [
         f"{printable(name, 60)}: skipped, {printable(reason, 500)}"
         for name, reason in missing.items()
@@ -217,12 +235,47 @@ class Progress:
         return True
 
 
-def summary_lines(summary: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> list[str]:
+def next_lines(folder: Path, gates: Sequence[GateResult]) -> list[str]:
+    """Return what to do next: the page to open, and what would decide a gate that is undecided.
+
+    An interval is half as wide with four times as many examples: so many decide a gate whose
+    estimate stays as it is.
+    """
+    lines = []
+    page = folder / "report.html"
+    if page.is_file():
+        lines.append(f"open in a browser: {short_path(page)}")
+    for gate in gates:
+        needed = _examples_needed(gate)
+        if needed is not None:
+            lines.append(
+                f"to decide {printable(gate.gate, 80)}: about {needed:,} examples, if its estimate "
+                f"stays as it is (--bench-limit)"
+            )
+    return lines
+
+
+def _examples_needed(gate: GateResult) -> int | None:
+    """Return how many examples decide a gate; None where that cannot be told, or far too many."""
+    unsure = gate.state == "undecided" and gate.n_cases is None
+    if not unsure or gate.interval is None or gate.estimate is None or gate.bound is None:
+        return None
+    low, high = gate.interval
+    gap = abs(gate.estimate - gate.bound)
+    if not gap or None in (low, high) or gate.n_examples < FEWEST:
+        return None
+    needed = ceil(gate.n_examples * ((high - low) / 2 / gap) ** 2)
+    return needed if gate.n_examples < needed <= MOST_TIMES * gate.n_examples else None
+
+
+def summary_lines(
+    summary: Mapping[str, Any], run: Mapping[str, Any] | None = None, width: int | None = None
+) -> list[str]:
     """Return the final table and, for each dataset, what stands out in it.
 
     That is its best and worst format and perturbation, what sampling costs, what repeats say,
     and why cases have no answer. `run` is the content of `run.json`, which says what stands beside
-    a score.
+    a score. Columns at the end of the table are left out where it is wider than `width`.
     """
     rows: list[tuple[str, ...]] = []
     details: list[str] = []
@@ -253,6 +306,10 @@ def summary_lines(summary: Mapping[str, Any], run: Mapping[str, Any] | None = No
                     f"{', '.join(unknown)}"
                 )
     lines = aligned([COLUMNS, *rows])
+    for columns in range(len(COLUMNS) - 1, FEWEST, -1):
+        if width is None or max(map(len, lines)) <= width:
+            break
+        lines = aligned([row[:columns] for row in (COLUMNS, *rows)])
     for benchmark in summary["benchmarks"].values():
         if own := strategy_rows(benchmark):
             lines += ["", *aligned([STRATEGIES, *own])]

@@ -92,34 +92,53 @@ def test_an_error_message_is_harmless_too(bench):
 # How much is shown
 
 
-@pytest.mark.parametrize(("count", "shown"), [(10, 10), (13, 10)])
-def test_the_first_ten_wrong_answers_are_shown(bench, count, shown):
+@pytest.mark.parametrize(("count", "options"), [(10, []), (13, ["--bench-show=10"])])
+def test_ten_wrong_answers_or_as_many_as_asked_are_shown(bench, count, options):
     bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(count)])
-    result = bench.run(f"--model={bench.script({'default': 'no idea'})}")
+    result = bench.run(f"--model={bench.script({'default': 'no idea'})}", *options)
     result.assert_outcomes(failed=count)
     asked = [line for line in section(result, "FAILURES") if line.startswith("question: ")]
-    assert asked == [f"question: Which is {n:02}?" for n in range(shown)]
+    assert asked == [f"question: Which is {n:02}?" for n in range(10)]
     rest = [line for line in result.outlines if "not shown above" in line]
-    assert len(rest) == (count > shown)
+    assert len(rest) == (count > 10)
     if rest:
         assert rest[0].startswith("not shown above: 3 more wrong answers")
     assert len(bench.records()) == count
 
 
+def test_more_wrong_answers_are_grouped_by_example(bench):
+    bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(12)])
+    script = [
+        {"match": "Which is 07?", "text": "7"},
+        {"match": "Which is 08?", "error": "content_filter"},
+        {"default": "\x1b[31m no idea"},
+    ]
+    formats = ["--bench-serializer=html,csv", "--bench-perturbation=none"]
+    result = bench.run(f"--model={bench.script(*script)}", *formats)
+    result.assert_outcomes(failed=20, passed=2, errors=2)
+    text = result.stdout.str()
+    assert "FAILURES" not in text
+    assert "FAILED" not in text
+    [first] = [line for line in result.outlines if line.startswith("toy/q00")]
+    assert re.match(r"toy/q00 +wrong in 2 of 2 +0 / .*no idea$", first)
+    assert "\x1b" not in first
+    assert sum("wrong in 2 of 2" in line for line in result.outlines) == 10
+    result.stdout.fnmatch_lines(["no answer (content_filter): *"])  # two of them are few
+
+
 def test_how_many_were_not_shown_is_said_once_for_all_models(bench):
     bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(6)])
-    result = bench.run("--model=echo/one", "--model=echo/two")
+    result = bench.run("--model=echo/one", "--model=echo/two", "--bench-show=10")
     result.assert_outcomes(failed=12)
     [line] = [line for line in result.outlines if "not shown above" in line]
     assert line.startswith("not shown above: 2 more wrong answers")
 
 
-def test_the_first_ten_without_an_answer_are_shown(bench):
+def test_many_without_an_answer_are_grouped_by_reason(bench):
     bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(12)])
     result = bench.run("--model=echo/refuses")
-    lines = section(result, "ERRORS")
-    assert sum(line.startswith("no answer (") for line in lines) == 10
-    result.stdout.fnmatch_lines(["not shown above: 2 more without an answer*"])
+    assert "ERRORS" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["12 cases without an answer (content_filter): *filter*"])
 
 
 def test_expected_failures_are_not_said_to_be_hidden(bench):
@@ -238,7 +257,7 @@ def test_foreign_failures_are_all_shown_however_many_of_ours_are_hidden(bench):
     result = bench.run("--model=echo/any")
     result.assert_outcomes(failed=24)
     assert sum("assert" in line and "== 99" in line for line in section(result, "FAILURES")) == 24
-    assert sum(line.startswith("question") for line in section(result, "FAILURES")) == 10
+    assert sum(line.startswith("question") for line in section(result, "FAILURES")) == 0
 
 
 def test_junit_counts_the_three_outcomes(bench):

@@ -7,6 +7,7 @@ from pytest_tablebench.config.reading import (
     choice,
     existing_folder,
     folder,
+    number,
     switch,
     switch_off,
     texts,
@@ -14,6 +15,16 @@ from pytest_tablebench.config.reading import (
 )
 
 RESULTS = (
+    Option(
+        "--bench-show",
+        "N",
+        "wrong answers, and cases without an answer, that the terminal shows in full. Default: all "
+        "of up to 10; more are grouped by example",
+        setting="show",
+        read=number(int, 0, "a whole number from 0"),
+        recorded=None,
+        differs=ignore("what is shown changes no answer"),
+    ),
     Option(
         "--bench-gate",
         "EXPR",

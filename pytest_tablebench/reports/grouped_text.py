@@ -1,0 +1,86 @@
+"""What a terminal shows of many: wrong answers by example, what has no answer by reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.reports.formats import aligned
+from pytest_tablebench.util.names import counted, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results import Cell
+
+__all__ = ["grouped_lines"]
+
+GROUPS = 10
+"""Examples that are shown, those that are wrong most often first."""
+
+CUT = 24
+"""Characters of an expected or given answer."""
+
+
+def grouped_lines(cells: Mapping[str, Mapping[str, Cell]], reports: Iterable[Any]) -> list[str]:
+    """Return a line for each example with wrong answers, and one for each reason of no answer.
+
+    Arguments:
+        cells: what is known of each case, by model and case id.
+        reports: of tests that failed; `tablebench_case` names model and case.
+    """
+    wrong: dict[tuple[str, str, str], list[Any]] = {}
+    unanswered: dict[str, list[Any]] = {}
+    for report in reports:
+        model, case_id = report.tablebench_case
+        cell = cells.get(model, {}).get(case_id)
+        if cell is None:
+            continue
+        if cell.passed is None:
+            unanswered.setdefault(cell.reason or "", []).append(report)
+        else:
+            wrong.setdefault((model, cell.dataset, cell.example_id), []).append(report)
+    return [*_wrong(cells, wrong), *_unanswered(unanswered)]
+
+
+def _wrong(
+    cells: Mapping[str, Mapping[str, Cell]], found: Mapping[tuple[str, str, str], list[Any]]
+) -> list[str]:
+    asked = Counter(
+        (model, cell.dataset, cell.example_id)
+        for model, known in cells.items()
+        for cell in known.values()
+    )
+    several = len({model for model, *_ in found}) > 1
+    ordered = sorted(found.items(), key=lambda item: -len(item[1]))  # stable: in order of the run
+    rows = []
+    for (model, dataset, example), reports in ordered[:GROUPS]:
+        name = "/".join(printable(one, 30) for one in (model, dataset, example)[not several :])
+        times = f"wrong in {len(reports)} of {asked[model, dataset, example]}"
+        rows.append((name, times, _difference(reports[0])))
+    lines = aligned(rows, left=(0, 1, 2))
+    if len(ordered) > GROUPS:
+        lines.append(
+            f"and {counted(len(ordered) - GROUPS, 'more example')}; all are on the page and in "
+            f"records.jsonl"
+        )
+    return lines
+
+
+def _difference(report: Any) -> str:
+    """Return what was expected and what came, of the three lines that tell of a wrong answer."""
+    told = dict(
+        line.partition(": ")[::2] for line in str(report.longrepr).splitlines() if ": " in line
+    )
+    if "expected" not in told or "got" not in told:
+        return ""
+    expected = printable(told["expected"].strip(), CUT)
+    got = printable(told["got"].rpartition("  (score")[0].strip() or told["got"].strip(), CUT)
+    return f"{expected} / {got}"
+
+
+def _unanswered(found: Mapping[str, list[Any]]) -> list[str]:
+    return [
+        f"{counted(len(reports), 'case')} without an answer ({printable(reason, 40)}): "
+        f"{printable(str(reports[0].longrepr).rpartition('): ')[2], 300)}"
+        for reason, reports in found.items()
+    ]
