@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pytest_tablebench.store._facts import describe
-from pytest_tablebench.store._line import SCHEMA
 from pytest_tablebench.store._store import Store
 
-__all__ = ["SCHEMA", "Store", "describe"]
+__all__ = ["Store", "describe"]

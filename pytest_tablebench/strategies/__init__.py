@@ -11,7 +11,7 @@ from pytest_tablebench.strategies._base import (
     rounds_of,
     way_of,
 )
-from pytest_tablebench.strategies._demonstrations import DemonstrationPool, choose, input_fields
+from pytest_tablebench.strategies._demonstrations import DemonstrationPool
 from pytest_tablebench.strategies._icot import ICoT
 from pytest_tablebench.strategies._pot import PoT
 from pytest_tablebench.strategies._prompt import Demonstration, assemble, published_turns
@@ -30,8 +30,6 @@ __all__ = [
     "Task",
     "asked_about",
     "assemble",
-    "choose",
-    "input_fields",
     "named_strategy",
     "published_turns",
     "rounds_of",

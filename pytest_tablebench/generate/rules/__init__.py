@@ -7,7 +7,6 @@ an entry in `_draw`, `_plain`, `_frame` and `_wording`.
 from pytest_tablebench.generate.rules._generate import (
     RECIPES,
     SKILLS,
-    Recipe,
     RuleGenerator,
     Tallying,
 )
@@ -23,7 +22,6 @@ __all__ = [
     "Other",
     "Pair",
     "Plan",
-    "Recipe",
     "RuleGenerator",
     "Sheet",
     "Step",

@@ -1,6 +1,5 @@
 """Allure results of a run, for Allure 2 and 3: written from its records, once it has ended."""
 
-from pytest_tablebench.reports.allure._facts import FACT_FILES
 from pytest_tablebench.reports.allure._shape import case_labels, history_id
 from pytest_tablebench.reports.allure._write import (
     ALL_UP_TO,
@@ -14,7 +13,6 @@ from pytest_tablebench.reports.allure._write import (
 
 __all__ = [
     "ALL_UP_TO",
-    "FACT_FILES",
     "MODES",
     "WRONG_UP_TO",
     "AllureCount",

@@ -7,7 +7,6 @@ inside. Texts of models and datasets reach the page only as text.
 from __future__ import annotations
 
 from pytest_tablebench.reports.html._board import write_leaderboard
-from pytest_tablebench.reports.html._facts import GateLike
-from pytest_tablebench.reports.html._page import ChangeLike, prepare_page, write_page
+from pytest_tablebench.reports.html._page import prepare_page, write_page
 
-__all__ = ["ChangeLike", "GateLike", "prepare_page", "write_leaderboard", "write_page"]
+__all__ = ["prepare_page", "write_leaderboard", "write_page"]

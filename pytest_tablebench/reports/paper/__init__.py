@@ -14,29 +14,19 @@ from pytest_tablebench.reports.paper._runs import (
     load_runs,
     run_remarks,
     strays,
-    told_apart,
 )
-from pytest_tablebench.reports.paper._text import terminal_lines
 from pytest_tablebench.reports.paper._write import (
-    PaperReport,
-    Part,
-    report_folder,
     report_lines,
     write_report,
 )
 
 __all__ = [
-    "PaperReport",
-    "Part",
     "RunData",
     "differences",
     "leaderboard",
     "load_runs",
-    "report_folder",
     "report_lines",
     "run_remarks",
     "strays",
-    "terminal_lines",
-    "told_apart",
     "write_report",
 ]

@@ -1,17 +1,13 @@
 """Gates: what may be claimed of a run, with which certainty (spec: statistics.md)."""
 
 from pytest_tablebench.results._intervals import clopper_pearson
-from pytest_tablebench.results.gates._anytime import AnytimeRule
 from pytest_tablebench.results.gates._grammar import MEASURES, Gate, check_gates, parse_gate
 from pytest_tablebench.results.gates._judge import cut_short, judge_gates
 from pytest_tablebench.results.gates._paired import (
-    PairedInterval,
     mcnemar,
     paired_difference,
     sign_flip,
 )
-from pytest_tablebench.results.gates._passes import PassesRule
-from pytest_tablebench.results.gates._point import PointRule
 from pytest_tablebench.results.gates._power import (
     PlannedGate,
     assumed_sd,
@@ -21,28 +17,21 @@ from pytest_tablebench.results.gates._power import (
 )
 from pytest_tablebench.results.gates._result import (
     GateResult,
-    State,
     exit_code,
     holm,
     stored_results,
     verdict_line,
 )
 from pytest_tablebench.results.gates._rules import make_rule
-from pytest_tablebench.results.gates._stopping import RULES, RuleName, StoppingRule, order
+from pytest_tablebench.results.gates._stopping import RULES, StoppingRule, order
 from pytest_tablebench.results.gates._wealth import Wealth
 
 __all__ = [
     "MEASURES",
     "RULES",
-    "AnytimeRule",
     "Gate",
     "GateResult",
-    "PairedInterval",
-    "PassesRule",
     "PlannedGate",
-    "PointRule",
-    "RuleName",
-    "State",
     "StoppingRule",
     "Wealth",
     "assumed_sd",

@@ -18,7 +18,6 @@ from pytest_tablebench.tables.perturbations._base import (
     apply_perturbation,
     apply_to_question,
     changes_meaning,
-    of_questions,
     parse_perturbation,
     takes_questions,
 )
@@ -41,7 +40,6 @@ __all__ = [
     "apply_perturbation",
     "apply_to_question",
     "changes_meaning",
-    "of_questions",
     "parse_perturbation",
     "perturb",
     "takes_questions",
