@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pytest_tablebench.commands import (
     compare,
+    complexity,
     doctor,
     generate,
     merge,
@@ -75,6 +76,7 @@ def make_parser() -> argparse.ArgumentParser:
         generate.add_parser,
         sandbox.add_parser,
         tree.add_parser,
+        complexity.add_parser,
         doctor.add_parser,
     ):
         add_parser(commands)

@@ -47,13 +47,15 @@ _BATCH = 32
 _KNOWN = ("bench_api_base", "bench_param", "bench_max_cost", "bench_store")
 
 
-def add_asking(parser: argparse.ArgumentParser, does: str, *, several: bool = False) -> None:
+def add_asking(
+    parser: argparse.ArgumentParser, does: str, *, several: bool = False, required: bool = True
+) -> None:
     """Add the options of all ways that ask models; `does` is what `--model` is for.
 
     With `several` it is a list of models.
     """
     action = "append" if several else "store"
-    parser.add_argument("--model", required=True, action=action, metavar="NAME", help=does)
+    parser.add_argument("--model", required=required, action=action, metavar="NAME", help=does)
     parser.add_argument("--yes", action="store_true", help="ask the models, and pay for it")
     parser.add_argument("--bench-api-base", metavar="URL", help="address of the models")
     parser.add_argument(
@@ -90,7 +92,7 @@ def asked_and_written(
     from pytest_tablebench.running.builtins import builtin_registry
     from pytest_tablebench.running.generating import Correspondence
 
-    letters = Correspondence(_settings(given, models), builtin_registry())
+    letters = Correspondence(asking_settings(given, models), builtin_registry())
     new = partial(maker, letters.tell, *([letters.run] if programs else []))
     try:
         lines, calls = _plan(letters, origin(letters.tell, True), new())
@@ -108,7 +110,7 @@ def asked_and_written(
         letters.close()
 
 
-def _settings(given: argparse.Namespace, models: Sequence[str]) -> Settings:
+def asking_settings(given: argparse.Namespace, models: Sequence[str]) -> Settings:
     """Read the options as pytest does, with the same messages for what is wrong."""
     from pytest_tablebench.config.settings import read_settings
 
@@ -144,14 +146,14 @@ def _written(
     except DataError as error:
         if not letters.spent.calls and not letters.spent.failed:
             raise
-        raise DataError("; ".join([str(error), *_cost(letters.spent)])) from None
+        raise DataError("; ".join([str(error), *cost_lines(letters.spent)])) from None
     tally = own.tally
     turned_down = sum(tally.rejected.values())
     shown = [first, shares("by subtask", tally.recipes)]
     shown += [f"accepted: {own.accepted:,}; not: {turned_down:,}"]
     shown += [shares("rejected", tally.rejected)] if turned_down else []
     shown += [shares("on the way", tally.course)] if tally.course else []
-    return [*map(printable, [*shown, *_cost(letters.spent)]), *rest]
+    return [*map(printable, [*shown, *cost_lines(letters.spent)]), *rest]
 
 
 def _look(sources: Iterable[Source], maker: AskingMaker) -> None:
@@ -186,7 +188,7 @@ def _asked(
             return
 
 
-def _cost(spent: Spent) -> list[str]:
+def cost_lines(spent: Spent) -> list[str]:
     """Return what was asked and what it cost, and why no more was."""
     calls = ", ".join(f"{name} {count:,}" for name, count in spent.calls.items())
     price = f"${spent.cost_usd:.4f}"
