@@ -15,6 +15,9 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from pytest_tablebench.generate.llm import AdversarialGenerator
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.tables.table import Table
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import until
 
@@ -189,6 +192,41 @@ def check_transcripts(bodies: Sequence[Sequence[dict[str, Any]]]) -> None:
         "<table>", "name,age", "|name|age|",
     ]  # fmt: skip
     assert not any("14" in text for text in solving)
+
+
+def test_each_part_has_the_model_that_is_named_for_it() -> None:
+    asked: dict[str, list[str]] = {}
+
+    def tell(step: Ask) -> str | None:
+        told = str(step.messages[0].content).strip()
+        asked.setdefault(str(step.model), []).append(told.partition(" ")[0])
+        body = {"messages": [{"content": message.content} for message in step.messages]}
+        return said(body) if step.model in {"generator", "critic"} else None
+
+    maker = AdversarialGenerator(
+        tell,
+        model="generator",
+        critic="critic",
+        solvers=["one", "two", "three"],
+        per_table=1,
+        subtasks=["Table_Query"],
+    )
+    maker.look(Table(("name", "age"), (("Ada", "36"),)))
+    assert asked == {
+        "generator": ["You"], "critic": ["Somebody"], "one": ["You"], "two": ["You"],
+        "three": ["You"],
+    }  # fmt: skip
+    assert maker.further == []  # nothing but what was asked
+    assert maker.tally.rejected == {"more than asked for": 3}
+
+
+def test_at_most_three_solvers(
+    tmp_path: Path, server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command(tmp_path, server, *["--solver=a"] * 4)) == 2
+    assert "name one to three models" in capsys.readouterr().err
+    assert main(command(tmp_path, server, "--subtask=Table_Summary")) == 2
+    assert "unknown subtask 'Table_Summary'" in capsys.readouterr().err
 
 
 def test_a_killed_command_goes_on_and_pays_nothing_twice(

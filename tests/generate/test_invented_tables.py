@@ -76,6 +76,7 @@ def test_a_table_is_read_from_its_one_object() -> None:
         (table(rows=row("\x1b[2J")), "cell has characters that cannot be shown"),
         (table(rows=row("a\u202eb")), "cell has characters that cannot be shown"),
         (table(rows=row("x" * 121)), "cell is too long"),
+        (table(rows=row(10**400)), "cell is too long"),
         (table(rows=[*PORTS["rows"], ["Total", "all", 17]]), "summary row or column"),
     ],
 )

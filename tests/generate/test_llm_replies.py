@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_tablebench.generate.llm import _replies
+from pytest_tablebench.generate.llm._invented import read_table
 from pytest_tablebench.generate.llm._prompts import SUBTASKS, _data, ask_for_pairs, shown
 from pytest_tablebench.generate.llm._replies import (
     Attack,
@@ -18,10 +23,14 @@ from pytest_tablebench.generate.llm._replies import (
     read_marks,
     read_solution,
 )
+from pytest_tablebench.generate.llm._translated import read_texts
 from pytest_tablebench.tables.table import Table
 
 ONE = '{"pairs": [{"question": "Who?", "answer": "Ada"}]}'
 HIDDEN = "question has characters that cannot be shown"
+KEYS = st.sampled_from(
+    ["pairs", "question", "answer", "texts", "title", "header", "rows", "fault", "answerable"]
+)
 FULL = '{"accuracy": 5, "relevance": 5, "coverage": 5}'
 
 
@@ -158,13 +167,39 @@ def test_a_solver_gives_an_answer_of_the_kind_or_none() -> None:
     assert read_solution('{"answer": null}', "number") == ()
     for reply, metric, reason in (
         ('{"answer": "about 36"}', "number", "answer is not a number"),
+        ('{"answer": "May 5, 2024"}', "text", "answer cannot be compared"),
         ('{"answer": "=1"}', "text", "answer is a formula"),
         ('{"answer": "A"}', "list", "answer is no list"),
         ('{"answer": "A", "why": ""}', "text", "reply is no answer"),
         ('"A"', "text", "reply is no answer"),
     ):
         with pytest.raises(RefusedError, match=reason):
-            read_solution(reply, metric)
+            read_solution(reply, metric, is_vote=True)
+    # What is only held against an answer may be written as in any reply.
+    assert read_solution('{"answer": "May 5, 2024"}', "text") == ("May 5, 2024",)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+READERS: tuple[Callable[[str], object], ...] = (
+    lambda reply: [read_draft(pair, "text") for pair in read_drafts(reply)],
+    read_marks,
+    read_attack,
+    lambda reply: read_solution(reply, "number"),
+    lambda reply: read_solution(reply, "list"),
+    lambda reply: read_texts(reply, ["a"]),
+    read_table,
+)
+
+
+@given(VALUES | st.dictionaries(KEYS, VALUES))
+def test_whatever_a_reply_holds_it_is_read_or_refused(value: object) -> None:
+    for reader in READERS:
+        with contextlib.suppress(RefusedError):
+            reader(json.dumps(value))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -11,8 +11,12 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from pytest_tablebench.datasets.folder._questions import Question
+from pytest_tablebench.generate.llm import Questions, Translator
 from pytest_tablebench.generate.llm._replies import RefusedError
 from pytest_tablebench.generate.llm._translated import language_of, read_texts
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.tables.table import Table
 from tests.support.openai_server import OpenAIServer, text
 
 MODEL = "openai/gpt-4o"
@@ -163,6 +167,51 @@ def check_transcripts(bodies: list[list[dict[str, Any]]]) -> None:
         'Table "Harbours":\nport,sea,ships\nAlba,north,12\nBrig,south,8\n\n'
         "Question: Is Brig in the south of it?"
     ) in contents
+
+
+def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_translated_too() -> None:
+    table = Table(("港口", "日期"), (("青岛", "2024-03-05"), ("大连", "5")), name="ports")
+    there = {
+        "港口": "port", "日期": "date", "青岛": "Qingdao", "大连": "Dalian",
+        "青岛和大连在哪国?": "In which country are Qingdao and Dalian?", "中国": "China",
+        "青岛的日期是什么?": "What is the date of Qingdao?",
+    }  # fmt: skip
+    own = [
+        Question("1", 1, ("p",), (table,), "青岛和大连在哪国?", ("中国",), {"kind": "text"}),
+        Question("2", 2, ("p",), (table,), "青岛的日期是什么?", ("2024-03-05",), {"kind": "date"}),
+    ]
+    answers = {"country": "China", "哪国": "中国", "date": "March 5, 2024", "日期是": "2024-03-05"}
+
+    def tell(step: Ask) -> str:
+        content = str(step.messages[1].content)
+        if step.model == "translator":
+            back = {value: name for name, value in there.items()}
+            texts = [there.get(one) or back[one] for one in json.loads(content)["texts"]]
+            return json.dumps({"texts": texts})
+        question = content.rsplit("\n", 1)[1]
+        return json.dumps({"answer": next(a for sign, a in answers.items() if sign in question)})
+
+    maker = Translator(
+        tell, model="translator", solver="s", questions={"ports": Questions(own, "zh")}, to="en"
+    )
+    made = maker.make(table, None)
+    assert made is not None
+    assert [(pair.question, pair.answers, pair.metric) for pair in made[1]] == [
+        ("In which country are Qingdao and Dalian?", ("China",), "text"),
+        ("What is the date of Qingdao?", ("2024-03-05",), "date"),
+    ]
+    assert maker.tally.rejected == {}
+
+
+def test_two_texts_that_become_one_leave_the_table_out() -> None:
+    table = Table(("a", "b"), (("red", "scarlet"),), name="t")
+    questions = {"t": Questions([], "en")}
+    maker = Translator(
+        lambda _: '{"texts": ["甲", "乙", "红", "红"]}',
+        model="m", solver="s", questions=questions, to="zh",
+    )  # fmt: skip
+    assert maker.make(table, None) is None
+    assert maker.tally.tables == {"not translated: two texts have become one": 1}
 
 
 @pytest.mark.parametrize(

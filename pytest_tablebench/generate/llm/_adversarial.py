@@ -133,14 +133,14 @@ class AdversarialGenerator(Proposer):
 
         A solver without a readable reply has no vote. Raises `RefusedError`: no answer has most.
         """
-        votes: list[tuple[str, ...]] = []
+        votes, words = list[tuple[str, ...]](), yes_no(about.language)
         pending = False
         for step in self._to_solvers(about, draft):
             try:
                 reply = self._tell(step)
                 pending = pending or reply is None
                 if reply is not None:
-                    votes.append(read_solution(reply, about.metric, yes_no(about.language)))
+                    votes.append(read_solution(reply, about.metric, words, is_vote=True))
             except (RefusedError, ModelError):
                 self.tally.course["solver without a vote"] += 1
         if pending:

@@ -94,8 +94,9 @@ def read_table(reply: str) -> Table:
 
 
 def _cell(given: object) -> str | int | float:
+    if isinstance(given, float) and not math.isfinite(given):
+        raise RefusedError("cell is no text or number")
     if isinstance(given, int | float) and not isinstance(given, bool):
-        if not math.isfinite(given):
-            raise RefusedError("cell is no text or number")
+        plain_text(str(given), _LONGEST["cell"], "cell")
         return given
     return plain_text(given, _LONGEST["cell"], "cell")

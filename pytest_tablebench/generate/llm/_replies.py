@@ -93,23 +93,27 @@ def read_draft(pair: object, metric: str, yes: tuple[str, ...] = ()) -> Draft:
     if not isinstance(pair, dict) or set(pair) != {"question", "answer"}:
         raise RefusedError("no question with an answer")
     question = plain_text(pair["question"], _LONGEST["question"], "question")
-    answers = _answers(pair["answer"], metric, yes)
+    answers = _answers(pair["answer"], metric, "item" if metric in _SHORT else "prose", yes)
+    _require_certain(answers, metric)
     return Draft(question, answers, tolerance_of(answers, metric))
 
 
-def _answers(given: object, metric: str, yes: tuple[str, ...]) -> tuple[str, ...]:
+def _require_certain(answers: tuple[str, ...], metric: str) -> None:
+    """Raise `RefusedError` for answers that replies cannot be compared with for certain."""
+    if metric in _SHORT and any(answer_text(answer) is None for answer in answers):
+        raise RefusedError("answer cannot be compared")
+
+
+def _answers(given: object, metric: str, longest: str, yes: tuple[str, ...]) -> tuple[str, ...]:
     items = given if isinstance(given, list) else [given]
     if metric == "list":
         if not isinstance(given, list) or len(given) not in _ITEMS:
             raise RefusedError("answer is no list")
     elif isinstance(given, list):
         raise RefusedError("answer has several items")
-    longest = "item" if metric in _SHORT else "prose"
     answers = tuple(plain_text(_scalar(item), _LONGEST[longest], "answer") for item in items)
     if len(set(map(str.casefold, answers))) < len(answers):
         raise RefusedError("answer says an item twice")
-    if metric in _SHORT and any(answer_text(answer) is None for answer in answers):
-        raise RefusedError("answer cannot be compared")
     if metric == "yes_no":
         answers = (answers[0].casefold(),)
         if answers[0] not in yes:
@@ -147,16 +151,27 @@ def read_attack(reply: str) -> Attack:
     return Attack(points, plain_text(found["fault"], 600, "fault") if points else "")
 
 
-def read_solution(reply: str, metric: str, yes: tuple[str, ...] = ()) -> tuple[str, ...]:
+def read_solution(
+    reply: str, metric: str, yes: tuple[str, ...] = (), *, is_vote: bool = False
+) -> tuple[str, ...]:
     """Return the items of a solver's answer; none where it says that there is no answer.
+
+    Arguments:
+        reply: the solver's.
+        metric: the kind of answer that was asked for.
+        yes: the words for yes and no.
+        is_vote: whether it may become the answer, and has to be one that can be compared.
 
     Raises `RefusedError` for what is no answer of the kind.
     """
     found = read_json(reply)
     if not isinstance(found, dict) or set(found) != {"answer"}:
         raise RefusedError("reply is no answer")
-    answers = () if found["answer"] is None else _answers(found["answer"], metric, yes)
-    if answers:
+    if found["answer"] is None:
+        return ()
+    answers = _answers(found["answer"], metric, "item" if is_vote else "prose", yes)
+    if is_vote:
+        _require_certain(answers, metric)
         tolerance_of(answers, metric)
     return answers
 
