@@ -21,7 +21,6 @@ extensions = [
 exclude_patterns = ["_build", "example"]
 html_theme = "furo"
 html_title = "pytest-tablebench"
-html_extra_path = ["schemas"]
 myst_heading_anchors = 3
 # Links to files of the repository that are no pages of the site.
 suppress_warnings = ["myst.xref_missing", "toc.not_included"]

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from jsonschema import Draft202012Validator
+
 from tests.support.batch_server import BatchServer
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Script, right, run_pytest
@@ -35,6 +37,8 @@ def test_the_same_command_goes_on_until_all_is_answered(tmp_path: Path) -> None:
         assert first.records == {}
         named = json.loads((tmp_path / "batch/run/batches.json").read_text("utf-8"))
         assert [(one["batch_id"], one["requests"]) for one in named["batches"]] == [("batch_1", 3)]
+        schema = Path(__file__).parents[2] / "docs/schemas/batches.schema.json"
+        Draft202012Validator(json.loads(schema.read_text("utf-8"))).validate(named)
         server.finish()
         last = run("batch", url=server.url)
         assert last.exit_code == 0, last.output
