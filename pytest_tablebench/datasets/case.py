@@ -143,7 +143,8 @@ class _Names:
     ) -> None:
         self.more = len(strategies) > 1 or len(modalities) > 1
         most = 14 if self.more else 20
-        self._strategies = _several(strategies, 14)
+        # With a digest: of other parameters another one, in whatever run they come.
+        self._strategies = _several(strategies, 14, digest=True)
         self._modalities = _several(modalities, 10)
         self._models = _several(models, 20)
         self._in_nodes = _several(models, most)
@@ -164,8 +165,8 @@ class _Names:
         return found
 
 
-def _several(names: Sequence[str], limit: int) -> dict[str, str]:
-    return case_ids(names, limit, digest=False) if len(names) > 1 else {names[0]: ""}
+def _several(names: Sequence[str], limit: int, *, digest: bool = False) -> dict[str, str]:
+    return case_ids(names, limit, digest=digest) if len(names) > 1 else {names[0]: ""}
 
 
 def draw_configurations(

@@ -6,6 +6,8 @@ is around that process, and in what each program's own process must give up befo
 
 from __future__ import annotations
 
+import json
+import os
 import platform
 import shutil
 import sys
@@ -107,6 +109,11 @@ def _bubblewrap() -> Backend:
     return Backend("bubblewrap", held, frozenset(), absent, command, own_folder=True)
 
 
+def _quoted(path: str) -> str:
+    """Return a real path as a profile of Seatbelt quotes it."""
+    return json.dumps(os.path.realpath(path), ensure_ascii=False)
+
+
 def _seatbelt() -> Backend:
     def absent() -> str | None:
         if sys.platform != "darwin":
@@ -117,13 +124,15 @@ def _seatbelt() -> Backend:
         from pytest_tablebench.sandbox.inside._confine import readable
 
         shown = [*readable(), str(_PACKAGE), sys.prefix, sys.base_prefix, "/System", "/usr/lib"]
-        paths = " ".join(f'(subpath "{path}")' for path in (*shown, folder))
+        # It compares real paths, and macOS has folders for temporary files behind links.
+        program, base, own = map(_quoted, (sys.executable, sys.base_prefix, folder))
+        paths = " ".join(f"(subpath {path})" for path in dict.fromkeys(map(_quoted, shown)))
         profile = (
             "(version 1)(deny default)(allow process-fork)(allow sysctl-read)"
-            f"(allow file-read-metadata)(allow file-read* {paths} "
+            f"(allow file-read-metadata)(allow file-read* {paths} (subpath {own}) "
             '(literal "/dev/null") (literal "/dev/urandom") (literal "/"))'
-            f'(allow file-write* (subpath "{folder}") (literal "/dev/null"))'
-            f'(allow process-exec (literal "{sys.executable}") (subpath "{sys.base_prefix}"))'
+            f'(allow file-write* (subpath {own}) (literal "/dev/null"))'
+            f"(allow process-exec (literal {program}) (subpath {base}))"
             "(allow signal (target self) (target children))"
         )
         return ["sandbox-exec", "-p", profile, *_here()]

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.reports.paper._leaderboard import DATASETS, leaderboard, published_rows
+from pytest_tablebench.reports.paper._leaderboard import DATASETS, leaderboard
+from pytest_tablebench.reports.paper._published import published
 from pytest_tablebench.reports.paper._runs import (
     Row,
     RunData,
@@ -388,7 +389,7 @@ def torr(model: str, datasets: list[str], **options: Any) -> list[Row]:
 
 
 def test_published_rows_are_those_of_the_paper():
-    found = published_rows()
+    found = published("torr_table2")
     assert len(found) == 14
     assert set(found[0]) == {"model", "performance", "robustness", *DATASETS}
     by_model = {row["model"]: row for row in found}

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.reports.paper._published import published
 from pytest_tablebench.reports.paper._realhit import (
-    published_realhit,
     realhit_leaderboard,
     realhit_means,
     realhit_tables,
@@ -44,7 +44,7 @@ def test_figures_are_means_of_named_parts_and_what_was_not_asked_is_empty() -> N
     assert (own["DA rouge_l"], own["CG pass@1"], own["CG ecr"]) == (0.25, 0.0, 1.0)
     [_, *others] = board.rows
     # 28 rows of Table 2, 8 of Table 5, 4 of Table 7.
-    assert len(others) == len(published_realhit()) == 40
+    assert len(others) == len(published("realhitbench")) == 40
     named = [dict(zip(board.columns, one, strict=True)) for one in others]
     [gpt] = [
         one for one in named
@@ -78,8 +78,8 @@ def test_means_are_by_task_and_by_tokens_of_the_table() -> None:
     assert (own["fc"], own["da"], own["cg"]) == (0.625, 0.25, 0.5)
     assert own["all"] == pytest.approx((0.625 + 0.25 + 0.5) / 3)
     assert (own[">20K"], own["10-20K"]) == (0.25, None)
-    published = {(one[0], one[1], one[3]): one for one in found.rows[1:]}
-    ablated = published["GPT-4o", "published, Table 4", "treethinker[tree=off]"]
+    printed = {(one[0], one[1], one[3]): one for one in found.rows[1:]}
+    ablated = printed["GPT-4o", "published, Table 4", "treethinker[tree=off]"]
     assert dict(zip(found.columns, ablated, strict=True))["all"] == pytest.approx(0.5527)
 
 
@@ -98,9 +98,9 @@ def test_sizes_of_a_runs_tables_stand_beside_table_8(tmp_path: Path) -> None:
     assert found is not None
     # The seventh of ten tables: 14 rows, 7 columns; of `xx` and a figure 1.5 characters.
     assert found.rows[0] == ("m", "tables of this run", 14, 7, 1.5, *[None] * 4)
-    published = {line[0]: line[2:] for line in found.rows[1:]}
-    assert published["RealHiTBench"] == (69, 16, 9.59, 60.55, 57.54, 43.48, 69.86)
-    assert published["HiTab"] == (23, 13, 7.3, 57.91, 47.1, 33.98, 55.64)
+    printed = {line[0]: line[2:] for line in found.rows[1:]}
+    assert printed["RealHiTBench"] == (69, 16, 9.59, 60.55, 57.54, 43.48, 69.86)
+    assert printed["HiTab"] == (23, 13, 7.3, 57.91, 47.1, 33.98, 55.64)
 
 
 def test_other_runs_have_no_such_table() -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.reports.paper import write_report
+from pytest_tablebench.reports.paper._published import published
 from pytest_tablebench.reports.paper._runs import Row, RunData
-from pytest_tablebench.reports.paper._skills import published_treb, treb_leaderboard
+from pytest_tablebench.reports.paper._skills import treb_leaderboard
 
 SKILLS = {"TU": "fact", "TBO": "query", "TCO": "sum", "DA": "outliers", "ADA": "steps"}
 
@@ -30,7 +31,7 @@ def run(strategy: str, score: float, *, judged: bool = True, cost: float | None 
 
 
 def test_published_rows_are_those_of_the_page_and_overall_is_the_mean_of_the_five() -> None:
-    rows = published_treb()
+    rows = published("treb_leaderboard")
     assert len(rows) == 34
     first = {"model": "Kimi-K2.5", "table_basic_operation": "94.69", "overall": "84.18"}
     assert first.items() <= rows[0].items()

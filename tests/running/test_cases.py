@@ -93,6 +93,25 @@ def test_ids_name_strategy_and_modality_where_a_run_has_several(examples, strate
         assert parts[4 + (len(strategies) > 1)] == case.modality
 
 
+def test_a_strategy_with_other_parameters_never_has_the_id_of_another():
+    def ids(*strategies):
+        cases, node_ids = cross("toy", ["ada"], ["html"], ["none"], ["m"], strategies=strategies)
+        return {
+            case.strategy: (case.case_id, node_id)
+            for case, node_id in zip(cases, node_ids, strict=True)
+        }
+
+    one, two = ids("direct", "icot[max_exec=1]"), ids("icot[max_exec=2]", "direct")
+    # In another run, in another order, beside others: it is the same, and its own.
+    assert one["direct"] == two["direct"] == ("toy/ada/html/none/direct", "ada-html-none-direct")
+    both = ids("icot[max_exec=2]", "icot[max_exec=1]", "icot[max_exec=10]", "icot")
+    assert both["icot[max_exec=1]"] == one["icot[max_exec=1]"]
+    assert both["icot[max_exec=2]"] == two["icot[max_exec=2]"]
+    for place in (0, 1):
+        assert len({found[place] for found in both.values()}) == 4
+    assert re.fullmatch(r"toy/ada/html/none/icot-[0-9a-f]{8}", one["icot[max_exec=1]"][0])
+
+
 def test_long_names_of_all_axes_leave_ids_short():
     long = ["n" * 200, "n" * 199 + "m"]
     cases, node_ids = cross(

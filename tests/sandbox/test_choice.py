@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -104,3 +105,34 @@ def test_the_command_says_what_holds(capsys: pytest.CaptureFixture[str]) -> None
     used = [line.split()[0] for line in lines[:3] if line.split()[1] == "used"]
     assert len(used) == (code == 0)
     assert "cpu_s 10" in lines[-1]
+
+
+def test_a_container_is_started_without_network_rights_and_places_to_write() -> None:
+    command = backends("an/image:1")[0].command("")
+    image = command.index("an/image:1")
+    assert command[1:3] == ["run", "--rm"]
+    assert {
+        "--network=none", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges",
+        "--user=65534:65534", "--pids-limit=64", "--pull=never", "--entrypoint=python3",
+    } < set(command[:image])  # fmt: skip
+    # Nothing of the machine but this package is seen, and that cannot be written.
+    [shown] = [word for word in command if word.startswith(("--volume", "--mount", "-v"))]
+    assert shown.endswith("/pytest_tablebench:ro")
+    assert command[image + 1] == "-I"
+    assert "sandbox.inside.serve" in command[-1]
+
+
+def test_seatbelt_denies_all_but_reading_libraries_and_the_programs_folder(tmp_path: Path) -> None:
+    folder = tmp_path / 'with a "quote'
+    folder.mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    [backend] = [one for one in backends() if one.name == "seatbelt"]
+    name, flag, profile, *python = backend.command(str(link))
+    assert (name, flag, python[0]) == ("sandbox-exec", "-p", sys.executable)
+    assert profile.startswith("(version 1)(deny default)")
+    own = f'(subpath "{tmp_path.resolve()}/with a \\"quote")'
+    assert f'(allow file-write* {own} (literal "/dev/null"))' in profile
+    assert profile.count(own) == 2  # read and written
+    assert "network" not in profile
+    assert "mach" not in profile

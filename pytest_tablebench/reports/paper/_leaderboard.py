@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import Any
 
 from pytest_tablebench.reports.formats import percent
+from pytest_tablebench.reports.paper._published import Noted, beside_published, published
 from pytest_tablebench.reports.paper._runs import Row, RunData
 from pytest_tablebench.reports.paper._text import PaperTable, Printed, Value
 from pytest_tablebench.results import summarize
@@ -42,40 +41,29 @@ _CAVEATS = (
 )
 
 
-def published_rows() -> list[dict[str, str]]:
-    """Return the 14 published rows as printed, by column name."""
-    text = resources.files(__package__).joinpath("torr_table2.csv").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    return list(csv.DictReader(lines))
-
-
 def leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
     """Return the table in the layout of the paper's Table 2; None without any ToRR dataset.
 
     One's own runs come first. Performance and robustness stand only where a run has all ten
     datasets; what makes a run differ from the paper's is in its note.
     """
-    rows: list[tuple[Value, ...]] = []
-    notes: list[str] = []
+    figures = ("performance", "robustness", *DATASETS)
+    rows: list[Noted] = []
     for run in runs:
         own = _torr_rows(run)
         if not own:
             continue
         (scope,) = summarize(own)["benchmarks"].values()
-        rows.append(_row(run, scope))
-        notes.append("; ".join(_notes(run, scope)))
-    if not rows:
-        return None
-    for published in published_rows():
-        figures = (published[name] for name in ("performance", "robustness", *DATASETS))
-        rows.append((published["model"], "published", *map(Printed, figures)))
-        notes.append("")
-    return PaperTable(
+        rows.append((_row(run, scope), "; ".join(_notes(run, scope))))
+    return beside_published(
         "leaderboard",
         "ToRR leaderboard (layout of the paper's Table 2)",
-        ("model", "source", "performance", "robustness", *DATASETS),
-        tuple(rows),
-        tuple(notes),
+        ("model", "source", *figures),
+        own=rows,
+        others=(
+            (line["model"], "published", *(Printed(line[name]) for name in figures))
+            for line in published("torr_table2")
+        ),
         notes=(_CITATION, *_CAVEATS),
     )
 

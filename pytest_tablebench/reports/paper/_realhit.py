@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterator, Sequence
-from importlib import resources
+from collections.abc import Iterator, Mapping, Sequence
 
+from pytest_tablebench.reports.paper._published import (
+    Noted,
+    beside_published,
+    published,
+    shares,
+)
 from pytest_tablebench.reports.paper._runs import Row, RunData
 from pytest_tablebench.reports.paper._text import PaperTable, Printed, Value
 from pytest_tablebench.results._tasks import mean_parts, plain_mean
 from pytest_tablebench.results._texts import TEXTS, ExampleText, read_texts
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["published_realhit", "realhit_leaderboard", "realhit_means", "realhit_tables"]
+__all__ = ["realhit_leaderboard", "realhit_means", "realhit_tables"]
 
 BENCHMARK = "realhitbench"
 TASKS = {
@@ -41,35 +45,26 @@ _CAVEATS = (
 )
 
 
-def published_realhit(name: str = "realhitbench") -> list[dict[str, str]]:
-    """Return published rows as printed, by column name."""
-    text = resources.files(__package__).joinpath(f"{name}.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
-
-
 def realhit_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
     """Return one's runs, a row for each strategy and modality, then Tables 2, 5 and 7.
 
     None without any of the five tasks.
     """
-    rows: list[tuple[Value, ...]] = []
-    notes: list[str] = []
-    for run, strategy, modality, own in _parts_of(runs):
-        rows.append((run.model, "this run", modality, strategy, *mean_parts(own, _COLUMNS)))
-        notes.append("; ".join(_notes(run, own)))
-    if not rows:
-        return None
-    for line in published_realhit():
-        figures = [float(value) / 100 for value in list(line.values())[4:]]
-        source = f"published, Table {line['table']}"
-        rows.append((line["model"], source, line["input"], line["strategy"], *figures))
-        notes.append("")
-    return PaperTable(
+    rows: list[Noted] = [
+        (
+            (run.model, "this run", modality, strategy, *mean_parts(own, _COLUMNS)),
+            "; ".join(_notes(run, own)),
+        )
+        for run, strategy, modality, own in _parts_of(runs)
+    ]
+    return beside_published(
         "realhit_leaderboard",
         "RealHiTBench leaderboard (layout of the paper's Table 2)",
         ("model", "source", "input", "strategy", *_NAMES),
-        tuple(rows),
-        tuple(notes),
+        own=rows,
+        others=(
+            (*_whose(line), *shares(list(line.values())[4:])) for line in published("realhitbench")
+        ),
         notes=(_CITATION, *_CAVEATS),
     )
 
@@ -80,7 +75,7 @@ def realhit_means(runs: Sequence[RunData]) -> PaperTable | None:
     One's mean of a task is that of its two figures, and of anything else that of its tasks' means.
     """
     names = (*TASKS, "all", *_BUCKETS)
-    rows: list[tuple[Value, ...]] = []
+    rows: list[Noted] = []
     for run, strategy, modality, own in _parts_of(runs):
         by_task = [_mean(own, task) for task in TASKS]
         buckets = [
@@ -91,20 +86,17 @@ def realhit_means(runs: Sequence[RunData]) -> PaperTable | None:
             for bucket in _BUCKETS
         ]
         figures = (*by_task, plain_mean(by_task), *buckets)
-        rows.append((run.model, "this run", modality, strategy, *figures))
-    if not rows:
-        return None
-    published: dict[tuple[str, ...], dict[str, float]] = {}
-    for line in published_realhit("realhitbench_means"):
-        key = line["model"], f"published, Table {line['table']}", line["input"], line["strategy"]
-        published.setdefault(key, {})[line["name"]] = float(line["value"]) / 100
-    rows += [(*key, *(found.get(name) for name in names)) for key, found in published.items()]
-    return PaperTable(
+        rows.append(((run.model, "this run", modality, strategy, *figures), ""))
+    others: dict[tuple[str, ...], dict[str, float]] = {}
+    for line in published("realhitbench_means"):
+        [share] = shares([line["value"]])
+        others.setdefault(_whose(line), {})[line["name"]] = share
+    return beside_published(
         "realhit_means",
         "RealHiTBench means by task, and by tokens of the table",
         ("model", "source", "input", "strategy", *names),
-        tuple(rows),
-        ("",) * len(rows),
+        own=rows,
+        others=((*key, *(found.get(name) for name in names)) for key, found in others.items()),
         notes=(
             _CITATION,
             "Table 4's means are not those of the columns of Table 2, Table 6 is over 500 "
@@ -120,22 +112,17 @@ def realhit_tables(runs: Sequence[RunData]) -> PaperTable | None:
     characters of its cells that are not empty; of all tables the 70th percentile.
     """
     sizes = ((run.model, _sizes(run)) for run in runs)
-    rows: list[tuple[Value, ...]] = [
-        (model, "tables of this run", *own, *[None] * 4) for model, own in sizes if own is not None
-    ]
-    if not rows:
-        return None
-    for line in published_realhit("realhitbench_tables"):
-        benchmark, *figures = line.values()
-        size = map(int, figures[:2])
-        rows.append((benchmark, "published, Table 8", *size, *map(Printed, figures[2:])))
-    return PaperTable(
+    others: list[tuple[Value, ...]] = []
+    for benchmark, rows, columns, *marks in map(dict.values, published("realhitbench_tables")):
+        figures = int(rows), int(columns), *map(Printed, marks)
+        others.append((benchmark, "published, Table 8", *figures))
+    return beside_published(
         "realhit_tables",
         "Sizes and structure of tables (layout of the paper's Table 8)",
         ("tables of", "source", "rows", "columns", "cell length", "header hierarchy",
          "content partition", "implicit multi table", "supplement information"),
-        tuple(rows),
-        ("",) * len(rows),
+        own=[((model, "tables of this run", *own, *[None] * 4), "") for model, own in sizes if own],
+        others=others,
         notes=(
             _CITATION,
             "sizes are 70th percentiles; the paper does not say what it takes for a row or for a "
@@ -143,6 +130,10 @@ def realhit_tables(runs: Sequence[RunData]) -> PaperTable | None:
             "what is counted of it here, by rule",
         ),
     )  # fmt: skip
+
+
+def _whose(line: Mapping[str, str]) -> tuple[str, ...]:
+    return line["model"], f"published, Table {line['table']}", line["input"], line["strategy"]
 
 
 def _sizes(run: RunData) -> tuple[int, int, Printed] | None:

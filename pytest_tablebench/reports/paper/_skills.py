@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.reports.paper._canvas import MARKERS, colour, labelled, legend, size
+from pytest_tablebench.reports.paper._published import (
+    Noted,
+    beside_published,
+    published,
+    shares,
+)
 from pytest_tablebench.reports.paper._runs import Row, RunData
 from pytest_tablebench.reports.paper._text import PaperTable, Value
 from pytest_tablebench.results.analyses import BEST_SUBTASK, RULES, by_skill
@@ -181,17 +185,9 @@ def skill_radar(figure: Figure, analysis: Mapping[str, Any]) -> bool:
 # The leaderboard
 
 
-def published_treb() -> list[dict[str, str]]:
-    """Return the published rows as printed, by column name."""
-    path = resources.files(__package__).joinpath("treb_leaderboard.csv")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
-
-
 def treb_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
     """Return one's models by each rule, then the published rows; None without a skill of tables."""
-    rows: list[tuple[Value, ...]] = []
-    notes: list[str] = []
+    rows: list[Noted] = []
     by_model = _rows_of(runs, BENCHMARK)
     for model, own in skill_analysis(runs, BENCHMARK).items():
         if not _SKILLS.keys() & own["skills"][BEST_SUBTASK].keys():
@@ -199,21 +195,18 @@ def treb_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
         for rule in RULES:
             scores = own["skills"][rule]
             shown = (scores.get(skill) for skill in _SKILLS)
-            rows.append((model, f"this run: {rule}", *shown, own["overall"][rule]))
-            notes.append("; ".join(_notes(own, by_model[model])) if rule == RULES[0] else "")
-    if not rows:
-        return None
-    for line in published_treb():
-        columns = (*(column for column, _ in _SKILLS.values()), "overall")
-        shares = (float(line[column]) / 100 for column in columns)
-        rows.append((line["model"], f"published {line['date']}", *shares))
-        notes.append("")
-    return PaperTable(
+            note = "; ".join(_notes(own, by_model[model])) if rule == RULES[0] else ""
+            rows.append(((model, f"this run: {rule}", *shown, own["overall"][rule]), note))
+    figures = (*(column for column, _ in _SKILLS.values()), "overall")
+    return beside_published(
         "treb_leaderboard",
         "TReB leaderboard (layout of the published page)",
         ("model", "source", *_SKILLS, "overall"),
-        tuple(rows),
-        tuple(notes),
+        own=rows,
+        others=(
+            (line["model"], f"published {line['date']}", *shares(line[name] for name in figures))
+            for line in published("treb_leaderboard")
+        ),
         notes=(_CITATION, *_CAVEATS),
     )
 

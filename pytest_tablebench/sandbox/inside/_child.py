@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from types import CodeType
 from typing import Any
 
 from pytest_tablebench.sandbox.inside._confine import confine, end_with_parent
@@ -20,13 +21,21 @@ BEGUN = b"+"
 """What the process says before the program begins; nothing the program says can undo it."""
 
 SCRIPT = "exec(compile(program, '<program>', 'exec'), {'__name__': '__main__'})"
+"""What runs a program that is to give nothing back."""
+
 LONGEST_ERROR = 2000
 
 
 def become(
-    job: Mapping[str, Any], folder: str, parts: frozenset[str], pipes: tuple[int, int], parent: int
+    job: Mapping[str, Any],
+    runner: CodeType,
+    folder: str,
+    parts: frozenset[str],
+    pipes: tuple[int, int],
+    *,
+    parent: int,
 ) -> None:
-    """Run a job's program in this process, tell what came of it, and end. Never returns.
+    """Run a job's program by a runner, tell what came of it, and end this process.
 
     `pipes` are where it prints, and where its value goes: three lines, of which the last may be
     long. Whatever the program does to this module, it speaks for itself alone.
@@ -46,7 +55,7 @@ def become(
     except BaseException as error:
         _tell(ABSENT, str(error) or type(error).__name__, "null")
     os.write(3, BEGUN)
-    _tell(*_run(job["program"], job["runner"] or SCRIPT))
+    _tell(*_run(job["program"], runner))
 
 
 def _stream(number: int) -> io.TextIOWrapper:
@@ -54,11 +63,11 @@ def _stream(number: int) -> io.TextIOWrapper:
     return io.TextIOWrapper(binary, encoding="utf-8", errors="backslashreplace")
 
 
-def _run(program: str, runner: str) -> tuple[str, str, str]:
+def _run(program: str, runner: CodeType) -> tuple[str, str, str]:
     """Return outcome, error and value as JSON."""
     space: dict[str, Any] = {"__name__": "runner", "program": program}
     try:
-        exec(compile(runner, "<runner>", "exec"), space)  # noqa: S102 - what this process is for
+        exec(runner, space)  # noqa: S102 - what this process is for
         return "ok", "", json.dumps(space.get("value"), default=_plain)
     except SystemExit as end:
         if end.code in (None, 0):

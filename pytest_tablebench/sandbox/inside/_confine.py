@@ -11,6 +11,7 @@ import struct
 import sys
 import sysconfig
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
 from pytest_tablebench.sandbox.inside._landlock import restrict_files, version
@@ -23,12 +24,13 @@ _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _CAPSET = {"x86_64": 126, "aarch64": 91, "arm64": 91}
 
 
-def readable() -> list[str]:
+@lru_cache(maxsize=1)
+def readable() -> tuple[str, ...]:
     """Return the paths a program may read: Python's libraries, shared ones, fonts, time zones."""
     found = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     found += ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"]
     found += ["/usr/share/fonts", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/localtime"]
-    return list(dict.fromkeys(filter(None, found)))
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def end_with_parent(parent: int) -> None:

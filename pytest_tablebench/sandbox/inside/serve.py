@@ -20,9 +20,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
-from pytest_tablebench.sandbox.inside._child import ABSENT, BEGUN, become
+from pytest_tablebench.sandbox.inside._child import ABSENT, BEGUN, SCRIPT, become
+from pytest_tablebench.sandbox.inside._confine import readable
 from pytest_tablebench.sandbox.inside._folder import fill, grown, left, remove
 
 __all__ = ["main"]
@@ -63,18 +66,26 @@ def _load(names: list[str]) -> None:
             _draw(sys.modules["matplotlib.pyplot"])
     gc.collect()
     gc.freeze()  # or collections would copy what all programs share
+    gc.set_threshold(10_000)  # programs are short, and end with their memory
+    readable()  # found out once, for all programs
 
 
 def _draw(pyplot: Any) -> None:
-    """Draw one chart, for what is made with the first: fonts, above all."""
+    """Draw charts, for what is made with the first of a kind: fonts, above all."""
     import io
 
-    figure, axes = pyplot.subplots()
+    import pandas as pd
+
+    figure, (axes, others) = pyplot.subplots(1, 2)
     axes.plot([1, 2], [1, 2], label="1")
     axes.bar(["a", "b"], [1, 2])
+    axes.scatter([0.5, -1], [1, 2])
     axes.set_title("a")
     axes.legend()
-    figure.savefig(io.BytesIO(), format="png")
+    others.pie([1, 2], labels=["a", "b"])
+    pd.read_csv(io.StringIO("a,b\n1,2\n2,3\n")).plot(x="a", ax=others)
+    for dpi in (72, 100):
+        figure.savefig(io.BytesIO(), dpi=dpi, format="png")
     pyplot.close("all")
 
 
@@ -101,14 +112,21 @@ def _serve(
     return {**found, "seconds": round(time.monotonic() - began, 6)}
 
 
+@lru_cache(maxsize=32)
+def _compiled(runner: str) -> CodeType:
+    """Compile what runs a program: text of ours, the same for many of them."""
+    return compile(runner, "<runner>", "exec")
+
+
 def _fork(
     job: Mapping[str, Any], folder: str, parts: frozenset[str], source: int
 ) -> dict[str, Any]:
+    runner = _compiled(job["runner"] or SCRIPT)
     printed, printing = os.pipe()
     told, telling = os.pipe()
     parent, child = os.getpid(), os.fork()
     if child == 0:
-        become(job, folder, parts, (printing, telling), parent)
+        become(job, runner, folder, parts, (printing, telling), parent=parent)
     os.close(printing)
     os.close(telling)
     watch = _Watch(child, printed, told, source)
