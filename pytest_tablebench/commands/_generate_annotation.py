@@ -14,10 +14,9 @@ from pytest_tablebench.commands._generating import (
     Origin,
     add_common,
     add_out,
-    check_and_run,
-    quoted,
     tables_given,
 )
+from pytest_tablebench.commands._suites import check_and_run, quoted
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.names import printable, split_names, unknown_name
 

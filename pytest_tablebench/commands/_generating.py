@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.commands._suites import check_and_run
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.names import counted, printable, split_names, unknown_name
 
@@ -135,20 +135,6 @@ def write_folder(
         rejected = [shares("rejected", maker.tally.rejected)] if maker.tally.rejected else []
         raise DataError("; ".join(["no question could be made", *lines[1:], *rejected]))
     return [*map(printable, lines), *(then or check_and_run)(given.out)]
-
-
-def check_and_run(folder: Path) -> list[str]:
-    """Return the commands for a folder that is a dataset."""
-    shown = quoted(folder)
-    return [
-        f"look for mistakes: tablebench check {shown}",
-        f"run: pytest --pyargs pytest_tablebench.suites --bench-data {shown}",
-    ]
-
-
-def quoted(path: Path) -> str:
-    """Return a path as a shell takes it."""
-    return printable(shlex.quote(str(path)))
 
 
 def tables_given(given: argparse.Namespace) -> Origin:

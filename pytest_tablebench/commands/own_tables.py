@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.commands._suites import check_and_run
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import counted, printable
 
@@ -31,12 +31,7 @@ def _new(given: argparse.Namespace) -> tuple[list[str], int]:
 
     folder: Path = given.folder
     names = write_example(folder)
-    shown = printable(shlex.quote(str(folder)))
-    return [
-        f"{printable(str(folder))}: {', '.join(names)}",
-        f"look for mistakes: tablebench check {shown}",
-        f"run: pytest --pyargs pytest_tablebench.suites --bench-data {shown}",
-    ], 0
+    return [f"{printable(str(folder))}: {', '.join(names)}", *check_and_run(folder)], 0
 
 
 def _check(given: argparse.Namespace) -> tuple[list[str], int]:
