@@ -18,6 +18,7 @@ from pytest_tablebench.commands import (
     own_tables,
     rejudge,
     sandbox,
+    store,
     tree,
 )
 from pytest_tablebench.commands._data_state import data_state
@@ -75,6 +76,7 @@ def make_parser() -> argparse.ArgumentParser:
         own_tables.add_parsers,
         generate.add_parser,
         sandbox.add_parser,
+        store.add_parser,
         tree.add_parser,
         complexity.add_parser,
         doctor.add_parser,
@@ -87,7 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code: 0, or 2 for what cannot be done, said in one line.
 
     `rejudge` and `merge` return what gates say: 0 all hold, 10 one fails, 11 one is undecided, or
-    what is merged is not whole. `check` returns 1 where it finds something, `sandbox` where nothing
+    what is merged is not whole. `check` and `store verify` return 1 where they find
+    something, `sandbox` where nothing
     holds, `doctor` where no run can be.
     """
     given = make_parser().parse_args(arguments)

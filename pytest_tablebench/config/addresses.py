@@ -6,7 +6,7 @@ import re
 
 from pytest_tablebench.config.secrets import digest
 
-__all__ = ["address_fault", "header_fault", "without_credentials"]
+__all__ = ["address_fault", "header_fault", "is_shared", "shared_fault", "without_credentials"]
 
 
 def without_credentials(url: str) -> str:
@@ -38,6 +38,24 @@ def address_fault(url: str) -> str | None:
     return None
 
 
+def is_shared(text: str) -> bool:
+    """Whether a text is the address of a shared answer store, and not a folder."""
+    return _SCHEME.match(text) is not None
+
+
+def shared_fault(address: str) -> str | None:
+    """Return what keeps an address from being that of a shared store, without repeating it."""
+    if "@" in address or "?" in address or "#" in address:
+        return (
+            "a user name, a key or a query is never taken here, as addresses are written down; "
+            "set the provider's environment variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, "
+            "GOOGLE_APPLICATION_CREDENTIALS, ...)"
+        )
+    if not address.isprintable() or not address.partition("://")[2].strip("/"):
+        return "names no place; write it as s3://bucket/answers"
+    return None
+
+
 def header_fault(text: str) -> str | None:
     """Return what keeps a text from being sent in a header of HTTP; None where nothing does."""
     if "\n" in text or "\r" in text:
@@ -48,3 +66,4 @@ def header_fault(text: str) -> str | None:
 
 
 _ENDS_AUTHORITY = re.compile(r"[/?#]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::[a-z0-9]+)*://")

@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_tablebench.config.addresses import address_fault, header_fault
+from pytest_tablebench.config.addresses import (
+    address_fault,
+    header_fault,
+    is_shared,
+    shared_fault,
+    without_credentials,
+)
 from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import printable, split_names, unknown_name
@@ -27,7 +33,6 @@ __all__ = [
     "compat",
     "existing_folder",
     "folder",
-    "folders",
     "known_names",
     "limit",
     "names",
@@ -36,6 +41,7 @@ __all__ = [
     "params",
     "shard",
     "store",
+    "stores",
     "switch",
     "switch_off",
     "texts",
@@ -151,14 +157,23 @@ def folder(given: Given) -> Path:
     return given.base / Path(str(given.value)).expanduser()
 
 
-def folders(given: Given) -> tuple[Path, ...]:
-    """Return several folders."""
-    return tuple(given.base / Path(text).expanduser() for text in texts(given))
+def stores(given: Given) -> tuple[Path | str, ...]:
+    """Return several folders of answers; one that is shared by its address."""
+    return tuple(_store(given, text) for text in texts(given))
 
 
-def store(given: Given) -> Path | None:
-    """Return where answers are kept; None where they are not."""
-    return None if given.value == "none" else folder(given)
+def store(given: Given) -> Path | str | None:
+    """Return where answers are kept, a shared store by its address; None where they are not."""
+    return None if given.value == "none" else _store(given, str(given.value))
+
+
+def _store(given: Given, text: str) -> Path | str:
+    if not is_shared(text):
+        return given.base / Path(text).expanduser()
+    fault = shared_fault(text)
+    if fault is not None:
+        raise SettingsError(f"{given.flag} {printable(without_credentials(text))}: {fault}")
+    return text.rstrip("/")
 
 
 def existing_folder(given: Given) -> Path:

@@ -12,7 +12,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.options import DEFAULT_MODEL, OPTIONS, Option
 from pytest_tablebench.config.reading import Given
 from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.util.names import unknown_name
+from pytest_tablebench.util.names import slug, unknown_name
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -22,6 +22,7 @@ __all__ = [
     "Settings",
     "check_names",
     "read_settings",
+    "shared_folder",
     "without_credentials",
 ]
 
@@ -65,10 +66,10 @@ class Settings:
     scheduler: str | None = field(default=None, repr=False)
     score_there: bool = False
     repeats: int = 1
-    store: Path | None = None
+    store: Path | str | None = None
     stored: bool = True
     """Whether answers are kept beyond the run; `store` is where, None the user's cache folder."""
-    readonly_stores: tuple[Path, ...] = ()
+    readonly_stores: tuple[Path | str, ...] = ()
     replay: bool = False
     plan: bool = False
     max_cost: float | None = None
@@ -108,12 +109,36 @@ class Settings:
         return platformdirs.user_cache_path("pytest-tablebench") / "data"
 
     def store_folder(self) -> Path | None:
-        """Return the folder answers are kept in, None where they are not kept."""
+        """Return the folder answers are kept in, None where they are not kept.
+
+        Before a shared store stands a folder of this machine.
+        """
         if not self.stored or self.store is not None:
-            return self.store
+            return None if self.store is None else _local(self.store)
         import platformdirs
 
         return platformdirs.user_cache_path("pytest-tablebench") / "answers"
+
+    def readonly_folders(self) -> tuple[Path, ...]:
+        """Return the folders of the answers that are only read."""
+        return tuple(map(_local, self.readonly_stores))
+
+    def shared_stores(self) -> list[tuple[str, Path, bool]]:
+        """Return each shared store's address, its folder here, and whether answers go there."""
+        own = [(self.store, True)] if isinstance(self.store, str) else []
+        others = [(one, False) for one in self.readonly_stores if isinstance(one, str)]
+        return [(address, shared_folder(address), write) for address, write in [*own, *others]]
+
+
+def shared_folder(address: str) -> Path:
+    """Return the folder of this machine that stands before a shared store."""
+    import platformdirs
+
+    return platformdirs.user_cache_path("pytest-tablebench") / "shared" / slug(address, 60)
+
+
+def _local(store: Path | str) -> Path:
+    return store if isinstance(store, Path) else shared_folder(store)
 
 
 def read_settings(get: Callable[[str], Any], base: Path, given: Iterable[str] = ()) -> Settings:

@@ -53,6 +53,8 @@ def begin(config: pytest.Config) -> None:
     if settings.explicit:
         runner_of(config)
         state.take_verdicts()
+    if not config.option.collectonly:
+        state.fetch_stores()
     if not config.option.collectonly and not settings.plan:
         state.preflight()
         if settings.snapshot:

@@ -76,6 +76,8 @@ def _store(settings: Settings) -> str:
     """Return where answers are kept, if they are: `replay` asks no model, only looks there."""
     if settings.replay:
         return "replay"
+    if isinstance(settings.store, str):
+        return printable(without_credentials(settings.store))
     folder = settings.store_folder()
     return short_path(folder) if folder is not None else "none"
 

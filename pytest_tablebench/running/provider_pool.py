@@ -110,7 +110,7 @@ class ProviderPool:
         if self._store is None and (settings.stored or settings.readonly_stores):
             from pytest_tablebench.store import Store
 
-            folder, others = settings.store_folder(), settings.readonly_stores
+            folder, others = settings.store_folder(), settings.readonly_folders()
             if settings.replay and settings.store is None and not os.path.lexists(folder or ""):
                 folder = None  # the user's cache folder: nobody named it, and nothing is kept yet
             # A replay adds nothing, so nothing has to be writable.

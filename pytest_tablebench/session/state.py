@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.gates import PlannedGate
     from pytest_tablebench.session.roles import Role
     from pytest_tablebench.session.verdict import Verdicts
+    from pytest_tablebench.store.shared import SharedStores
 
 __all__ = ["RunWriter", "Session", "run_paths"]
 
@@ -84,6 +85,7 @@ class Session:
         self._ended: Engine | None = None
         self._closed = False
         self._starting = threading.Lock()
+        self._shared: SharedStores | None = None
 
     def serve(self, runner: Runner) -> None:
         """Take the runner of this process."""
@@ -299,7 +301,8 @@ class Session:
         stored = self.runner.models.store_problems if self.runner is not None else []
         engine = self.engine or self._ended
         of_calls = engine.problems if engine is not None else []
-        return [*stored, *of_calls, *self._notices.texts]
+        shared = self._shared.warnings if self._shared is not None else []
+        return [*stored, *shared, *of_calls, *self._notices.texts]
 
     def close(self) -> None:
         """End what is open: connections, the store, the engine's calls."""
@@ -314,6 +317,8 @@ class Session:
                     for model, paid in self.batches.totals().items():
                         totals["models"][model] = {**totals["models"].get(model, {}), **paid}
                 self.writer.learn_totals(totals)
+        if self._shared is not None:
+            self._shared.close()  # last: the engine may have stored further answers
 
     def reap(self) -> None:
         """Wait for the processes that were told to end while reports were written; tidy up."""
@@ -326,8 +331,19 @@ class Session:
             self._ended.reap()
             self._ended = None
 
+    def fetch_stores(self) -> None:
+        """Bring what shared stores hold to this machine. Raises `SettingsError`."""
+        places = self.settings.shared_stores()
+        if places and self._shared is None:
+            from pytest_tablebench.store.shared import SharedStores
+
+            self._shared = SharedStores(places)
+            self._shared.fetch()
+
     def preflight(self) -> None:
         """Make the run folders, and check the store. Raises `SettingsError`."""
+        if self._shared is not None:
+            self._shared.start()
         if self.runner is not None and (self.settings.store or self.settings.readonly_stores):
             self.runner.models.store()  # what is wrong with a folder, it says itself
         self.claim()

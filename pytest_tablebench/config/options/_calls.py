@@ -6,11 +6,11 @@ from pytest_tablebench.config.options._option import Option, ignore, note, refus
 from pytest_tablebench.config.reading import (
     address,
     choice,
-    folders,
     number,
     one_name,
     params,
     store,
+    stores,
     switch,
 )
 
@@ -157,8 +157,9 @@ CALLS = (
     Option(
         "--bench-store",
         "DIR",
-        "where answers are kept, so that none is paid twice; `none` keeps them for this run only. "
-        "Default: the user's cache folder",
+        "where answers are kept, so that none is paid twice: a folder, or the address of a store "
+        "that machines share (s3://bucket/answers); `none` keeps them for this run only. Default: "
+        "the user's cache folder",
         setting="store",
         read=store,
         recorded="store",
@@ -168,9 +169,10 @@ CALLS = (
     Option(
         "--bench-store-readonly",
         "DIR",
-        "answers kept elsewhere, looked up after those of --bench-store. Repeatable",
+        "answers kept elsewhere, in a folder or a shared store, looked up after those of "
+        "--bench-store. Repeatable",
         setting="readonly_stores",
-        read=folders,
+        read=stores,
         recorded=None,
         differs=ignore("stored answers are the same"),
         repeat=True,

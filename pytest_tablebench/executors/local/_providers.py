@@ -13,6 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.config.addresses import is_shared
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, SettingsError, TableBenchError, described
 from pytest_tablebench.models._base import Provider, Reply, Request, limited
@@ -109,15 +110,20 @@ def settings_fields(settings: Settings) -> dict[str, Any]:
     }
 
 
+def _path(text: str) -> Path | str:
+    """Return a folder; a shared store stays an address."""
+    return text if is_shared(text) else Path(text)
+
+
 def read_settings_fields(given: Mapping[str, Any]) -> Settings:
     """Return the settings that `settings_fields` wrote."""
     found: dict[str, Any] = {}
     for item in fields(Settings):
         value = given[item.name]
         if item.name in _PATHS and value is not None:
-            value = Path(value)
+            value = _path(value)
         elif item.name == "readonly_stores":
-            value = tuple(map(Path, value))
+            value = tuple(map(_path, value))
         elif isinstance(value, list):
             value = frozenset(value) if item.name == "given" else tuple(value)
         found[item.name] = value

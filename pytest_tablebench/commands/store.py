@@ -1,0 +1,150 @@
+"""`tablebench store sync|stats|verify|compact`: the answers that are kept, here and elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.names import counted, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.store.upkeep import Survey
+
+__all__ = ["add_parser"]
+
+_PLACE = "folder of a store, or the address of a shared one, such as s3://bucket/answers"
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the `tablebench` parser."""
+    parser = commands.add_parser("store", help="kept answers: sync, stats, verify, compact")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    sync = verbs.add_parser("sync", help="bring what one store has and another lacks there")
+    sync.add_argument("source", metavar="FROM", help=_PLACE)
+    sync.add_argument("target", metavar="TO", help=_PLACE)
+    sync.set_defaults(lines=_sync)
+    for name, what, run in (
+        ("stats", "how many answers, of which models", _stats),
+        ("verify", "check every line; 1 where one is damaged", _verify),
+    ):
+        verb = verbs.add_parser(name, help=what)
+        verb.add_argument("place", metavar="STORE", help=_PLACE)
+        verb.set_defaults(lines=run)
+    compact = verbs.add_parser("compact", help="one segment of many, each answer once")
+    compact.add_argument("place", metavar="STORE", help="folder of a store")
+    compact.add_argument(
+        "--idle",
+        type=float,
+        default=None,
+        metavar="S",
+        help="leave alone what was written to in the last S seconds. Default: 600",
+    )
+    compact.set_defaults(lines=_compact)
+
+
+def _sync(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.store.shared import Shared
+    from pytest_tablebench.store.upkeep import copy_segments
+
+    problems: list[str] = []
+    source, target = (_place(text, problems.append) for text in (given.source, given.target))
+    if isinstance(source, Path) and not source.is_dir():
+        raise SettingsError(f"{printable(str(source))} is no folder of a store")
+    try:
+        if isinstance(source, Shared):
+            synced = source.copy_to(target) if isinstance(target, Shared) else source.fetch(target)
+            count, size = synced.files, synced.bytes
+        elif isinstance(target, Shared):
+            synced = target.push(source)
+            count, size = synced.files, synced.bytes
+        else:
+            count, size = copy_segments(source, target)
+    except OSError as error:
+        raise _failed(error) from None
+    lines = [f"note: {problem}" for problem in dict.fromkeys(problems)]
+    return [*lines, f"brought {counted(count, 'segment')}, {size:,} bytes"], 0
+
+
+def _stats(given: argparse.Namespace) -> tuple[list[str], int]:
+    problems: list[str] = []
+    found = _surveyed(given.place, problems.append)
+    lines = [
+        f"{counted(found.keys, 'answer')} in {counted(found.segments, 'segment')}, "
+        f"{found.bytes:,} bytes"
+    ]
+    if found.entries > found.keys:
+        lines.append(f"{found.entries - found.keys:,} of {found.entries:,} entries are doubles")
+    lines += [f"  {n:>9,}  {printable(model, 100)}" for model, n in found.answers.most_common()]
+    if found.programs:
+        lines.append(f"  {found.programs:>9,}  programs")
+    if found.damaged or found.problems or problems:
+        lines.append("damaged lines are not counted; see tablebench store verify")
+    return lines, 0
+
+
+def _verify(given: argparse.Namespace) -> tuple[list[str], int]:
+    problems: list[str] = []
+    found = _surveyed(given.place, problems.append)
+    problems += found.problems
+    lines = list(dict.fromkeys(problems))
+    state = "nothing is damaged" if not lines else f"{counted(len(lines), 'problem')}"
+    return [*lines, f"{counted(found.entries, 'entry', 'entries')} checked: {state}"], bool(lines)
+
+
+def _compact(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.store.upkeep import IDLE, compact
+
+    folder = _place(given.place, lambda _: None)
+    if not isinstance(folder, Path) or not folder.is_dir():
+        raise SettingsError(
+            f"{printable(given.place) if isinstance(folder, Path) else folder.shown} is no folder: "
+            f"pieces in a shared store are never changed. Sync it to a folder, compact that, and "
+            f"sync it to a new address"
+        )
+    try:
+        done = compact(folder, idle=IDLE if given.idle is None else given.idle)
+    except OSError as error:
+        raise _failed(error) from None
+    lines = [f"went no further: {done.stopped}"] if done.stopped else []
+    before, after = (
+        f"{counted(number, 'segment')}, {size:,} bytes"
+        for number, size in (done.before, done.after)
+    )
+    return [*lines, f"before: {before}", f"after: {after}"], 0
+
+
+def _place(text: str, warn: Callable[[str], None]) -> Any:
+    """Return a folder, or a shared store. Raises `SettingsError`."""
+    from pytest_tablebench.config.reading import Given, store
+    from pytest_tablebench.store.shared import Shared
+
+    found = store(Given("store", text, Path.cwd()))
+    if found is None:
+        raise SettingsError("none is no store")
+    return Shared(found, warn) if isinstance(found, str) else found
+
+
+def _surveyed(text: str, warn: Callable[[str], None]) -> Survey:
+    """Read a store; a shared one where it is kept on this machine, brought up to date."""
+    from pytest_tablebench.config.settings import shared_folder
+    from pytest_tablebench.store.upkeep import survey
+
+    place = _place(text, warn)
+    try:
+        if isinstance(place, Path):
+            if not place.is_dir():
+                raise SettingsError(f"{printable(str(place))} is no folder of a store")
+            return survey(place)
+        folder = shared_folder(text.rstrip("/"))
+        place.fetch(folder)
+        return survey(folder)
+    except OSError as error:
+        raise _failed(error) from None
+
+
+def _failed(error: OSError) -> SettingsError:
+    where = f"{printable(str(error.filename))}: " if error.filename else ""
+    return SettingsError(f"{where}{error.strerror or error}")

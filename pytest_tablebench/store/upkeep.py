@@ -1,0 +1,160 @@
+"""What is in the folder of a store, whether it is sound, and how it is made smaller."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_tablebench.store._layer import SEGMENTS, Layer
+from pytest_tablebench.store._line import ANSWER, BadLine, read_answer, read_other
+from pytest_tablebench.store._segment import blocks
+from pytest_tablebench.util.files import write_whole
+from pytest_tablebench.util.names import printable
+
+__all__ = ["Compacted", "Survey", "compact", "copy_segments", "segments_of", "survey"]
+
+IDLE = 600.0
+"""Seconds for which a segment was not written to, so that it is taken to be finished."""
+
+
+def segments_of(folder: Path) -> list[Path]:
+    """Return the segments of a store's folder by name; of one that holds segments itself too."""
+    inside = folder / SEGMENTS
+    return sorted((inside if inside.is_dir() else folder).glob("*.jsonl"))
+
+
+@dataclass
+class Survey:
+    """What a store holds. `answers` counts entries by model, `damaged` those of no use."""
+
+    segments: int = 0
+    bytes: int = 0
+    keys: int = 0
+    entries: int = 0
+    damaged: int = 0
+    programs: int = 0
+    answers: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+
+
+def survey(folder: Path) -> Survey:
+    """Read every line of a store and check it. Raises `OSError`."""
+    found = Survey()
+    for path in segments_of(folder):
+        found.segments += 1
+        found.bytes += path.stat().st_size
+    inside = folder / SEGMENTS
+    layer = Layer(inside if inside.is_dir() else folder, found.problems.append)
+    layer.refresh(opening=True)
+    found.keys = len(layer.index)
+    try:
+        for place in layer.places():
+            data = layer.read(place)
+            if data is None:
+                found.damaged += 1
+                continue
+            found.entries += 1
+            request = data.get("request")
+            if isinstance(request, dict):
+                found.answers[str(request.get("model"))] += 1
+            else:
+                found.programs += 1
+    finally:
+        layer.close()
+    return found
+
+
+def copy_segments(source: Path, target: Path) -> tuple[int, int]:
+    """Bring the segments of a folder that another lacks, or has less of, there.
+
+    Returns how many, and their bytes. Raises `OSError`.
+    """
+    count = size = 0
+    folder = target / SEGMENTS
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in segments_of(source):
+        there, data = folder / path.name, path.read_bytes()
+        data = data[: data.rfind(b"\n") + 1]  # what is still being written comes next time
+        if data and (not there.exists() or there.stat().st_size < len(data)):
+            write_whole(there, data)
+            count, size = count + 1, size + len(data)
+    return count, size
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What compaction did: segments and bytes before and after, and why it went no further."""
+
+    before: tuple[int, int]
+    after: tuple[int, int]
+    stopped: str = ""
+
+
+def compact(folder: Path, *, idle: float = IDLE) -> Compacted:
+    """Put segments that nobody writes to any more into one, each entry once.
+
+    What is served for each key stays the same: taken together are the first segments, by name,
+    up to the first that was written to within the last `idle` seconds or is damaged. Processes
+    that have the old ones open are told that these are gone. Raises `OSError`, `StoreError`.
+    """
+    paths, stopped = segments_of(folder), ""
+    before = len(paths), sum(path.stat().st_size for path in paths)
+    taken: list[Path] = []
+    sizes: list[int] = []
+    answers: dict[bytes, bytes] = {}
+    others: dict[str, tuple[str, bytes]] = {}
+    for path in paths:
+        facts = path.stat()
+        if time.time() - facts.st_mtime < idle:
+            stopped = f"{printable(path.name)} was written to in the last {idle:.0f} s"
+            break
+        try:
+            own = list(_sound(path))
+        except BadLine as error:
+            stopped = f"{printable(path.name)} is damaged ({error}); see tablebench store verify"
+            break
+        for key, written, line in own:
+            if isinstance(key, bytes):
+                answers.setdefault(key, line)
+            elif key not in others or written >= others[key][0]:
+                others[key] = written, line
+        taken.append(path)
+        sizes.append(facts.st_size)
+    if len(taken) < 2:
+        return Compacted(before, before, stopped)
+    name = f"{taken[0].name.partition('.jsonl')[0][:80]}-c{secrets.token_hex(4)}.jsonl"
+    whole = taken[0].with_name(name)
+    write_whole(whole, [*answers.values(), *(line for _, line in others.values())], durable=True)
+    for path, size in zip(taken, sizes, strict=True):
+        if path.stat().st_size != size:  # somebody went on writing: it stays
+            continue
+        with suppress(FileNotFoundError):
+            path.unlink()
+    left = segments_of(folder)
+    return Compacted(before, (len(left), sum(path.stat().st_size for path in left)), stopped)
+
+
+def _sound(path: Path) -> Iterator[tuple[bytes | str, str, bytes]]:
+    """Yield key, time and line of each entry; the key of an answer is bytes.
+
+    Raises `BadLine` for a segment that holds anything else.
+    """
+    with path.open("rb", buffering=0) as file:
+        end = 0
+        for _, lines, reached in blocks(file, 0):
+            end = reached
+            for line in lines.splitlines():
+                if line.startswith(ANSWER):
+                    data = read_answer(line)
+                    yield bytes.fromhex(data["key"]), "", line + b"\n"
+                elif line:
+                    data = read_other(line)
+                    yield data["key"], data["written"], line + b"\n"
+        if file.seek(0, os.SEEK_END) > end:
+            raise BadLine("its last line is torn")
