@@ -143,13 +143,14 @@ def check_run(state: Session, thresholds: Mapping[str, object]) -> None:
         state: of the session, its cases selected.
         thresholds: those that markers give, by test.
     """
+    from pytest_tablebench.running.gate_subjects import check_subjects
     from pytest_tablebench.running.preflight import check_datasets, check_replay, check_threshold
 
     for place, value in thresholds.items():
         check_threshold(place, value)
     datasets = state.selection.datasets()
+    meant = "bench_gate" in state.settings.given
     if state.verdicts is not None:
-        meant = "bench_gate" in state.settings.given
         state.verdicts.check_selected(datasets, state.selection.missing, meant=meant)
         state.verdicts.check_tests(state.tests)
     runner = state.require_runner()
@@ -157,3 +158,5 @@ def check_run(state: Session, thresholds: Mapping[str, object]) -> None:
         check_replay(runner)
     if state.role.speaks:
         check_datasets(runner, datasets)
+        if state.verdicts is not None and meant:
+            check_subjects(runner, state.verdicts.gates, state.selection.cases)

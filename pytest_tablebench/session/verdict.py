@@ -117,6 +117,11 @@ class Verdicts:
     # Before the run.
 
     @property
+    def gates(self) -> Sequence[Gate]:
+        """The gates that are judged."""
+        return tuple(self._gates)
+
+    @property
     def has_gates(self) -> bool:
         """Whether there is a gate to judge."""
         return bool(self._gates)

@@ -54,6 +54,17 @@ def shown(page: Any) -> int:
     return int(page.inner_text("#shown").split()[0].replace(",", ""))
 
 
+def test_a_card_stands_apart_from_the_hint_above_it(watched: Watched, report: Path) -> None:
+    watched.open(report)
+    gaps = watched.page.evaluate(
+        """() => [...document.querySelectorAll(".hint + .card")].map((card) =>
+          card.getBoundingClientRect().top
+            - card.previousElementSibling.getBoundingClientRect().bottom)"""
+    )
+    assert len(gaps) > 1
+    assert min(gaps) >= 12
+
+
 def test_rows_are_drawn_lazily_and_all_can_be_reached(watched: Watched, report: Path) -> None:
     page = watched.page
     watched.open(report)

@@ -26,7 +26,6 @@ GATES = [
     "toy.partial >= 0",
     "toy.consistency >= 0.2",
     "toy.changed_meaning <= 1",
-    "toy{asks=aeg}.performance >= 0",
 ]
 
 
@@ -56,8 +55,7 @@ def test_a_run_tells_slices_parts_and_changed_meaning(pytester: pytest.Pytester,
         name: scope[name] for name in ("performance", "n_cases", "robustness")
     }
     judged = {gate["gate"]: gate for gate in bench.facts()["gates"]}
-    assert [judged[text]["n_examples"] for text in GATES] == [3, 3, 3, 3, 0]
-    assert "did you mean 'age'" in judged[GATES[4]]["reason"]
+    assert [judged[text]["n_examples"] for text in GATES] == [3, 3, 3, 3]
     assert "toy: score where the meaning is changed (blank): 0.333" in result.stdout.str()
     folder = str(bench.path / "run")
     assert main(["report", folder, "--no-plots", "--by", "asks"]) == 0
@@ -69,3 +67,12 @@ def test_a_run_tells_slices_parts_and_changed_meaning(pytester: pytest.Pytester,
     code = main(["rejudge", folder, "--bench-gate", "toys{asks=age}[html].partial >= 0"])
     assert code == 2
     assert "braces hold one tag" in capsys.readouterr().err
+
+
+def test_a_slice_that_no_example_is_in_is_refused_before_a_call(bench: Bench) -> None:
+    bench.data(toy=[ADA, BO, CY])
+    result = bench.run("--model=echo/any", *options(["toy{asks=aeg}.performance >= 0"]))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = result.stderr.str()
+    assert "no example of this scope has asks=aeg; did you mean 'age'? known: age" in said
+    assert bench.calls("ask") == []

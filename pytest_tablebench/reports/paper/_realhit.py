@@ -17,8 +17,6 @@ from pytest_tablebench.results._tasks import mean_parts, plain_mean
 from pytest_tablebench.results._texts import TEXTS, ExampleText, read_texts
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["realhit_leaderboard", "realhit_means", "realhit_tables"]
-
 BENCHMARK = "realhitbench"
 TASKS = {
     "fc": ("em", "f1"),

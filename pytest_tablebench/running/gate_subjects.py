@@ -1,0 +1,120 @@
+"""Whether what gates are about is there, looked at before the first call is paid."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.running.scoring import MEMORY, asked_by, judge_example
+from pytest_tablebench.strategies import PARSED, named_strategy
+from pytest_tablebench.util.names import known_names, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets import Example
+    from pytest_tablebench.datasets.case import Case
+    from pytest_tablebench.results.gates import Gate
+    from pytest_tablebench.running.runner import Runner
+
+TRIED = 3
+"""Examples whose own answers are scored, to learn the parts of a metric."""
+
+NAMED = 20
+"""Values of a tag that are named where a gate's is nowhere."""
+
+
+def check_subjects(runner: Runner, gates: Iterable[Gate], cases: Sequence[Case]) -> None:
+    """Raise `SettingsError` for a gate on a slice without examples, or on a part of no score.
+
+    Of a score that a judge or a program gives nobody knows the parts before, nor of one that is
+    given by a metric or a strategy that fails here: such gates are left to the end of the run.
+    """
+    chosen: dict[str, dict[str, None]] = {}
+    for case in cases:
+        chosen.setdefault(case.dataset, {})[case.example_id] = None
+    members = runner.registry.members()
+    for gate in gates:
+        names = chosen if gate.scope == "all" else [gate.scope, *members.get(gate.scope, ())]
+        own = {name: tuple(chosen[name]) for name in names if name in chosen}
+        if own and gate.tags:
+            _check_tags(runner, gate, own)
+        if own and gate.part is not None:
+            _check_part(runner, gate, own)
+
+
+def _check_tags(runner: Runner, gate: Gate, own: Mapping[str, Sequence[str]]) -> None:
+    """Look through the examples until one has the tags."""
+    if runner.settings.shard is not None:  # others may have them
+        return
+    seen: dict[str, set[str]] = {tag: set() for tag, _ in gate.tags}
+    for dataset, example_ids in own.items():
+        for example_id in example_ids:
+            example = _loaded(runner, dataset, example_id)
+            tags = {str(tag): str(value) for tag, value in example.tags.items()} if example else {}
+            if all(tags.get(tag) == value for tag, value in gate.tags):
+                return
+            for tag in seen.keys() & tags.keys():
+                seen[tag].add(tags[tag])
+    what, has = "all these tags", ""
+    for tag, value in gate.tags:
+        if value not in seen[tag]:
+            shown = [printable(one, 60) for one in sorted(seen[tag])[:NAMED]]
+            what = printable(f"{tag}={value}", 80)
+            has = f"; {known_names(value, shown) if shown else 'none has that tag'}"
+            break
+    raise SettingsError(
+        f"--bench-gate {printable(gate.text, 100)!r}: no example of this scope has {what}{has}"
+    )
+
+
+def _check_part(runner: Runner, gate: Gate, own: Mapping[str, Sequence[str]]) -> None:
+    part, known = str(gate.part), dict[str, None]()
+    for dataset, example_ids in own.items():
+        found = _parts_of(runner, dataset, example_ids[:TRIED])
+        if found is None or part in found:
+            return
+        known |= found
+    names = known_names(part, [printable(name, 60) for name in known])
+    raise SettingsError(
+        f"--bench-gate {printable(gate.text, 100)!r}: no score of this scope has a part "
+        f"{printable(part, 80)!r}; {names}"
+    )
+
+
+def _parts_of(runner: Runner, dataset: str, example_ids: Sequence[str]) -> dict[str, None] | None:
+    """Return the parts that scores of a dataset have; None where that cannot be told."""
+    registry, found = runner.registry, dict[str, None]()
+    for name in runner.axes.defaults(dataset).strategy:
+        strategy, _ = named_strategy(name, registry.strategies)
+        measures = getattr(strategy, "measures", None)
+        if measures is None and not registry.is_built_in("strategy", strategy.name):
+            return None
+        named = runner.named_metrics(dataset)
+        if named or runner.judging.wanted(dataset, name, named):
+            return None
+        asked = asked_by(registry, dataset, name)
+        found |= dict.fromkeys([*(measures or ()), *([PARSED] if asked.reply_form else [])])
+        if asked.metric is None:
+            continue
+        examples = [_loaded(runner, dataset, example_id) for example_id in example_ids]
+        for example in filter(None, examples):
+            own = example.target
+            if asked.several:
+                own = json.dumps([own] * len(asked.dataset.versions(example)))  # type: ignore[attr-defined]
+            for reply in (own, ""):
+                try:
+                    scored = judge_example(
+                        registry, asked, reply, example, compat=runner.settings.compat
+                    ).score
+                except Exception:  # the case that it fails with says why
+                    return None
+                found |= dict.fromkeys(scored.parts if scored else ())
+    return {**found, MEMORY: None}
+
+
+def _loaded(runner: Runner, dataset: str, example_id: str) -> Example | None:
+    with contextlib.suppress(Exception):  # bad data: its case says what is wrong
+        return runner.source(dataset).example(example_id)
+    return None
