@@ -69,6 +69,9 @@ class AnswerForm:
     note: str | None = None
 
 
+_USUAL = AnswerForm()
+
+
 @dataclass(frozen=True)
 class Asked:
     """A dataset as it is asked in one way: how its prompt is made and its answers are scored."""
@@ -85,7 +88,9 @@ class Asked:
     @property
     def part(self) -> str | None:
         """The number of its metric that the dataset says is the score; None: the metric says."""
-        return defaults_of(self.dataset).part if self.form.metric is None else None
+        if self.form.metric is not None or getattr(self.dataset, "part", None) is None:
+            return None
+        return defaults_of(self.dataset).part
 
     def about(self, example: Example | None) -> Asked:
         """Return it as it asks an example, which may name a metric of its own."""
@@ -124,4 +129,4 @@ class Asked:
 def asked(dataset: Dataset, way: Way) -> Asked:
     """Return a dataset as it is asked in a way."""
     forms: Mapping[Way, AnswerForm] = getattr(dataset, "answer_forms", None) or {}
-    return Asked(dataset, way, forms.get(way) or AnswerForm())
+    return Asked(dataset, way, forms.get(way) or _USUAL)

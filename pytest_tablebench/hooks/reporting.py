@@ -186,7 +186,9 @@ class ReportingHooks:
         if final and report.failed and not finding.failed:
             # Another plugin found a fault: one that collects soft assertions, say.
             finding = finding._replace(passed=False, failed=True)
-        message = replace(message, finding=finding._replace(last=final))
+        finding = finding._replace(last=final)
+        if finding != message.finding:
+            message = replace(message, finding=finding)
         try:
             self._read_past.add(message.problems)
             received = writer.receive(message)

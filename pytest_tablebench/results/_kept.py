@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from pytest_tablebench.results._folder import RunFolder
 from pytest_tablebench.results._joined import JoinedCase
-from pytest_tablebench.results._record import Cell
+from pytest_tablebench.results._record import Cell, cell_values
 from pytest_tablebench.results._texts import TEXTS, TextWriter
 from pytest_tablebench.results.message import CaseMessage, Spent
+
+MAPPINGS = 1024
+"""Small mappings of cells that are known at a time."""
+
+
+_PLAIN = {bool, int, float, str, type(None)}
 
 
 @dataclass
@@ -63,6 +70,7 @@ class Kept:
     judge: _Paid = field(default_factory=_Paid)
     written: int = 0
     claimed: bool = False
+    _mappings: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self.move(self.path)
@@ -76,6 +84,25 @@ class Kept:
     def hits(self) -> int:
         """How many cases were answered from the store alone."""
         return sum(case.from_store for case in self.cases.values())
+
+    def shared(self, cell: Cell) -> Cell:
+        """Return a cell that has its names and its small mappings in common with others.
+
+        What a worker tells is new with every message, though most of it is the same.
+        """
+        return Cell(*map(self._share, cell_values(cell)))
+
+    def _share(self, value: Any) -> Any:
+        if type(value) is str:
+            return intern(value)
+        if not isinstance(value, dict):
+            return value
+        kinds = tuple(map(type, value.values()))  # True is 1 for a dict, and not for a reader
+        if not _PLAIN.issuperset(kinds):
+            return value
+        if len(self._mappings) >= MAPPINGS:  # all differ: keeping them would share nothing
+            self._mappings.clear()
+        return self._mappings.setdefault((kinds, tuple(value.items())), value)
 
     def add(self, message: CaseMessage) -> None:
         """Count what an item has cost."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any, Literal
 
 from pytest_tablebench.errors import SettingsError
@@ -18,6 +19,8 @@ Schema 2 says how a case was judged: `part`, `threshold`, `steps`, `tags`.
 
 ASSERTION = "assertion"
 """The metric of cases that no metric scores: they are right where all their tests pass."""
+
+_ENCODE = json.JSONEncoder(default=str).encode
 
 Outcome = Literal["right", "wrong", "no_answer"]
 
@@ -89,7 +92,7 @@ class Record:
 
         What a post-processor of somebody's own made of a reply is written as its text.
         """
-        return json.dumps({"schema": SCHEMA, **vars(self)}, default=str) + "\n"
+        return _ENCODE({"schema": SCHEMA, **vars(self)}) + "\n"
 
     @classmethod
     def from_line(cls, line: str, thresholds: Mapping[str, float] | None = None) -> Record:
@@ -170,12 +173,14 @@ class Cell:
         return "right" if self.passed else "wrong"
 
 
-_CELL_FIELDS = tuple(item.name for item in fields(Cell))
+_of_cell: Callable[[Record | Cell], tuple[Any, ...]] = attrgetter(
+    *(item.name for item in fields(Cell))
+)
 
 
-def cell_values(record: Record | Cell) -> list[Any]:
+def cell_values(record: Record | Cell) -> tuple[Any, ...]:
     """Return what `Cell` takes of a record, in its order."""
-    return [getattr(record, name) for name in _CELL_FIELDS]
+    return _of_cell(record)
 
 
 def check_schema(data: Mapping[str, Any], file: str) -> None:

@@ -147,7 +147,7 @@ class RunWriter:
             cell = replace(cell, checks=checks, score=data["score"], passed=data["passed"])
         case.place = folder.append(line)
         kept.written += 1
-        kept.cells[case_id] = cell
+        kept.cells[case_id] = kept.shared(cell)
         self.counts[cell.outcome] += 1
         if before is not None:
             self.counts[before.outcome] -= 1

@@ -45,7 +45,8 @@ class Conversations:
 
     def task_of(self, case: Case) -> Task:
         """Return the task of a case, which knows how its model is asked. Raises `ModelError`."""
-        return replace(self.task(case), continues=self.route_of(case, None).continues)
+        task, continues = self.task(case), self.route_of(case, None).continues
+        return task if task.continues == continues else replace(task, continues=continues)
 
     def begin(self, case: Case, task: Task) -> Generator[Step, Reply | Execution, Said]:
         """Begin all that is asked about a case."""

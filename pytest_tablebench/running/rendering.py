@@ -111,10 +111,12 @@ class Renderer:
         dataset = asked_by(registry, case.dataset, case.strategy)
         whole, chosen = self._perturbed(case.dataset, case.example_id, case.perturbation)
         shape = case.serializer, case.modality
-        made = self._shows(case.dataset, case.perturbation, *shape)
 
         def show(table: Table) -> Content:
-            return self._contents.get(table, "/".join(shape), lambda: made(table))
+            def made() -> Content:
+                return self._shows(case.dataset, case.perturbation, *shape)(table)
+
+            return self._contents.get(table, "/".join(shape), made)
 
         def written(example: Example, show: Show) -> tuple[Content, tuple[Message, ...]]:
             return self._written(case, dataset, example, chosen, show)

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +131,12 @@ def to_fields(content: Content) -> Any:
 
 def digest_of(content: Content) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of a text, or of parts as JSON."""
-    text = content if isinstance(content, str) else json.dumps(to_fields(content))
+    return _digest(content if isinstance(content, str) else json.dumps(to_fields(content)))
+
+
+@lru_cache(maxsize=8)
+def _digest(text: str) -> str:
+    # A prompt's is wanted by its record, the page and the run writer, one right after the other.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results._joined import Finding, join_checks
@@ -48,8 +47,10 @@ class Telling:
                 # The configurations of an example follow each other: told once is enough.
                 self._example_told[case.model] = key
                 example = key, run.example.question, _tables(run.example)
-        return replace(
-            case_message(run, finding, error),
+        return case_message(
+            run,
+            finding,
+            error,
             prompt=prompt,
             transcript=(str(run.transcript), turns) if turns else None,
             example=example,
@@ -114,8 +115,13 @@ class Telling:
         return {"chosen": state.selection.values()}
 
 
-def case_message(run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
-    """Return what the run writer needs of what a test found of its case."""
+def case_message(
+    run: CaseRun, finding: Finding, error: BaseException | None, **told: Any
+) -> CaseMessage:
+    """Return what the run writer needs of what a test found of its case.
+
+    `told` are the fields of the message that are no finding about the case.
+    """
     answer, case, found = run.answer, run.case, None
     if not _says_nothing(run, finding):
         record = run.record(join_checks([finding]), error or run.error)
@@ -139,6 +145,7 @@ def case_message(run: CaseRun, finding: Finding, error: BaseException | None) ->
         judged=tuple(
             Spent(step.prompt_tokens, step.completion_tokens, step.cost_usd) for step in judged
         ),
+        **told,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError, TableError
@@ -99,6 +100,12 @@ def _check_arguments(function: Perturbation, name: str, arguments: Mapping[str, 
 
 def parse_perturbation(text: str) -> tuple[str, dict[str, Any]]:
     """Split `name[key=literal,…]` into name and arguments. Raises `SettingsError`."""
+    name, arguments = _parsed(text)
+    return name, dict(arguments)
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> tuple[str, dict[str, Any]]:
     try:
         return parse_call("perturbation", text)
     except ValueError as error:
