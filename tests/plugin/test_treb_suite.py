@@ -23,6 +23,8 @@ ANSWERS = {
     "(5)": "30 or 31",
     "(6)": "<think>it may be 30",
     "(7)": "\\\\boxed{29} no, \\\\boxed{30}, or \\\\boxed{31}",
+    "(8)": "```python\\nprint('x' * 2 * 10**9)\\n```",
+    "(9)": "```python\\nprint(df.iloc[0, 0])\\n```",
 }
 MARKS = {
     "30": "As it should be: \\\\boxed{10}",
@@ -144,3 +146,22 @@ def test_what_judges_answers_and_files_get_wrong_is_said_in_the_record(treb: Ben
     assert "llm_score" not in plain["parts"]
     assert {record["perturbation"] for record in treb.records("plain")} == {"none"}
     assert (found["row 8"]["outcome"], found["row 8"]["reason"]) == ("no_answer", "unusable_data")
+
+
+def test_a_program_that_prints_gigabytes_and_bars_in_cells_are_said_in_the_record(
+    treb: Bench,
+) -> None:
+    bars = "| Harbour | Boats |\n|---|---|\n| Wick \\| Oban | 12 |"
+    given = {"file_path": [], "Table_markdown": [bars], "number_answer": ""}
+    rows = [
+        sample("Table_Query", 8),
+        sample("Table_Query", 9, answer="Wick | Oban", **given),
+    ]
+    write_samples(treb.path / "data/treb/Table_Query.json", rows)
+    run(treb, "--bench-strategy=pot")
+    found = {name.split("|")[1]: one for name, one in by_example(treb).items()}
+    assert found["8"]["steps"][1]["outcome"] == "memory"
+    assert found["8"]["flags"][0] == "program_failed"
+    assert (found["8"]["outcome"], found["8"]["score"]) == ("wrong", 0.0)
+    assert (found["9"]["outcome"], found["9"]["prediction"]) == ("right", "Wick | Oban")
+    assert found["9"]["tags"]["read_from"] == "markdown"
