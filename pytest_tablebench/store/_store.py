@@ -10,7 +10,6 @@ from copy import deepcopy
 from operator import itemgetter
 from pathlib import Path
 from threading import RLock
-from types import TracebackType
 from typing import Any, TypeVar
 
 from pytest_tablebench.config.secrets import without_secrets
@@ -263,12 +262,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _add(self, folder: Path, option: str) -> Layer:

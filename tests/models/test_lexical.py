@@ -12,7 +12,7 @@ from pytest_tablebench.models.lexical import LexicalModel
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.tables.perturbations import perturb
 from pytest_tablebench.tables.table import Table
-from tests.support.matrix import draws, reduced
+from tests.support.matrix import FULL, draws, reduced
 
 FORMATS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
 PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]
@@ -271,8 +271,8 @@ def test_damaged_tables_get_a_reply(serializer, change, question, damage):
         *("\nTable:", "\nQuestion:", "\n ", " ", "9", "9,", "more than ", "(", "\x00"),
     ],
 )
-def test_a_megabyte_of_nonsense_gets_a_reply(unit, label):
-    reply = complete(label + unit * (1_000_000 // len(unit)))
+def test_much_nonsense_gets_a_reply(unit, label):
+    reply = complete(label + unit * ((1_000_000 if FULL else 200_000) // len(unit)))
 
     check(reply)
     assert len(reply.text) <= 1000

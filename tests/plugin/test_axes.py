@@ -17,6 +17,7 @@ from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
 from tests.support.items import collected, ids
+from tests.support.matrix import reduced
 from tests.support.toy_bench import ADA, BO, CY, SUITE, read_lines
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -238,7 +239,9 @@ def test_a_name_registered_twice_is_said_before_anything_runs(bench):
 # A data folder elsewhere
 
 
-@pytest.mark.parametrize("written", ["--bench-data {}", "--bench-data={}"])
+@pytest.mark.parametrize(
+    "written", reduced(["--bench-data {}", "--bench-data={}"], "--bench-data {}")
+)
 def test_a_data_folder_elsewhere_does_not_bring_in_other_tests(tmp_path, written):
     """Pytest takes a value it does not know yet for a path, and so misses the configuration."""
     root, data = tmp_path / "project", tmp_path / "elsewhere/data"

@@ -22,7 +22,7 @@ if name == "other" and (HERE / "gone").exists():
             raise DataMissing("other: no files")
 """
 
-BOTH_WAYS = pytest.mark.parametrize("workers", [0, 2], ids=["n0", "n2"])
+BOTH_WAYS = pytest.mark.parametrize("workers", reduced([0, 2], 0, 1))
 ALONE_OR_BOTH = pytest.mark.parametrize("workers", reduced([0, 2], 0))
 """What the processes of xdist change nothing of, other tests show with them."""
 

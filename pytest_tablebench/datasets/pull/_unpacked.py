@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from pathlib import Path
-from types import TracebackType
 
 from pytest_tablebench.errors import DataError
 
@@ -40,12 +39,7 @@ class Unpacked:
     def __enter__(self) -> Unpacked:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.reports.html._plots import Plot, band_plot, histogram_plot, win_rate_plot
@@ -17,32 +17,12 @@ from pytest_tablebench.results.analyses._grid import read_scores
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import counted, out_of, printable, tied
 
-
-class GateLike(Protocol):
-    """What the page shows of a judged gate; `state` is `holds`, `fails` or `undecided`."""
-
-    @property
-    def gate(self) -> Any: ...
-    @property
-    def estimate(self) -> Any: ...
-    @property
-    def bound(self) -> Any: ...
-    @property
-    def interval(self) -> Any: ...
-    @property
-    def method(self) -> Any: ...
-    @property
-    def n_examples(self) -> Any: ...
-    @property
-    def n_left_out(self) -> Any: ...
-    @property
-    def state(self) -> str: ...
-    @property
-    def reason(self) -> str | None: ...
+if TYPE_CHECKING:
+    from pytest_tablebench.results.gates import GateResult
 
 
 def verdict(
-    gates: Sequence[GateLike], run: Mapping[str, Any], records: Sequence[Record]
+    gates: Sequence[GateResult], run: Mapping[str, Any], records: Sequence[Record]
 ) -> dict[str, Any]:
     """Return `state` (holds, fails, undecided or none), headline, causes and one line below."""
     planned = run.get("cases_planned")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.reports.formats import left_out_lines, origins_text
@@ -30,27 +30,13 @@ from pytest_tablebench.results.snapshots import word_diff as diff_words
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.reports.publish import AnswerChange
     from pytest_tablebench.results.compare import Comparison
+    from pytest_tablebench.results.gates import GateResult
 
 _TEMPLATE = "page.html"
 _LISTED = 200
 """Flipped cases and changed answers the page lists above the explorer, which has all."""
-
-
-class ChangeLike(Protocol):
-    """An answer that is not the stored one.
-
-    `flipped` tells whether the verdict changed with it; `old` and `new` are the whole texts.
-    """
-
-    @property
-    def case_id(self) -> str: ...
-    @property
-    def flipped(self) -> bool: ...
-    @property
-    def old(self) -> str: ...
-    @property
-    def new(self) -> str: ...
 
 
 def prepare_page() -> None:
@@ -63,10 +49,10 @@ def write_page(
     loaded: Path | LoadedRun,
     out: Path,
     *,
-    gates: Sequence[_facts.GateLike] = (),
+    gates: Sequence[GateResult] = (),
     baseline: Path | LoadedRun | None = None,
     comparison: Comparison | None = None,
-    snapshots: Sequence[ChangeLike] | None = None,
+    snapshots: Sequence[AnswerChange] | None = None,
     notes: Sequence[str] = (),
 ) -> None:
     """Write the page of a run, whatever became of it, as one file without any dependency.
@@ -142,7 +128,7 @@ def write_page(
 def _flags(
     own: Mapping[str, str],
     comparison: Comparison | None,
-    snapshots: Sequence[ChangeLike] | None,
+    snapshots: Sequence[AnswerChange] | None,
 ) -> dict[str, int]:
     """Return the marks of cases by their id; `own` has this run's ids by those of a comparison."""
     flags: dict[str, int] = defaultdict(int)
@@ -224,7 +210,7 @@ def _data_notes(run: Mapping[str, Any]) -> Iterator[str]:
 # Changed answers
 
 
-def _changes(snapshots: Sequence[ChangeLike]) -> dict[str, Any]:
+def _changes(snapshots: Sequence[AnswerChange]) -> dict[str, Any]:
     ordered = sorted(snapshots, key=lambda change: (not change.flipped, change.case_id))
     return {
         "flipped": sum(change.flipped for change in snapshots),

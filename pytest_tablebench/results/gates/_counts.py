@@ -45,9 +45,7 @@ def judge_no_answer(gate: Gate, known: Scopes, tail: float) -> GateResult:
     total = sum(int(row.sum()) for row in asked)
     old_share = old_missing / old_asked if old_asked else None
     if not total:
-        return GateResult(
-            gate=gate.text, estimate=None, bound=gate.bound, reason=known.unknown(gate)
-        )
+        return GateResult(gate=gate.text, bound=gate.bound, reason=known.unknown(gate))
     sizes = np.concatenate([row[row > 0] for row in asked])
     losses = np.concatenate([lost[row > 0] for row, lost in zip(asked, missing, strict=True)])
     lost = int(losses.sum())
@@ -57,13 +55,8 @@ def judge_no_answer(gate: Gate, known: Scopes, tail: float) -> GateResult:
     text = f"{out_of(lost, total, 'case')} {has} no answer ({number(share)})"
     if gate.baseline:
         if old_share is None:
-            return GateResult(
-                gate=gate.text,
-                estimate=None,
-                bound=gate.bound,
-                reason="the baseline asked no case of this scope",
-                no_answer=share,
-            )
+            why = "the baseline asked no case of this scope"
+            return GateResult(gate=gate.text, bound=gate.bound, reason=why, no_answer=share)
         value -= old_share
         text += f", {number(old_share)} in the baseline"
     state = decide(value, value, gate.bound, at_least=gate.at_least)
@@ -94,12 +87,8 @@ def judge_cost(
     if cost is None or (gate.baseline and old is None):
         whose, of = ("the run's", run) if cost is None else ("the baseline's", baseline)
         why = "it was cut off" if _cut_off(of) else "the provider gives no price"
-        return GateResult(
-            gate=gate.text,
-            estimate=None,
-            bound=gate.bound,
-            reason=f"{whose} cost is unknown ({why})",
-        )
+        reason = f"{whose} cost is unknown ({why})"
+        return GateResult(gate=gate.text, bound=gate.bound, reason=reason)
     value = cost - old if gate.baseline and old is not None else cost
     state = decide(value, value, gate.bound, at_least=gate.at_least)
     return GateResult(

@@ -135,11 +135,11 @@ def judge_sides(known: Scopes, gates: Sequence[Gate], tails: Sequence[float]) ->
 def judge_one(gate: Gate, known: Scopes, tail: float) -> GateResult:
     """Judge one gate on its interval, without regard to others."""
     if gate.measure == "cost":
-        return GateResult(gate=gate.text, estimate=None, bound=gate.bound)
+        return GateResult(gate=gate.text, bound=gate.bound)
     known = known.sliced(gate)
     shrunk = known.shrunk(gate)
     if shrunk is not None:
-        return GateResult(gate=gate.text, estimate=None, bound=gate.bound, reason=shrunk)
+        return GateResult(gate=gate.text, bound=gate.bound, reason=shrunk)
     if gate.measure == "no_answer":
         return judge_no_answer(gate, known, tail)
     sample = collect(gate, known)

@@ -33,7 +33,7 @@ class GateResult:
     """
 
     gate: str
-    estimate: float | None
+    estimate: float | None = None
     bound: float
     interval: tuple[float, float] | None = None
     se: float | None = None
