@@ -88,6 +88,9 @@ def _answers(given: argparse.Namespace) -> tuple[list[str], int]:
 
     if given.out.resolve() == given.folder.resolve():
         raise SettingsError("--out: name another folder than that of the questions")
+    twice = next((name for name in given.model if given.model.count(name) > 1), None)
+    if twice is not None:
+        raise SettingsError(f"--model: {printable(twice, 80)} stands twice, and has one answer")
     file, questions = _open_questions(given.folder)
     asked: dict[str, list[Asked]] = {}
     for one in questions:

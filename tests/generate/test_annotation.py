@@ -117,8 +117,8 @@ def tell(answers: dict[str, str], marks: dict[str, str]) -> Callable[[Ask], str 
         if "rate one answer" in told:
             return marks.get(asked.rpartition("Answer: ")[2])
         said = answers.get(str(step.model))
-        if said == "!":
-            raise ModelError("no", reason="timeout")
+        if said in {"!", "$"}:
+            raise ModelError("no", reason="timeout" if said == "!" else "budget")
         return None if said is None else f"[Final Answer]: {said}"
 
     return found
@@ -177,6 +177,13 @@ def test_nothing_is_taken_that_has_no_marks_and_the_reason_is_counted() -> None:
     assert pairs(maker) == []
     assert maker.tally.rejected == {"no answer": 1}
     assert maker.tally.course == {"no answer of a model: timeout": 3}
+
+
+def test_where_the_budget_is_spent_fewer_votes_do_not_decide() -> None:
+    maker = made({"a": "x", "b": "x", "c": "$"}, {"x": "[Score]: 90/100"})
+    maker.look(TABLE)
+    assert pairs(maker) == []
+    assert maker.tally.rejected == {"not all asked: budget": 1}
 
 
 def test_as_long_as_models_have_not_replied_the_judge_is_expected_for_each_of_them() -> None:

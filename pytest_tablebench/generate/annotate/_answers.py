@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.errors import ModelError
+from pytest_tablebench.errors import STOPPED, ModelError
 from pytest_tablebench.generate.annotate._prompts import TASKS, Task, ask_for_answer, ask_for_score
 from pytest_tablebench.generate.annotate._ranking import Candidate, counted_alike, ranked
 from pytest_tablebench.generate.annotate._replies import drawn_answer, read_answer
@@ -105,7 +106,8 @@ class AnswerGenerator(Tallying):
         except RefusedError:
             return
         for asked in self._asked.get(str(table.name), ()):
-            self._candidates(table, shows, asked)
+            with contextlib.suppress(RefusedError):
+                self._candidates(table, shows, asked)
 
     def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
         """Return a digest of the table and its questions, None for a table that is left out."""
@@ -120,7 +122,11 @@ class AnswerGenerator(Tallying):
     def _pairs(self, table: Table, shows: str, most: int | None) -> Iterator[Pair]:
         left, rejected = most, self.tally.rejected
         for asked in self._asked[str(table.name)]:
-            candidates = ranked(self._candidates(table, shows, asked) or [])
+            try:
+                candidates = ranked(self._candidates(table, shows, asked) or [])
+            except RefusedError as error:
+                rejected[error.reason] += 1
+                continue
             best = candidates[0] if candidates else None
             pair = None
             if best is None:
@@ -132,8 +138,10 @@ class AnswerGenerator(Tallying):
             else:
                 left = None if left is None else left - 1
                 self.tally.recipes[asked.tags.get("task", _USUAL)] += 1
-                self.tally.course["given by several"] += len(best.models) > 1
-                self.tally.course["tie broken"] += _is_tie(candidates)
+                if len(best.models) > 1:
+                    self.tally.course["given by several"] += 1
+                if _is_tie(candidates):
+                    self.tally.course["tie broken"] += 1
                 pair = _pair(asked, best.answer)
             self._review.add(str(table.name), asked, candidates, taken=pair is not None)
             if pair is not None:
@@ -141,7 +149,10 @@ class AnswerGenerator(Tallying):
         self.tally.tables["used"] += 1
 
     def _candidates(self, table: Table, shows: str, asked: Asked) -> list[Candidate] | None:
-        """Return the different answers with their marks; None as long as some are not told."""
+        """Return the different answers with their marks; None as long as some are not told.
+
+        Raises `RefusedError` where not all could be asked: fewer votes would decide.
+        """
         given, pending = [], False
         for model in self._models:
             try:
@@ -151,6 +162,7 @@ class AnswerGenerator(Tallying):
                 if answer is not None:
                     given.append((model, answer))
             except (ModelError, RefusedError) as error:
+                _require_asked(error)
                 self.tally.course[f"no answer of a model: {error.reason}"] += 1
         if pending:
             self.further.append((self._to_judge(shows, asked, _STAND_IN), len(self._models)))
@@ -166,6 +178,7 @@ class AnswerGenerator(Tallying):
                     reply is not None and score is None
                 )
             except ModelError as error:
+                _require_asked(error)
                 self.tally.course[f"no marks: {error.reason}"] += 1
                 found.append(one)
         return None if pending else found
@@ -189,6 +202,12 @@ class AnswerGenerator(Tallying):
         if asked.metric == CHART:
             answer = f"a program that draws a chart of these values: {answer}"
         return ask_for_score(shows, subtype, asked.text, answer, self._judge)
+
+
+def _require_asked(error: Exception) -> None:
+    """Raise `RefusedError` where nobody is asked any more, as the budget is spent."""
+    if isinstance(error, ModelError) and (error.whole_run or error.reason in {"budget", STOPPED}):
+        raise RefusedError(f"not all asked: {error.reason}") from None
 
 
 def _is_tie(candidates: Sequence[Candidate]) -> bool:
