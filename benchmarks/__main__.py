@@ -4,7 +4,7 @@
 
 Parts: rouge, fin_qa, serialize, analyses, gates, stopping, generate (computing), store, page,
 allure, snapshots (files), sandbox (charts), engine (model calls; about half an hour, with `--quick`
-a few minutes). Without a name, all of them.
+a few minutes), scale (a cluster; half an hour as well). Without a name, all of them.
 """
 
 import argparse
@@ -25,16 +25,18 @@ PARTS = (
     "snapshots",
     "sandbox",
     "engine",
+    "scale",
 )
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--quick", action="store_true", help="the engine's in reduced size")
+    parser.add_argument("--quick", action="store_true", help="engine and scale in reduced size")
     given = parser.parse_args()
     if unknown := set(given.parts).difference(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     for part in given.parts or PARTS:
         print(f"== {part}", flush=True)
-        reduced = ["--quick"] if part == "engine" and given.quick else []
+        quick = {"engine": ["--quick"], "scale": ["--cases=5000"]}
+        reduced = quick.get(part, []) if given.quick else []
         subprocess.run([sys.executable, "-m", f"benchmarks.{part}", *reduced], check=True)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,6 +77,8 @@ class Bench:
         (self.root / "conftest.py").write_text(CONFTEST)
         (self.root / "test_bare.py").write_text(BARE)
         self._runs = 0
+        self.results = self.root
+        """Of the last run."""
         self._folders: dict[int, Path] = {}
         helped = subprocess.run(
             [*PYTEST, "--help"], cwd=self.root, capture_output=True, text=True, check=True
@@ -119,22 +122,29 @@ class Bench:
         workers: int,
         store: Path | None = None,
         kill_at: float | None = None,
+        more: Sequence[str] = (),
+        at: Callable[[float], None] = lambda _: None,
     ) -> Measured:
-        """Run the suite once; with `kill_at` until so large a share of the cases is answered."""
+        """Run the suite once; with `kill_at` until so large a share of the cases is answered.
+
+        `more` are further arguments; `at` is told the share of answered cases every now and then.
+        """
         self._runs += 1
-        results = self.root / f"results-{self._runs}"
+        results = self.results = self.root / f"results-{self._runs}"
         marks = self.root / f"collected-{self._runs}"
         marks.mkdir()
         command = [*PYTEST, *self.arguments(grid), "-n", str(workers)]
         command += ["--model=openai/test-model", f"--bench-api-base={server.url}"]
-        command += [f"--bench-results={results}"]
+        command += [f"--bench-results={results}", *more]
         if self.has_connections:
             command.append(f"--bench-connections={connections}")
         if self.has_store:
             command.append(f"--bench-store={store or self.root / f'store-{self._runs}'}")
 
         def done() -> float:
-            return float(server.stats()["answered"]) / grid.cases
+            share = float(server.stats()["answered"]) / grid.cases
+            at(share)
+            return share
 
         cost = process_tree.run(
             command,

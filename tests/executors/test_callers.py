@@ -14,9 +14,9 @@ from pytest_tablebench.executors.local import Client, Engine, EngineConfig, Lane
 from pytest_tablebench.executors.local._callers import callers_wanted
 from pytest_tablebench.executors.local._providers import as_fields, reference_of
 from pytest_tablebench.models import Reply
-from tests.support import ask_aside
 from tests.support.broker_site import come, request
 from tests.support.openai_server import Behaviour, OpenAIServer, text
+from tests.support.plain_model import Plain
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def test_four_callers_have_their_share_and_none_idles(tmp_path: Path) -> None:
     counted = Counted()
     with OpenAIServer(counted) as server:
         settings = Settings(
-            models=("aside/m",),
+            models=("plain/m",),
             api_base=server.url,
             connections=TOGETHER,
             callers=CALLERS,
             store=tmp_path / "answers",
         )
-        lane = LaneConfig("aside/m", None, "aside", as_fields(reference_of(ask_aside.make)))
+        lane = LaneConfig("plain/m", None, "plain", as_fields(reference_of(Plain)))
         engine = Engine(EngineConfig.of(settings, [lane]))
         client = Client(engine.address, "runner")
         try:

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,24 @@ from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.executors.local import Client, Engine, EngineConfig, LaneConfig
 from pytest_tablebench.executors.local._providers import as_fields, reference_of
+from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.models import Reply
 from pytest_tablebench.store import Store
-from tests.support import ask_aside
-from tests.support.broker_site import come, request
+from tests.support import broker_site
+from tests.support.broker_site import request
 from tests.support.dask_site import WORKERS_KEY, DaskSite
+from tests.support.faults import comparable
 from tests.support.openai_server import Behaviour, OpenAIServer, text
-from tests.support.runs import KEY, until
+from tests.support.plain_model import Plain
+from tests.support.runs import KEY, Script, run_pytest, until
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("distributed")
 
 CONNECTIONS = 6
+
+come = partial(broker_site.come, seconds=120)
+"""Processes that import Dask have to start first."""
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +67,14 @@ class Watched:
 def engine(site: DaskSite, server: OpenAIServer, store: Path, **more: Any) -> Iterator[Engine]:
     given = {"scheduler": site.address, **more}
     settings = Settings(
-        models=("aside/m",),
+        models=("plain/m",),
         api_base=server.url,
         connections=CONNECTIONS,
         store=store,
         executor="dask",
         **given,
     )
-    lane = LaneConfig("aside/m", None, "aside", as_fields(reference_of(ask_aside.make)))
+    lane = LaneConfig("plain/m", None, "plain", as_fields(reference_of(Plain)))
     made = Engine(EngineConfig.of(settings, [lane]))
     try:
         yield made
@@ -129,7 +136,7 @@ def test_both_workers_ask_each_question_once_within_the_connections_of_the_run(
     assert server.max_in_flight == CONNECTIONS
     assert len(watched.by_process) == 2
     assert totals is not None
-    assert totals["models"]["aside/m"]["calls_paid"] == len(wanted) + 1
+    assert totals["models"]["plain/m"]["calls_paid"] == len(wanted) + 1
     assert all(stored(tmp_path / "answers", *wanted))
     # Each asks with its own key, and nobody hears of the client's.
     sent = {received.headers["Authorization"] for received in server.requests}
@@ -151,13 +158,13 @@ def test_what_a_killed_worker_was_doing_others_do_and_nothing_stored_is_asked_ag
         ask(asker, *questions("held", CONNECTIONS))
         until(lambda: watched.held() == CONNECTIONS, "all connections in use")
         site.kill_worker()
-        until(lambda: watched.held() > CONNECTIONS, "calls given to the other worker")
+        until(lambda: watched.held() > CONNECTIONS, "calls given to the other worker", seconds=120)
         watched.opened.set()
         come(asker, CONNECTIONS)
         totals = running.client.finish()
     site.start_worker()
     assert totals is not None
-    assert totals["models"]["aside/m"]["retries"] == 0
+    assert totals["models"]["plain/m"]["retries"] == 0
     assert all(watched.asked[question] == 1 for question in questions("free", 20))
     assert watched.held() < 2 * CONNECTIONS
 
@@ -173,11 +180,18 @@ def test_a_scheduler_that_comes_back_finds_the_run_where_it_was(
     ):
         ask(asker, *questions("free", 20))
         come(asker, 20)
-        site.restart_scheduler()
-        ask(asker, *questions("more", 20))
-        assert texts(come(asker, 20)) == {one.upper() for one in questions("more", 20)}
+        held, more = questions("held", CONNECTIONS), questions("more", 20)
+        ask(asker, *held)
+        until(lambda: watched.held() == CONNECTIONS, "all connections in use")
+        site.close()
+        ask(asker, *more)
+        watched.opened.set()  # the callers finish what they are at, with nobody to tell
+        until(lambda: all(stored(tmp_path / "answers", *held)), "all answers stored")
+        site.start()
+        told = {question.upper() for question in (*held, *more)}
+        assert texts(come(asker, len(told))) == told
     assert set(watched.asked.values()) == {1}
-    assert all(stored(tmp_path / "answers", *questions("free", 20), *questions("more", 20)))
+    assert all(stored(tmp_path / "answers", *questions("free", 20), *more))
 
 
 def test_calls_of_a_client_that_was_killed_are_stored_and_not_asked_again(
@@ -228,6 +242,51 @@ def test_a_scheduler_that_is_not_there_is_named_with_the_option(
     assert str(told).startswith(
         "no Dask worker was ready within 0.5 s (--bench-patience): the scheduler cannot be reached"
     )
+
+
+def test_a_run_of_pytest_gives_the_records_of_one_on_this_machine(
+    site: DaskSite, tmp_path: Path
+) -> None:
+    count, found = 12, {}
+    with OpenAIServer(Script(count)) as server:
+        for name, more in {
+            "there": ("--bench-executor=dask", f"--bench-scheduler={site.address}"),
+            "here": (),
+        }.items():
+            run = run_pytest(tmp_path / name, server, *more, model="plain/m", count=count)
+            assert run.exit_code == 0, run.output
+            found[name] = run
+    assert comparable(found["there"].records) == comparable(found["here"].records)
+    assert found["there"].facts["calls_paid"] == found["here"].facts["calls_paid"] == count
+
+
+def sandboxes(pid: int) -> int:
+    """How many processes below another are of the sandbox."""
+    found = 0
+    for one in psutil.Process(pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+            found += "tablebench.sandbox" in " ".join(one.cmdline())
+    return found
+
+
+def test_programs_run_at_the_workers_where_that_is_asked_for_and_are_stored(
+    site: DaskSite, tmp_path: Path
+) -> None:
+    program = Execute("print(6 * 7)")
+    with (
+        OpenAIServer() as server,
+        engine(site, server, tmp_path / "answers", score_there=True) as running,
+        client(running) as asker,
+    ):
+        asker.run(program.key(), program)
+        (ran,) = come(asker).values()
+        here = sandboxes(running._process.pid)
+        there = sum(sandboxes(worker.pid) for worker in site.workers)
+    assert isinstance(ran, Execution)
+    assert (ran.outcome, ran.output) == ("ok", "42\n")
+    assert (here, there > 0) == (0, True)
+    with Store.open(tmp_path / "answers", write=False) as store:
+        assert store.get_execution(program.key()) is not None
 
 
 @pytest.mark.parametrize(

@@ -124,10 +124,10 @@ class Site:
             one.close()
 
 
-def come(client: Client, number: int = 1) -> dict[str, Outcome]:
+def come(client: Client, number: int = 1, *, seconds: int = 30) -> dict[str, Outcome]:
     """The next outcomes of a client."""
     found: dict[str, Outcome] = {}
-    for _ in range(60):  # each look waits half a second
+    for _ in range(2 * seconds):  # each look waits half a second
         found.update(client.outcomes(wait=True))
         if len(found) >= number or client.lost is not None:
             break

@@ -17,16 +17,14 @@ WORKERS_KEY = "sk-of-the-workers-0a4d7e11"
 class DaskSite:
     """A scheduler at one address, which can come back there, and the workers of the moment."""
 
-    def __init__(self, folder: Path, workers: int = 2) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         with socket.create_server(("127.0.0.1", 0)) as free:
             self._port = free.getsockname()[1]
         self.address = f"tcp://127.0.0.1:{self._port}"
         self.log = folder / "dask.log"
         self.workers: list[subprocess.Popen[bytes]] = []
-        self.scheduler = self.start_scheduler()
-        for _ in range(workers):
-            self.start_worker()
+        self.start()
 
     def _start(self, command: str, *arguments: str) -> subprocess.Popen[bytes]:
         dropped = ("_API_KEY", "_PROXY")
@@ -41,24 +39,16 @@ class DaskSite:
                 stderr=stream,
             )
 
-    def start_scheduler(self) -> subprocess.Popen[bytes]:
-        """Start the scheduler, also again: at the same address."""
-        host = ("--host", "127.0.0.1", "--port", str(self._port))
-        self.scheduler = self._start("dask_scheduler", *host, "--no-dashboard")
-        return self.scheduler
-
     def start_worker(self) -> None:
         """Add a worker."""
         alone = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--memory-limit", "0")
         self.workers.append(self._start("dask_worker", self.address, *alone))
 
-    def restart_scheduler(self) -> None:
-        """Kill the scheduler and its workers, which would not outlive it, and start all anew."""
-        number = len(self.workers)
-        self.close()
-        self.workers.clear()
-        self.start_scheduler()
-        for _ in range(number):
+    def start(self, workers: int = 2) -> None:
+        """Start all of it, also again."""
+        host = ("--host", "127.0.0.1", "--port", str(self._port))
+        self.scheduler = self._start("dask_scheduler", *host, "--no-dashboard")
+        for _ in range(workers):
             self.start_worker()
 
     def kill_worker(self) -> None:
@@ -68,7 +58,8 @@ class DaskSite:
         worker.wait()
 
     def close(self) -> None:
-        """End all of it."""
+        """Kill all of it; what callers are at, they finish."""
         for process in (self.scheduler, *self.workers):
             process.kill()
             process.wait()
+        self.workers.clear()

@@ -1,14 +1,15 @@
 """The models `plain/...`: a registered provider that asks an `OpenAIServer`, without litellm.
 
 Importing litellm takes most of the time of a short run. Tests of what happens around the calls, in
-whole pytest processes, ask these models; what litellm makes of replies, the others show. Loaded
-with `-p tests.support.plain_model`.
+whole pytest processes, ask these models; what litellm makes of replies, the others show. The server
+is told which process asks, as `user`. Loaded with `-p tests.support.plain_model`.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
+import os
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,7 +40,8 @@ class Plain:
         self.base = urlsplit(settings.api_base or "")
 
     def complete(self, request: Request) -> Reply:
-        body = {"model": self.model.partition("/")[2], "messages": as_openai(request.messages)}
+        messages, process = as_openai(request.messages), str(os.getpid())
+        body = {"model": self.model.partition("/")[2], "messages": messages, "user": process}
         try:
             status, said = self.post(json.dumps(body))
         except ConnectionRefusedError:
@@ -61,8 +63,10 @@ class Plain:
 
     def post(self, body: str) -> tuple[int, Any]:
         connection = http.client.HTTPConnection(self.base.hostname or "", self.base.port)
+        # Of the process that asks: on a cluster that is a worker's own.
+        headers = {"Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}"}
         try:
-            connection.request("POST", f"{self.base.path}/chat/completions", body)
+            connection.request("POST", f"{self.base.path}/chat/completions", body, headers)
             response = connection.getresponse()
             return response.status, json.loads(response.read())
         finally:

@@ -47,6 +47,9 @@ class DaskOffice(Office, Protocol):
 
     store: Store
 
+    def find(self, key: str) -> dict[str, Any] | None:
+        """Return the reply to a request that was answered in this run, as JSON values."""
+
     def ran(self, key: str, head: Mapping[str, Any], body: bytes | None) -> None:
         """Take what came of a program."""
 
@@ -236,7 +239,12 @@ class Fleet:
             self._put(number)
         waiting, self._waiting = self._waiting, []
         for job in waiting:
-            self.call(job)
+            # Callers of a worker that is gone finish what they were at, and store it.
+            found = self._office.find(job.key) if job.losses else None
+            if found is None:
+                self.call(job)
+            else:
+                self._office.called(job, {"reply": found})
         programs, self._waiting_programs = self._waiting_programs, {}
         for key, body in programs.items():
             post = self._least(lambda post: len(post.programs))

@@ -30,7 +30,7 @@ from pytest_tablebench.util.leftovers import TemporaryFolder
 TAKE_S = 5.0
 """Longest time for which a look at the results waits for one."""
 
-GATHER_S = 0.005
+GATHER_S = 0.01
 """After the first result, time for others to go with it."""
 
 ABANDONED_S = 60.0

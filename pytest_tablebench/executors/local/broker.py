@@ -110,7 +110,7 @@ class Broker:
 
     def lost(self, job: Job) -> None:
         """Take note that a call's process ended before it told of an answer."""
-        if (found := self._find(job.key)) is not None:
+        if (found := self.find(job.key)) is not None:
             # It stored the answer and had no time to say so: that one is paid for.
             self.dispatcher.succeed(job, found)
             return
@@ -189,7 +189,7 @@ class Broker:
             # Several processes look ahead over the same cases.
             link.send({"key": key, **self._failed[key]})
             return
-        if key in self._finished and (found := self._find(key)) is not None:
+        if key in self._finished and (found := self.find(key)) is not None:
             link.send({"key": key, "reply": found})
             return
         if self._broken is not None:
@@ -221,7 +221,7 @@ class Broker:
         reply = self.store.look_again(job.key)
         return None if reply is None else reply_fields(reply)
 
-    def _find(self, key: str) -> dict[str, Any] | None:
+    def find(self, key: str) -> dict[str, Any] | None:
         """Return the reply to a request answered earlier in this run, which is no store hit."""
         if key in self._unstored:
             return self._unstored[key]
