@@ -39,8 +39,6 @@ if TYPE_CHECKING:
             """Go through a table for what has to be asked about it."""
 
 
-__all__ = ["add_asking", "asked_and_written"]
-
 _BATCH = 32
 """Tables that models are asked about at once."""
 

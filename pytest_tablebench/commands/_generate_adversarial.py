@@ -9,8 +9,6 @@ from typing import Any
 from pytest_tablebench.commands._proposing import add_proposing, proposed_and_written
 from pytest_tablebench.errors import SettingsError
 
-__all__ = ["add_way"]
-
 
 def add_way(ways: Any) -> None:
     """Add the way to questions in rounds of a generator and a critic."""

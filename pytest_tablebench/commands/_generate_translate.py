@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.generate.llm import Questions
     from pytest_tablebench.tables.table import Table
 
-__all__ = ["add_way"]
-
 
 def add_way(ways: Any) -> None:
     """Add the way from questions in one language to the same ones in the other."""

@@ -15,8 +15,6 @@ from pytest_tablebench.util.names import counted, printable
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.folder._questions import Question
 
-__all__ = ["add_way"]
-
 
 def add_way(ways: Any) -> None:
     """Add the way from dataset folders to TReB's format."""

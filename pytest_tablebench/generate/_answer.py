@@ -24,8 +24,6 @@ from pytest_tablebench.generate._values import (
 from pytest_tablebench.generate._view import View, has_summary
 from pytest_tablebench.tables.table import Cell, Table
 
-__all__ = ["MOST_ITEMS", "answer"]
-
 MOST_ITEMS = 6
 """A list of more items is a test of patience, not of reading."""
 

@@ -12,8 +12,6 @@ from pytest_tablebench.tables.table import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["recompute", "verify"]
-
 _HALF_OF_LAST_DIGIT = 0.005
 
 

@@ -16,8 +16,6 @@ from pytest_tablebench.generate._plan import AmbiguousError, Condition, Plan
 from pytest_tablebench.generate._values import Number, answer_text, is_empty
 from pytest_tablebench.generate._view import View, is_summary
 
-__all__ = ["Facts", "draw"]
-
 _IDENTIFIERS = frozenset({"bib", "code", "id", "no", "number", "phone", "rank", "reading", "tag"})
 _NOT_SUMMED = frozenset(
     {

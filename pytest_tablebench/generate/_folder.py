@@ -24,8 +24,6 @@ from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable, slug
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["PART", "Maker", "Source", "text_table", "usable_table", "write_dataset"]
-
 PART = ".generating.jsonl"
 """What a run has written so far; gone when it is done."""
 

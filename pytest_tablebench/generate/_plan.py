@@ -7,8 +7,6 @@ from typing import Literal
 
 from pytest_tablebench.errors import TableBenchError
 
-__all__ = ["KINDS", "AmbiguousError", "CheckError", "Condition", "Plan", "Question"]
-
 KINDS = (
     "lookup",
     "row",

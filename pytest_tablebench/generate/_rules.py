@@ -16,8 +16,6 @@ from pytest_tablebench.generate._wording import word
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["generate_questions"]
-
 _DRAWS = 60
 """Draws of one kind before a table is taken to have no further question of it."""
 

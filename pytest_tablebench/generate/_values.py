@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["Number", "answer_text", "cell_key", "is_empty", "parse_number", "write_like"]
-
 _NUMBER = re.compile(
     r"(?P<before>[$€£¥₹] ?)?"
     r"(?P<sign>-)?"

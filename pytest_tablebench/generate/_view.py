@@ -18,8 +18,6 @@ from pytest_tablebench.generate._values import (
 )
 from pytest_tablebench.tables.table import Cell, Table
 
-__all__ = ["View", "has_summary", "is_summary"]
-
 _SUMMARY_WORDS = frozenset(
     {"total", "totals", "subtotal", "sum", "mean", "average", "avg", "all", "overall", "combined"}
 )

@@ -12,8 +12,6 @@ from random import Random
 from pytest_tablebench.generate._plan import Condition, Plan
 from pytest_tablebench.generate._view import View
 
-__all__ = ["word"]
-
 _NUMBERS = {2: "two", 3: "three"}
 
 

@@ -25,8 +25,6 @@ from pytest_tablebench.metrics.steps import Execute, Execution, Limits
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile, file_of
 
-__all__ = ["LIMITS", "chart_step", "chart_values", "realhit_chart", "tablebench_chart"]
-
 LIMITS = Limits(cpu_s=15.0, wall_s=20.0)
 """As long as the published scripts give a program."""
 

@@ -16,8 +16,6 @@ from pytest_tablebench.metrics._postprocess import run_chain
 from pytest_tablebench.metrics._rouge import rouge_l
 from pytest_tablebench.metrics._unicode import normalized
 
-__all__ = ["normal_form", "realhit", "realhit_analysis"]
-
 _CHAIN = ("lower_case", "remove_punctuations", "remove_articles", "fix_whitespace")
 _DECIMAL = re.compile(r"\b\d+\.\d+\b")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+")

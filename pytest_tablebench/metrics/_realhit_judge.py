@@ -16,8 +16,6 @@ from pytest_tablebench.serializers.content import Message
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile, file_of
 
-__all__ = ["GPT_EVAL", "UNREADABLE", "judge_message", "realhit_judged"]
-
 GPT_EVAL = "gpt_eval"
 UNREADABLE = "judge_parse_error"
 """The status of an answer whose judge gives no marks that can be read."""

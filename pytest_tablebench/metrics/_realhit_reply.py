@@ -7,18 +7,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-__all__ = [
-    "ATTEMPTS",
-    "Attempts",
-    "Reading",
-    "attempts",
-    "read_reply",
-    "read_score",
-    "realhit_answer_or_nothing",
-    "realhit_answer_or_reply",
-    "score_text",
-]
-
 _MARKER, _FALLBACK = "[Final Answer]:", "Final Answer:"
 _SCORE_MARKERS = ("[Score]:", "Score:")
 

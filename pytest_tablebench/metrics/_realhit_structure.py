@@ -9,8 +9,6 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._realhit import realhit
 
-__all__ = ["realhit_structure"]
-
 
 def realhit_structure(
     prediction: Processed,

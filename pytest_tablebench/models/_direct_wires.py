@@ -19,8 +19,6 @@ from urllib.parse import urlsplit
 from pytest_tablebench.models._base import Message
 from pytest_tablebench.models._openai import as_openai
 
-__all__ = ["PARAMETERS", "WIRES", "Unforeseen", "Wire", "wire"]
-
 PARAMETERS = frozenset(
     {
         *("temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop"),

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pytest_tablebench.results.score_table import Floats, Integers, Places, ScoreTable
 
-__all__ = ["Cells", "Column", "Marks", "tag_columns"]
-
 
 class Column(NamedTuple):
     """Names by code point, and the place of each row's among them."""

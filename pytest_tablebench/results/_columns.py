@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["EQUAL", "Codes", "Fields", "Late", "check_scores", "or_empty", "reader", "same"]
-
 EQUAL = 1e-9
 """Scores and means closer than this are equal: the order of float sums decides nothing."""
 

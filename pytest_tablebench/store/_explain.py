@@ -11,8 +11,6 @@ from pytest_tablebench.store._facts import describe
 from pytest_tablebench.store._layer import Layer
 from pytest_tablebench.util.names import printable
 
-__all__ = ["Explainer"]
-
 NOTHING = "no answer of this case is stored"
 LOOKED_AT = 200
 """Stored requests of one case that are compared: more only come of cases without an id."""

@@ -13,8 +13,6 @@ from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.models._base import Message, Request
 from pytest_tablebench.serializers.content import text_of, to_fields
 
-__all__ = ["describe"]
-
 
 def describe(request: Request) -> dict[str, Any]:
     """Return what the store keeps of a request, ready for JSON.

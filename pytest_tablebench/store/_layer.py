@@ -21,8 +21,6 @@ from pytest_tablebench.store._line import (
 )
 from pytest_tablebench.store._segment import Segment, blocks, read_line
 
-__all__ = ["SEGMENTS", "Layer"]
-
 SEGMENTS = "segments"
 """The folder, inside that of a store, which holds the segments."""
 

@@ -31,23 +31,6 @@ from pytest_tablebench.metrics.steps import (
 from pytest_tablebench.models._base import Reply, Request
 from pytest_tablebench.store._facts import describe
 
-__all__ = [
-    "ANSWER",
-    "CHECK",
-    "CHECK_AT",
-    "KEY_AT",
-    "SCHEMA",
-    "BadLine",
-    "answer_line",
-    "described_line",
-    "execution_line",
-    "execution_of",
-    "read_answer",
-    "read_other",
-    "reply_of",
-    "resolution_line",
-]
-
 SCHEMA = 1
 """Version of a line; raised when a reader would misread the old form."""
 

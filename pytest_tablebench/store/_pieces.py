@@ -15,8 +15,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LARGEST", "Piece", "covered", "pieces_of"]
-
 LARGEST = 64 << 20
 """Bytes of a piece, above which a further one is begun."""
 

@@ -14,8 +14,6 @@ from typing import BinaryIO
 
 from pytest_tablebench.util.line_file import LineFile
 
-__all__ = ["MAX_LINE", "Segment", "Writer", "blocks", "read_line"]
-
 MAX_LINE = 16 << 20
 """Longest line in bytes, written or read: more is no answer but damage."""
 

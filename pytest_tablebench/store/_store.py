@@ -30,8 +30,6 @@ from pytest_tablebench.store._line import (
 from pytest_tablebench.store._segment import MAX_LINE, Writer
 from pytest_tablebench.util.names import printable
 
-__all__ = ["Store"]
-
 WRITABLE, READONLY = "--bench-store", "--bench-store-readonly"
 
 _Kept = TypeVar("_Kept", Reply, Execution)

@@ -12,8 +12,6 @@ from pytest_tablebench.metrics.steps import Ask, Execution, Step
 from pytest_tablebench.models import Reply
 from pytest_tablebench.strategies._base import Conversation, Said, Strategy, Task
 
-__all__ = ["PARSED", "asked_about", "texts_of"]
-
 PARSED = "parse@1"
 """The part that says whether the first reply had the form that a dataset asks for."""
 

@@ -28,20 +28,6 @@ from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.calls import parse_call
 from pytest_tablebench.util.names import printable, unknown_name
 
-__all__ = [
-    "Conversation",
-    "Direct",
-    "Said",
-    "Strategy",
-    "Task",
-    "at_least",
-    "named_strategy",
-    "rounds_of",
-    "system_message",
-    "the_reply",
-    "way_of",
-]
-
 
 @dataclass(frozen=True)
 class Said:

@@ -12,8 +12,6 @@ from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["DemonstrationPool", "choose", "input_fields"]
-
 
 def input_fields(example: Example) -> dict[str, Any]:
     """Return the example's inputs as plain values: what identity and draws are based on."""

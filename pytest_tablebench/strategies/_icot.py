@@ -23,8 +23,6 @@ from pytest_tablebench.strategies._interleaved import MAX_PROGRAMS, Interleaved
 from pytest_tablebench.strategies._pot import frames_text, user_content
 from pytest_tablebench.strategies._programs import frame_names, observation, program_step
 
-__all__ = ["ICoT"]
-
 SYSTEM = """\
 You are an expert in analysing tables with Python. Work on the task step by step: write what you \
 think, and where something has to be looked up or computed, a block of code fenced as ```python. \

@@ -19,8 +19,6 @@ from pytest_tablebench.strategies._replies import (
     runnable,
 )
 
-__all__ = ["MAX_OUTPUT", "MAX_PROGRAMS", "Interleaved"]
-
 MAX_PROGRAMS = 3
 """How many programs are run, unless the parameter `icot_max_exec` says otherwise."""
 

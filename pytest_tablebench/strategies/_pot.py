@@ -15,8 +15,6 @@ from pytest_tablebench.strategies._programs import PATH, frame_names, observatio
 from pytest_tablebench.strategies._replies import python_blocks, runnable
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["FRAMES", "PoT", "user_content"]
-
 FRAMES = """\
 The table is loaded already, as the pandas data frame `df`{more}; do not load it again, and do not \
 make one up. Of libraries there are pandas (`pd`), numpy (`np`) and what comes with Python."""

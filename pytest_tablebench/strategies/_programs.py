@@ -17,8 +17,6 @@ from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.serializers._frame import frame_csv
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["PATH", "frame_names", "observation", "program_step"]
-
 PATH = "/mnt/tmp.csv"
 """Where the published prompt says that the table lies: no line of a program may name it."""
 

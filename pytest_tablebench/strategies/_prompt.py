@@ -10,8 +10,6 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import PromptParts
 from pytest_tablebench.serializers.content import Content, Message, images_of
 
-__all__ = ["Demonstration", "assemble", "published_turns"]
-
 _SOFT = "\\N"
 """The reference's soft newline: a line end that swallows those right before it."""
 

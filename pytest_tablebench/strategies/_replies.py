@@ -14,17 +14,6 @@ from dataclasses import dataclass
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._thinking import after_thinking
 
-__all__ = [
-    "FENCE",
-    "RESULT",
-    "Block",
-    "boxed_answer",
-    "json_answer",
-    "last_box",
-    "python_blocks",
-    "runnable",
-]
-
 FENCE = "```"
 RESULT = f"{FENCE}CodeExecuteResult"
 """How the output of a program begins in a conversation that goes on after it."""

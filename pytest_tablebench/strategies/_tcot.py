@@ -22,8 +22,6 @@ from pytest_tablebench.strategies._replies import json_answer
 from pytest_tablebench.strategies._treb_texts import Mode, table_text
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["TCoT"]
-
 _MODES: Mapping[str, Mode] = {"markdown": "TCoT_md", "html": "TCoT_html"}
 UNBOUNDED = 1 << 40
 """Tokens of a context that holds everything."""

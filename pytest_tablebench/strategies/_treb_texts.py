@@ -8,8 +8,6 @@ from typing import Literal
 
 from pytest_tablebench.config.compat import Compat
 
-__all__ = ["Mode", "TableText", "question_text", "table_text"]
-
 Mode = Literal["TCoT", "TCoT_md", "TCoT_html"]
 
 _ROWS = 50

@@ -21,8 +21,6 @@ from pytest_tablebench.tables.hierarchy.aligned import aligned
 from pytest_tablebench.tables.hierarchy.tree import HeaderTree, read_tree, true_tree
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["TREE_F1", "TreeThinker"]
-
 TREE_F1, ALIGN_RECALL = "tree_f1", "align_recall"
 
 TREE = """\

@@ -14,8 +14,6 @@ from pytest_tablebench.config.reading import (
     switch,
 )
 
-__all__ = ["CALLS"]
-
 CALLS = (
     Option(
         "--bench-api-base",

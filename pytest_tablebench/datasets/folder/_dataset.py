@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.folder._questions import Question
     from pytest_tablebench.datasets.folder._tables import FolderTables
 
-__all__ = ["FolderDataset", "FolderSettings"]
-
 
 @dataclass(frozen=True)
 class FolderSettings:

@@ -16,8 +16,6 @@ from pytest_tablebench.datasets.treb._samples import Sample
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["Found", "as_given", "html_table", "markdown_lines", "table_name", "tables_of"]
-
 _MOST_BYTES = 64 * 1024 * 1024
 """A table in an archive that unpacks to more is no table."""
 

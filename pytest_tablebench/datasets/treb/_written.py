@@ -24,8 +24,6 @@ from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import slug
 
-__all__ = ["Written", "write_samples"]
-
 Lines = Sequence[Sequence[str]]
 
 

@@ -13,8 +13,6 @@ from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.models._openai import as_openai
 from pytest_tablebench.store import describe
 
-__all__ = ["BatchExecutor"]
-
 
 class BatchExecutor:
     """Collects the requests of models with a batch service; all else goes to another executor.

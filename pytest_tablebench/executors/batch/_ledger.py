@@ -21,8 +21,6 @@ from pytest_tablebench.errors import PENDING, ModelError, SettingsError
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
-__all__ = ["Batch", "Ledger", "Standing", "Waiting"]
-
 FOLDER = "batches"
 SCHEMA = 1
 

@@ -18,8 +18,6 @@ from pytest_tablebench.util.files import write_whole
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
 
-__all__ = ["FILE", "Batches"]
-
 DESK = "pytest_tablebench.executors.batch.desk"
 
 FILE = "batches.json"

@@ -24,8 +24,6 @@ from pytest_tablebench.executors.local._wire import (
 from pytest_tablebench.metrics.steps import Execute, Execution, read_execution
 from pytest_tablebench.models._base import Reply, Request
 
-__all__ = ["Address", "Client", "Outcome"]
-
 Outcome: TypeAlias = Reply | Execution | ModelError
 
 SLICE_S = 0.5

@@ -9,8 +9,6 @@ from typing import Any
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors.local._queue import JobQueue
 
-__all__ = ["GIVE_UP_AFTER", "SPARE_RETRIES", "STOP_AFTER", "Course", "Totals"]
-
 STOP_AFTER = 3
 """Failures in a row that no other case of a model can survive either, until it is given up."""
 

@@ -17,8 +17,6 @@ from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._wire import error_fields
 from pytest_tablebench.models._retry import RetryPolicy
 
-__all__ = ["Dispatcher", "Lane", "Limits", "Wait"]
-
 WAIT_S = 5.0
 """Seconds without any answer from which a provider is said to be waited for; less where there is
 less patience."""

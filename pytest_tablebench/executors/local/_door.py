@@ -12,8 +12,6 @@ import socket
 
 from pytest_tablebench.executors.local._link import Peer, Switchboard
 
-__all__ = ["Door"]
-
 MOST_STRANGERS = 64
 """Strangers at once; who comes then waits in the system's queue."""
 

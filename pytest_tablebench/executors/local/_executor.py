@@ -10,8 +10,6 @@ from pytest_tablebench.executors.local._client import Client
 from pytest_tablebench.executors.protocol import Outcome, Work
 from pytest_tablebench.metrics.steps import Execute
 
-__all__ = ["LocalExecutor"]
-
 
 class LocalExecutor:
     """Asks the models of a run, and runs its programs, through a connection to its broker.

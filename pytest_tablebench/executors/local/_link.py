@@ -10,8 +10,6 @@ from typing import Any, Protocol
 from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._wire import LineSplitter, header, pack
 
-__all__ = ["Peer", "Switchboard"]
-
 ROLES = frozenset({"caller", "runner", "owner"})
 
 LONGEST_INTRODUCTION = 4096

@@ -11,8 +11,6 @@ from pytest_tablebench.executors.local._dispatch import Dispatcher
 from pytest_tablebench.executors.local._link import Peer
 from pytest_tablebench.executors.local._wire import PROBLEMS, to_json
 
-__all__ = ["News"]
-
 TOTALS_EVERY_S = 0.2
 
 

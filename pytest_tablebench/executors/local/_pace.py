@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["Pace"]
-
 GROWTH = 0.05
 """Share by which the room grows after a round in which nobody was turned away."""
 

@@ -15,8 +15,6 @@ from pytest_tablebench.metrics.steps import execution_fields
 from pytest_tablebench.sandbox import Sandbox
 from pytest_tablebench.store import Store
 
-__all__ = ["Programs"]
-
 AT_ONCE = 2
 """Programs that run side by side, each in a warm process of its own."""
 

@@ -18,15 +18,6 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, SettingsError, TableBenchError, described
 from pytest_tablebench.models._base import Provider, Reply, Request, limited
 
-__all__ = [
-    "CalledProvider",
-    "Reference",
-    "as_fields",
-    "read_settings_fields",
-    "reference_of",
-    "settings_fields",
-]
-
 
 @dataclass(frozen=True)
 class Reference:

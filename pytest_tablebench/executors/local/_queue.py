@@ -6,8 +6,6 @@ from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-__all__ = ["Job", "JobQueue"]
-
 
 @dataclass(eq=False)
 class Job:

@@ -14,16 +14,6 @@ from pytest_tablebench.serializers import serialize
 from pytest_tablebench.serializers.content import Message
 from pytest_tablebench.tables.table import Table
 
-__all__ = [
-    "TASKS",
-    "Task",
-    "ask_for_answer",
-    "ask_for_complexity",
-    "ask_for_questions",
-    "ask_for_score",
-    "shown",
-]
-
 _COVERED = "Summary Analysis"
 """What is rated by what it covers, not by being correct."""
 

@@ -16,8 +16,6 @@ from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.hierarchy.complexity import complexity
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["QuestionGenerator"]
-
 
 class QuestionGenerator(Tallying):
     """Has a model write questions about one table after the other, for each task.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-__all__ = ["Candidate", "counted_alike", "ranked"]
-
 
 @dataclass(frozen=True)
 class Candidate:

@@ -14,15 +14,6 @@ from pytest_tablebench.metrics._realhit_reply import read_reply
 from pytest_tablebench.metrics._thinking import after_thinking
 from pytest_tablebench.metrics.steps import Execution
 
-__all__ = [
-    "DIMENSIONS",
-    "Proposed",
-    "drawn_answer",
-    "read_answer",
-    "read_complexity",
-    "read_questions",
-]
-
 DIMENSIONS = ("column_header", "row_header", "partition", "compound", "visual")
 """What a model gives marks from 1 to 10 for; the last one is in no figure (spec, section 8)."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.generate.annotate._answers import Asked
     from pytest_tablebench.generate.annotate._ranking import Candidate
 
-__all__ = ["CRITERIA", "REVIEW", "Review", "questions_as_table"]
-
 REVIEW = "review.csv"
 
 CRITERIA = ("relevance", "completeness", "feasibility", "clarity")

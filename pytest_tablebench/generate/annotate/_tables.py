@@ -9,8 +9,6 @@ from pytest_tablebench.generate.annotate._prompts import shown
 from pytest_tablebench.generate.llm._replies import RefusedError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["digest_of", "text_of"]
-
 _LONGEST = 60_000
 """Characters of a table, as models are shown it."""
 

@@ -34,8 +34,6 @@ from pytest_tablebench.generate.llm._replies import (
 from pytest_tablebench.metrics._typed_answer import KINDS, typed_answer
 from pytest_tablebench.metrics.steps import Ask
 
-__all__ = ["COMPARED", "TURNS", "AdversarialGenerator"]
-
 TURNS = 3
 """How often a question is put forward at most; the critic attacks it each time."""
 

@@ -17,8 +17,6 @@ from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["invented", "read_table"]
-
 _ASKED_ROWS, _ASKED_COLUMNS = (6, 15), (4, 7)
 _ROWS, _COLUMNS = range(3, 31), range(2, 13)
 """A table that is smaller gives nothing to ask; one that is larger was not asked for."""

@@ -8,8 +8,6 @@ from pytest_tablebench.generate.llm._prompts import DISCRIMINATORS, SUBTASKS, as
 from pytest_tablebench.generate.llm._proposing import STAND_IN, About, Kept, Proposer, Tell
 from pytest_tablebench.generate.llm._replies import FULL, Draft, RefusedError, read_marks
 
-__all__ = ["LlmGenerator"]
-
 
 class LlmGenerator(Proposer):
     """Keeps the questions that all discriminators give full marks.

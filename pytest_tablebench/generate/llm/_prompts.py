@@ -15,22 +15,6 @@ from pytest_tablebench.serializers import serialize
 from pytest_tablebench.serializers.content import Message
 from pytest_tablebench.tables.table import Table
 
-__all__ = [
-    "DISCRIMINATORS",
-    "SOLVERS",
-    "SUBTASKS",
-    "ask_for_attack",
-    "ask_for_marks",
-    "ask_for_pairs",
-    "ask_for_revision",
-    "ask_for_table",
-    "ask_for_translation",
-    "ask_solver",
-    "shown",
-    "topics",
-    "yes_no",
-]
-
 DISCRIMINATORS = 2
 """How many mark each question; each is told so in words of its own."""
 

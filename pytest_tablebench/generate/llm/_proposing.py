@@ -16,8 +16,6 @@ from pytest_tablebench.generate.rules._generate import plain_question, says
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["STAND_IN", "About", "Kept", "Proposer", "Tell"]
-
 Tell = Callable[[Ask], str | None]
 """Gives a model's reply; None: it was not asked yet. Raises `ModelError` where there is none."""
 

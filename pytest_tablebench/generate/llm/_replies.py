@@ -13,23 +13,6 @@ from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.generate._values import answer_text, parse_number
 from pytest_tablebench.metrics._thinking import after_thinking
 
-__all__ = [
-    "FULL",
-    "MARKS",
-    "POINTS",
-    "Attack",
-    "Draft",
-    "RefusedError",
-    "plain_text",
-    "read_attack",
-    "read_draft",
-    "read_drafts",
-    "read_json",
-    "read_marks",
-    "read_solution",
-    "tolerance_of",
-]
-
 MARKS = ("accuracy", "relevance", "coverage")
 """What a discriminator marks (spec: treb.md section 6.2)."""
 

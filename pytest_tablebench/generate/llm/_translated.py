@@ -27,8 +27,6 @@ from pytest_tablebench.metrics._typed_dates import read_moment
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["Questions", "Translator", "language_of", "read_texts"]
-
 _CHUNK = 2_000
 """Characters of a table's texts that are translated at once: the reply has to hold them."""
 

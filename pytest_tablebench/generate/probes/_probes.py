@@ -19,8 +19,6 @@ from pytest_tablebench.generate.rules._generate import plain_question, says
 from pytest_tablebench.tables.table import Cell, Path, Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["PROBES", "ProbeGenerator"]
-
 _DRAWS = 6
 _MOST_ITEMS = 15
 _LONGEST = 100_000

@@ -14,8 +14,6 @@ from pytest_tablebench.generate.rules._plain_basics import MOST_ITEMS
 from pytest_tablebench.generate.rules._plan import Amount, RejectedError, Step
 from pytest_tablebench.generate.rules._sheet import Sheet
 
-__all__ = ["DRAWS", "NothingError", "draw_steps"]
-
 _T = TypeVar("_T")
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from pytest_tablebench.generate.rules._plan import Amount, Found, Step, Texts
 from pytest_tablebench.generate.rules._sheet import Sheet
 
-__all__ = ["SECOND_WAYS", "Frame", "agrees", "frame_answer"]
-
 _ALPHA = 0.05
 _NOT_OF_A_NUMBER = r"[^0-9.\-]"
 

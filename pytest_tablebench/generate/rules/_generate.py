@@ -29,18 +29,6 @@ from pytest_tablebench.generate.rules._wording import LANGUAGES, word
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = [
-    "RECIPES",
-    "SKILLS",
-    "Recipe",
-    "RuleGenerator",
-    "Tally",
-    "Tallying",
-    "plain_question",
-    "says",
-    "written_answer",
-]
-
 _DRAWS = 6
 """Draws of one recipe that may be rejected before a table is left alone with it."""
 

@@ -10,8 +10,6 @@ from pytest_tablebench.generate.rules._plain_basics import Rows, column_values, 
 from pytest_tablebench.generate.rules._plan import Amount, Found, RejectedError, Texts
 from pytest_tablebench.generate.rules._sheet import Sheet
 
-__all__ = ["ALPHA", "ANALYSES"]
-
 ALPHA = 0.05
 """The level of every test (spec: treb.md section 6.1)."""
 _BORDER = 0.1

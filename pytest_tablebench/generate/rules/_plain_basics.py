@@ -13,17 +13,6 @@ from pytest_tablebench.generate.rules import _statistics as formulas
 from pytest_tablebench.generate.rules._plan import Amount, Found, RejectedError, Texts
 from pytest_tablebench.generate.rules._sheet import Sheet
 
-__all__ = [
-    "BASICS",
-    "JUDGEMENTS",
-    "MOST_ITEMS",
-    "NARROWING",
-    "Rows",
-    "column_values",
-    "labels",
-    "number",
-]
-
 MOST_ITEMS = 8
 """A longer list is a test of patience, not of reading."""
 

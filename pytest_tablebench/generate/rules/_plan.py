@@ -10,8 +10,6 @@ from typing import Any
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["Amount", "Found", "Other", "Pair", "Plan", "RejectedError", "Step", "Texts"]
-
 
 class RejectedError(TableBenchError):
     """A plan makes no good question of this table; `reason` is one of the counted words."""

@@ -23,8 +23,6 @@ from pytest_tablebench.generate._values import (
 from pytest_tablebench.generate._view import is_summary
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["Numbers", "Sheet", "UnfitError", "data_file"]
-
 _FEWEST_ROWS, _FEWEST_COLUMNS = 3, 2
 _LONGEST = 100_000
 """Characters of the longest table; about the most that models read with their prompt."""

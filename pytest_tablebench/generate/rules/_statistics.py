@@ -6,21 +6,6 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist, quantiles
 
-__all__ = [
-    "chi_square_even",
-    "f_statistic",
-    "kurtosis",
-    "pearson",
-    "ranks",
-    "shapiro_p",
-    "skewness",
-    "spread",
-    "t_statistic",
-    "tukey_outside",
-    "welch",
-    "z_outside",
-]
-
 
 def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)

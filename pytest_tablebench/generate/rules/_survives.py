@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from pytest_tablebench.generate.rules._plan import Step
 
-__all__ = ["CHANGES", "surviving"]
-
 CHANGES: Mapping[str, frozenset[str]] = {
     "none": frozenset(),
     "shuffle_rows": frozenset({"row order"}),

@@ -11,8 +11,6 @@ from pytest_tablebench.generate.rules._plain import NARROWING
 from pytest_tablebench.generate.rules._plan import Amount, Found, Step, Texts
 from pytest_tablebench.generate.rules._sheet import Sheet, data_file
 
-__all__ = ["ARGUMENTS", "LANGUAGES", "word"]
-
 LANGUAGES = ("en", "zh")
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {

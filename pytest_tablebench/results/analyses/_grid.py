@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pytest_tablebench.results.score_table import Floats, Integers, Places
 
-__all__ = ["Grid", "Scores", "examples_mean", "read_scores"]
-
 _AXES = ("model", "example", "serializer", "perturbation")
 
 
