@@ -107,6 +107,8 @@ class Shared:
         try:
             self._fs.invalidate_cache()
             found: dict[str, Any] = self._fs.find(self._prefix, detail=True)
+            # Where there was nothing yet, and now is, s3fs tells of the prefix as a directory.
+            found = {path: facts for path, facts in found.items() if facts.get("type") == "file"}
         except FileNotFoundError:
             return {}
         except Exception as error:

@@ -15,6 +15,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.store import Store
 from pytest_tablebench.store.shared import Shared, SharedStores
 from pytest_tablebench.store.upkeep import survey
+from tests.support.matrix import reduced
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Script, run_pytest
 from tests.support.stores import ask, filled, text_of
@@ -119,14 +120,16 @@ def test_an_upload_that_was_cut_off_is_not_read_as_whole(s3: str, tmp_path: Path
     assert place.fetch(tmp_path / "b").files == 1
 
 
+@pytest.mark.parametrize("kind", reduced(["file", "s3"], "file"))  # s3fs takes seconds to load
 def test_a_second_machine_asks_nothing_that_the_first_has_paid_for(
-    s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    asked = ["--bench-store", s3]
+    address = s3 if kind == "s3" else f"file://{tmp_path}/net"
+    asked = ["--bench-store", address]
     with OpenAIServer(Script(4)) as server:
         first = run_pytest(tmp_path / "one", server, *asked, count=3, model="plain/m")
         assert first.exit_code == 0, first.output
-        assert f"store {s3};" in first.output
+        assert f"store {address};" in first.output
         assert len(server.requests) == 3
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
         second = run_pytest(tmp_path / "two", server, *asked, count=4, model="plain/m")

@@ -1,0 +1,168 @@
+"""The same run, wherever it runs: records and summary do not tell, time and cost aside.
+
+A strategy of two rounds and a judge are among what is asked, of a server on loopback. With
+TABLEBENCH_FULL a Dask cluster is one of the places.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.results import read_records
+from pytest_tablebench.results.merge import read_merge
+from tests.support.extensions import EXTENSIONS
+from tests.support.matrix import reduced
+from tests.support.openai_server import Behaviour, OpenAIServer, text
+from tests.support.runs import start_pytest
+
+SUITE = """
+import pytest
+from pytest_tablebench import assert_score
+
+@pytest.mark.tablebench("crews")
+def test_crews(case, answer):
+    assert_score(case, answer)
+"""
+
+CONFTEST = """
+from pytest_tablebench import Table
+from pytest_tablebench.datasets import TableQuestions, table_question
+
+BOATS = ("Wren", "Tern", "Gull")
+
+def pytest_tablebench_register_dataset(register):
+    crew = [
+        table_question(f"{port}-{boat.lower()}", table, f"How many sail on {boat}?", [str(sail)])
+        for port in range(6)
+        for table in [Table(["Boat", "Crew"], [[b, port + n] for n, b in enumerate(BOATS)])]
+        for sail, boat in enumerate(BOATS, port)
+    ]
+    register(TableQuestions("crews", crew, metric="same_meaning"))
+"""
+
+PARTS = {"metric": "tablebench_example_metric", "strategy": "tablebench_example_strategy"}
+ASKED = (
+    "--bench-limit=all",
+    "--bench-serializer=csv,html",
+    "--bench-perturbation=none,transpose",
+    "--bench-strategy=direct,notes",
+    "--bench-judge=plain/judge",
+    *(argument for name in PARTS.values() for argument in ("-p", name)),
+)
+WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven")
+SPENT = {"latency_s", "cost_usd", "seconds", "from_store"}
+
+
+def said(body: dict[str, Any]) -> Behaviour:
+    """A reply that follows from what is asked: some right, some in words, some wrong."""
+    prompt = str(body["messages"][-1]["content"])
+    number = int(sha256(prompt.encode()).hexdigest(), 16)
+    judged = re.match(r"Expected: (\d)\nAnswer: (.*)\n", prompt)
+    if judged:
+        return text("Yes." if judged[2] == WORDS[int(judged[1])] else "No.")
+    if "Do not answer yet" in prompt:
+        return text(f"the row that counts ({number % 7})")
+    return text(WORDS[number % 8] if number % 3 else str(number % 8))
+
+
+@dataclass
+class Place:
+    """Where the runs lie, and what they ask."""
+
+    folder: Path
+    server: OpenAIServer
+
+    def run(self, name: str, *arguments: str) -> Path:
+        """Run pytest to its end; return the run folder."""
+        folder = self.folder / name
+        folder.mkdir()
+        (folder / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+        for kind, module in PARTS.items():
+            shutil.copy(EXTENSIONS / kind / f"{module}.py", folder)
+        given = (*ASKED, *arguments)
+        started = start_pytest(
+            folder, *given, api_base=self.server.url, model="plain/m", suite=SUITE
+        )
+        with started as process:
+            run = process.wait()
+        assert run.exit_code == 1, run.output  # some answers are wrong
+        return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with OpenAIServer(said) as server:
+        yield Place(tmp_path_factory.mktemp("places"), server)
+
+
+@pytest.fixture(scope="module")
+def whole(place: Place) -> Path:
+    """The run by the local executor, which all others are held against."""
+    return place.run("whole")
+
+
+def in_parts(place: Place) -> Path:
+    """Two parts, the second by two workers of xdist, merged in the wrong order."""
+    parts = [
+        place.run(f"part-{number}", f"--bench-shard={number}/2", *more)
+        for number, more in ((1, ()), (2, ("-n2",)))
+    ]
+    return read_merge(parts[::-1]).write(place.folder / "merged").path
+
+
+def replayed(place: Place) -> Path:
+    asked = len(place.server.requests)
+    run = place.run("replayed", f"--bench-store={place.folder}/whole/answers", "--bench-replay")
+    assert len(place.server.requests) == asked
+    return run
+
+
+def on_dask(place: Place) -> Path:
+    pytest.importorskip("distributed", reason="distributed is not installed")
+    return place.run("dask", "--bench-executor=dask")
+
+
+WAYS: list[Callable[[Place], Path]] = [in_parts, replayed, on_dask]
+
+
+@pytest.mark.parametrize("way", reduced(WAYS, in_parts, replayed))
+def test_records_and_summary_are_the_same(
+    place: Place, whole: Path, way: Callable[[Place], Path]
+) -> None:
+    found = way(place)
+    assert records(found) == records(whole)
+    assert without_spent(summary(found)) == without_spent(summary(whole))
+    # What there was to tell: two rounds, a judge where words differ, right and wrong.
+    steps = [len(record["steps"]) for record in records(whole).values()]
+    judged = [record["parts"]["words"] != 1 for record in records(whole).values()]
+    assert len(steps) == 18 * 2 * 2 * 2
+    assert {0, 2, 3} <= set(steps)
+    assert set(judged) == {True, False}
+    outcomes = {record["outcome"] for record in records(whole).values()}
+    assert outcomes == {"right", "wrong"}
+
+
+def records(run: Path) -> dict[str, dict[str, Any]]:
+    return {one.case_id: without_spent(vars(one)) for one in read_records(run)}
+
+
+def summary(run: Path) -> Any:
+    return json.loads((run / "summary.json").read_text("utf-8"))
+
+
+def without_spent(value: Any) -> Any:
+    """The same without what was spent, at any depth."""
+    if isinstance(value, dict):
+        return {name: without_spent(one) for name, one in value.items() if name not in SPENT}
+    if isinstance(value, list | tuple):
+        return [without_spent(one) for one in value]
+    return value
