@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,7 @@ class DirectModel:
         how, body = call
         from pytest_tablebench.models import _litellm_session as sessions
 
-        reading = sessions.Reading(self._model.max_reply)
+        reading = sessions.Reading(self._model.max_reply, direct=True)
         mark = sessions.READING.set(reading)
         start = time.perf_counter()
         try:
@@ -154,16 +155,13 @@ class DirectModel:
         self, how: Wire, outcome: BoundedResponse | Exception, latency_s: float
     ) -> Reply | None:
         """Read a plain answer; None for all else, of which litellm knows what it is."""
-        if isinstance(outcome, Exception) or not _is_plain(outcome):
+        if isinstance(outcome, Exception) or (body := _plain(outcome)) is None:
             return None
-        import httpx
-
-        litellm = load()
+        litellm = sys.modules["litellm"]
         try:
-            raw = httpx.Response(200, headers=outcome.headers, content=outcome.whole)
             response = how.config.transform_response(
                 model=how.name,
-                raw_response=raw,
+                raw_response=_Raw(outcome.headers, body),
                 model_response=litellm.ModelResponse(),
                 logging_obj=_UNLOGGED,
                 request_data={},
@@ -199,18 +197,34 @@ class DirectModel:
         return cost
 
 
-def _is_plain(answer: BoundedResponse) -> bool:
-    """Tell whether a response is a sound completion: with one text, and nothing odd about it."""
+@dataclass(frozen=True)
+class _Raw:
+    """A response as litellm's configurations read it, parsed already.
+
+    The text they want for their log, which is not kept.
+    """
+
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+    text: str = ""
+    status_code: int = 200
+
+    def json(self) -> dict[str, Any]:
+        return self.body
+
+
+def _plain(answer: BoundedResponse) -> dict[str, Any] | None:
+    """Return a response's body if it is a completion with one text and nothing odd about it."""
     if answer.status != 200:
-        return False
+        return None
     try:
-        body = json.loads(answer.whole)
+        body: dict[str, Any] = json.loads(answer.whole)
         (choice,) = body["choices"]
         message = choice["message"]
         usage = body.get("usage") or {}
         texts = (body["id"], body["object"], body["model"], message["role"], message["content"])
         rest = {name for name in message if name not in _OF_MESSAGES and message[name]}
-        return (
+        plain = (
             all(isinstance(text, str) for text in (*texts, choice["finish_reason"]))
             and isinstance(message.get("reasoning_content") or "", str)
             and not rest
@@ -220,7 +234,8 @@ def _is_plain(answer: BoundedResponse) -> bool:
             and all(map(_is_plain_count, usage.values()))
         )
     except (ValueError, LookupError, TypeError, AttributeError):
-        return False
+        return None
+    return body if plain else None
 
 
 _OF_MESSAGES = frozenset({"role", "content", "reasoning_content"})

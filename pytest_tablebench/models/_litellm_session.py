@@ -37,11 +37,13 @@ class Reading:
         most: bytes of one text; see `Body`.
         closed: whether the end of the body was not waited for.
         recorded: what came of the call already; it is played, and nobody is asked.
+        direct: whether nobody but us reads the response.
     """
 
     most: int
     closed: bool = False
     recorded: BoundedResponse | Exception | None = None
+    direct: bool = False
 
 
 READING: ContextVar[Reading] = ContextVar("READING")
@@ -76,7 +78,8 @@ class BoundedResponse(aiohttp.ClientResponse):
         for name in ("Content-Encoding", "Content-Length", "Transfer-Encoding"):
             plain.popall(name, None)
         self._plain = CIMultiDictProxy(plain)
-        self.rewind()
+        if not READING.get().direct:
+            self.rewind()
         return self
 
     def rewind(self) -> None:
