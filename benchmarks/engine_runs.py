@@ -69,6 +69,8 @@ class Bench:
     root: Path
     scale: float
     wait: float
+    transport: str | None = None
+    """What `--bench-transport` is given; None: nothing."""
     lines: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -136,6 +138,8 @@ class Bench:
         command = [*PYTEST, *self.arguments(grid), "-n", str(workers)]
         command += ["--model=openai/test-model", f"--bench-api-base={server.url}"]
         command += [f"--bench-results={results}", *more]
+        if self.transport is not None:
+            command.append(f"--bench-transport={self.transport}")
         if self.has_connections:
             command.append(f"--bench-connections={connections}")
         if self.has_store:

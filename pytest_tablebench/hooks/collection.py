@@ -51,6 +51,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     else:
         params, ids = _params(metafunc.config, str(marker.args[0]), name)
     metafunc.parametrize("case", params, ids=ids, indirect=True)
+    _anticipate(metafunc.config, params)
+
+
+def _anticipate(config: pytest.Config, params: list[Any]) -> None:
+    """Make ready for calls if a case will surely be run: no option may deselect it."""
+    option = config.option
+    chosen = (option.keyword, option.markexpr, option.deselect, option.collectonly)
+    if any(chosen) or getattr(option, "lf", False):
+        return
+    from pytest_tablebench.datasets.case import Case
+
+    case = next((param for param in params if isinstance(param, Case)), None)
+    if case is not None:
+        config.stash[SESSION].anticipate(case.dataset)
 
 
 class _Several(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
+import os
 import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import case_ids
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, TableBenchError
 from pytest_tablebench.executors.local import (
     Address,
+    BrokerProcess,
     Engine,
     EngineConfig,
     LaneConfig,
@@ -74,6 +76,8 @@ class Session:
         self.planned: dict[str, int] = {}
         """How many cases each model has."""
         self.engine: Engine | None = None
+        self._ahead: BrokerProcess | None = None
+        """Started while tests were collected, until the engine takes it over."""
         self.batches: Batches | None = None
         """Where the run is kept, and asks by batches."""
         self.verdicts: Verdicts | None = None
@@ -161,6 +165,24 @@ class Session:
             about |= {(self.settings.judge, of_metric(metric)) for metric in judged}
         return not all(models.facts_are_stored(*one) for one in about if one[0] in asked)
 
+    def anticipate(self, dataset: str) -> None:
+        """Have litellm imported while the rest is collected: a case of a dataset will be asked.
+
+        Where its answers may all be stored, nothing is done.
+        """
+        settings, models = self.settings, self.require_runner().models
+        if self._ahead is not None or self.engine is not None or not self.role.keeps_run:
+            return
+        if not settings.explicit or settings.plan or settings.executor != "local":
+            return
+        with contextlib.suppress(TableBenchError):  # what is wrong is said when all is collected
+            ours = [model for model in settings.models if model in models.engine_models()]
+            folder = settings.store_folder()
+            kept = settings.readonly_stores or (folder is not None and os.path.lexists(folder))
+            stored = kept and all(models.facts_are_stored(model, dataset) for model in ours)
+            if ours and not settings.replay and not stored:
+                self._ahead = BrokerProcess.ahead()
+
     def start_engine(self, wanted: EngineWanted) -> Engine:
         """Start the engine, once. Raises `SettingsError` when the run is over already."""
         settings = self.settings
@@ -177,8 +199,10 @@ class Session:
                             "container": settings.sandbox_container,
                             "unsafe": settings.sandbox_unsafe,
                         },
-                    )
+                    ),
+                    self._ahead,
                 )
+                self._ahead = None
             return self.engine
 
     def collect_batches(self, wanted: EngineWanted) -> None:
@@ -308,6 +332,8 @@ class Session:
         """End what is open: connections, the store, the engine's calls."""
         with self._starting:
             self._closed = True
+        if self._ahead is not None:
+            self._ahead.hang_up()
         if self.runner is not None:
             self.runner.close()
         if self.engine is not None:
@@ -330,6 +356,9 @@ class Session:
         if self._ended is not None:
             self._ended.reap()
             self._ended = None
+        if self._ahead is not None:
+            self._ahead.reap()
+            self._ahead = None
 
     def fetch_stores(self) -> None:
         """Bring what shared stores hold to this machine. Raises `SettingsError`."""

@@ -9,15 +9,23 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.executors.local import Client, Engine, EngineConfig, LaneConfig
+from pytest_tablebench.executors.local import (
+    BrokerProcess,
+    Client,
+    Engine,
+    EngineConfig,
+    LaneConfig,
+)
 
 MODEL = "gpt-4o"
 
 
 @contextlib.contextmanager
-def engine(store: Path, model: str = MODEL) -> Iterator[Engine]:
+def engine(
+    store: Path, model: str = MODEL, started: BrokerProcess | None = None
+) -> Iterator[Engine]:
     lanes = [LaneConfig(model, "http://127.0.0.1:9/v1", "p")]
-    made = Engine(EngineConfig(lanes, 4, 0, 60.0, None, 180.0, store))
+    made = Engine(EngineConfig(lanes, 4, 0, 60.0, None, 180.0, store), started)
     try:
         yield made
     finally:
@@ -32,13 +40,29 @@ def test_modules_in_the_working_folder_are_not_taken(
     for name in ("calendar", "openai", "secrets", "asyncio", "pytest_tablebench"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('not meant')\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    with engine(tmp_path / "answers") as running:
+    psutil = pytest.importorskip("psutil")
+    # Started before its run is known: what it has started by then makes the calls.
+    ahead = BrokerProcess.ahead()
+    with engine(tmp_path / "answers", started=ahead) as running:
         client = Client(running.address, "runner")
         asked = {"model": MODEL, "api_base": None, "params": {"temperature": 0}, "key": "k"}
         facts = client.question("facts", asked)
         client.close()
+        assert len(psutil.Process(ahead.process.pid).children()) == 1
     assert facts["provider"] == "openai"
     assert facts["sent"] == {"temperature": 0}
+
+
+def test_what_was_started_for_a_run_that_did_not_come_ends() -> None:
+    psutil = pytest.importorskip("psutil")
+    ahead = BrokerProcess.ahead()
+    there = psutil.Process(ahead.process.pid)
+    while not (started := there.children()):
+        assert ahead.process.poll() is None
+    ahead.hang_up()
+    ahead.reap()
+    assert ahead.process.returncode == 0
+    assert not any(one.is_running() for one in started)
 
 
 def test_why_it_did_not_start_is_said_each_time(tmp_path: Path) -> None:

@@ -141,3 +141,41 @@ def test_under_workers_it_is_one_line_too(bench: Bench) -> None:
     assert "unknown metric 'exact_mtach'" in line
     assert bench.calls("ask") == []
     assert not Path(bench.path / "run").exists()
+
+
+def test_litellm_is_imported_while_a_case_that_will_be_asked_is_collected(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    class Ahead:
+        @classmethod
+        def ahead(cls) -> Ahead:
+            started.append(cls)
+            return cls()
+
+        def hang_up(self) -> None:
+            started.append("hung up")
+
+        def reap(self) -> None:
+            started.append("reaped")
+
+    monkeypatch.setattr("pytest_tablebench.session.state.BrokerProcess", Ahead)
+    bench.suite()
+    # Somebody leaves all cases out after all: then nobody is asked.
+    bench.pytester.makeconftest(
+        f"{CONFTEST}\ndef pytest_collection_modifyitems(items):\n    items.clear()\n"
+    )
+    bench.run("--model=openai/test-model")
+    assert started[0] == Ahead
+    assert set(started[1:]) == {"hung up", "reaped"}
+    for others in (
+        ["--model=echo/any"],
+        ["--model=openai/test-model", "-k", "toy"],
+        ["--model=openai/test-model", "-m", "tablebench"],
+        ["--model=openai/test-model", "--collect-only"],
+        ["--model=openai/test-model", "--bench-replay"],
+    ):
+        started.clear()
+        bench.run(*others)
+        assert started == [], others

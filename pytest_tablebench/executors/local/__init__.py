@@ -6,11 +6,12 @@ runs items.
 
 from pytest_tablebench.executors.local._client import Address, Client
 from pytest_tablebench.executors.local._executor import LocalExecutor
-from pytest_tablebench.executors.local._owner import Engine, EngineConfig, LaneConfig
+from pytest_tablebench.executors.local._owner import BrokerProcess, Engine, EngineConfig, LaneConfig
 from pytest_tablebench.executors.local._providers import as_fields, reference_of
 
 __all__ = [
     "Address",
+    "BrokerProcess",
     "Client",
     "Engine",
     "EngineConfig",

@@ -18,11 +18,11 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local._callers import callers_wanted
 from pytest_tablebench.executors.local._client import Address, Client
 from pytest_tablebench.executors.local._providers import settings_fields
-from pytest_tablebench.executors.local._wire import PROBLEMS, pack
+from pytest_tablebench.executors.local._wire import AHEAD, PROBLEMS, pack
 from pytest_tablebench.models._base import MAX_REPLY
 from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
 
-__all__ = ["Engine", "EngineConfig", "LaneConfig"]
+__all__ = ["BrokerProcess", "Engine", "EngineConfig", "LaneConfig"]
 
 BROKER = "pytest_tablebench.executors.{}.broker"
 """The module that is the broker, by whose it is."""
@@ -102,10 +102,65 @@ class EngineConfig:
         )
 
 
-class Engine:
-    """The broker's process, started at once and in the background: imports take seconds."""
+class BrokerProcess:
+    """A broker that is told of its run later, or never."""
 
-    def __init__(self, config: EngineConfig) -> None:
+    def __init__(self, module: str) -> None:
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        # A session of its own: Ctrl-C in a terminal must reach pytest alone, which then says
+        # what is to end and what is paid for already.
+        self.process = subprocess.Popen(  # noqa: S603 - this interpreter
+            # -P: a module of the user's in the working folder is none of this process's.
+            [sys.executable, "-P", "-m", module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            env=_environment(),
+            start_new_session=os.name == "posix",
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+
+    @classmethod
+    def ahead(cls) -> BrokerProcess:
+        """Start one that has litellm imported meanwhile, for models that surely will be asked."""
+        found = cls(BROKER.format("local"))
+        found.tell(AHEAD)
+        return found
+
+    def tell(self, line: bytes) -> None:
+        """Write to its standard input."""
+        assert self.process.stdin is not None  # noqa: S101 - it is a pipe
+        with contextlib.suppress(OSError):  # it has ended at once: `Engine.address` says why
+            self.process.stdin.write(line)
+            self.process.stdin.flush()  # and left open: its end tells the broker that we are gone
+
+    def hang_up(self) -> None:
+        """Have it end: no more calls are wanted."""
+        if self.process.stdin is not None:
+            with contextlib.suppress(OSError):  # what it ended without reading
+                self.process.stdin.close()
+
+    def reap(self) -> None:
+        """Wait for it to end, and let go of what it used."""
+        try:
+            self.process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        self.errors.close()
+
+
+class Engine:
+    """The broker's process, started at once and in the background: imports take seconds.
+
+    Arguments:
+        config: what it is made of.
+        started: a process that was started before its run was known.
+    """
+
+    def __init__(self, config: EngineConfig, started: BrokerProcess | None = None) -> None:
         self.config = config
         self._temporary: TemporaryFolder | None = None
         sweep()
@@ -117,23 +172,9 @@ class Engine:
         self._port: int | None = None
         self._failure: str | None = None
         self._client: Client | None = None
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        # A session of its own: Ctrl-C in a terminal must reach pytest alone, which then says
-        # what is to end and what is paid for already.
-        self._process = subprocess.Popen(  # noqa: S603 - this interpreter
-            # -P: a module of the user's in the working folder is none of this process's.
-            [sys.executable, "-P", "-m", BROKER.format(config.broker)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=_environment(),
-            start_new_session=os.name == "posix",
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-        )
-        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
-        with contextlib.suppress(OSError):  # it has ended at once: `address` says why
-            self._process.stdin.write(pack(self._given(store)))
-            self._process.stdin.flush()  # and left open: its end tells the broker that we are gone
+        self._broker = started or BrokerProcess(BROKER.format(config.broker))
+        self._process = self._broker.process
+        self._broker.tell(pack(self._given(store)))
 
     def _given(self, store: Path) -> dict[str, Any]:
         config = self.config
@@ -195,21 +236,12 @@ class Engine:
         if self._client is not None:
             totals = self._client.finish()
             self._client.close()
-        if self._process.stdin is not None:
-            with contextlib.suppress(OSError):  # what it ended without reading
-                self._process.stdin.close()
+        self._broker.hang_up()
         return totals
 
     def reap(self) -> None:
         """Wait for the broker that `finish` told to end, and let go of what it used."""
-        try:
-            self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-        self._errors.close()
+        self._broker.reap()
         if self._temporary is not None:
             self._temporary.remove()
 
@@ -217,8 +249,8 @@ class Engine:
         """Return the end of what the process wrote before it ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_S)
-        self._errors.seek(0)
-        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        self._broker.errors.seek(0)
+        lines = self._broker.errors.read().decode("utf-8", "replace").strip().splitlines()
         return lines[-1] if lines else f"it ended with {self._process.returncode}"
 
 

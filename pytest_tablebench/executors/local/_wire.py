@@ -22,6 +22,7 @@ from pytest_tablebench.serializers.content import read_fields, to_fields
 from pytest_tablebench.util.names import printable
 
 __all__ = [
+    "AHEAD",
     "PROBLEMS",
     "LineSplitter",
     "error_fields",
@@ -37,6 +38,9 @@ __all__ = [
     "request_body",
     "to_json",
 ]
+
+AHEAD = b'{"do":"prepare"}\n'
+"""What a broker is told before it has a run: that litellm will be needed."""
 
 PROBLEMS = "problems"
 """How the names of notes begin that say what is wrong with the store's files."""

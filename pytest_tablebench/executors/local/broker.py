@@ -24,9 +24,11 @@ from pytest_tablebench.executors.local._dispatch import Dispatcher, Lane, Limits
 from pytest_tablebench.executors.local._door import Door
 from pytest_tablebench.executors.local._link import Peer
 from pytest_tablebench.executors.local._news import News
+from pytest_tablebench.executors.local._processes import end_spare, start_spare
 from pytest_tablebench.executors.local._programs import Programs
 from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._wire import (
+    AHEAD,
     error_fields,
     read_error,
     reply_fields,
@@ -281,17 +283,27 @@ async def _serve(
     door.close()
 
 
-def _first_line() -> bytes:
-    """Read the configuration from standard input without reading ahead."""
-    line = b""
-    while not line.endswith(b"\n") and (piece := os.read(0, 65536)):
-        line += piece
-    return line
+def _line(read: bytes = b"") -> tuple[bytes, bytes]:
+    """Return the next line of standard input, and what was read of those behind it."""
+    while b"\n" not in read and (piece := os.read(0, 65536)):
+        read += piece
+    line, end, rest = read.partition(b"\n")
+    return line + end, rest
 
 
 def main(crew: MakeCrew | None = None) -> int:
     """Serve one run; `crew` is that of `Broker`."""
-    config = json.loads(_first_line())
+    line, rest = _line()
+    if line == AHEAD:
+        start_spare()
+        line, _ = _line(rest)
+    try:
+        return _run(json.loads(line), crew) if line else 0
+    finally:
+        end_spare()
+
+
+def _run(config: Mapping[str, Any], crew: MakeCrew | None) -> int:
 
     def announce(port: int) -> None:
         sys.stdout.write(f"{port}\n")
