@@ -6,7 +6,12 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models._base import MAX_REPLY, Message, Provider, Reply, Request, limited
 from pytest_tablebench.models._litellm import LiteLLMModel
 from pytest_tablebench.models._litellm_batch import BATCH_PROVIDERS
-from pytest_tablebench.models._litellm_facts import Resolution, litellm_version, not_tested
+from pytest_tablebench.models._litellm_facts import (
+    Resolution,
+    litellm_version,
+    may_be_direct,
+    not_tested,
+)
 from pytest_tablebench.models._picture_tokens import picture_size, picture_tokens
 from pytest_tablebench.models._retry import RetryPolicy, ask
 
@@ -24,6 +29,7 @@ __all__ = [
     "limited",
     "litellm_version",
     "make_provider",
+    "may_be_direct",
     "not_tested",
     "picture_size",
     "picture_tokens",

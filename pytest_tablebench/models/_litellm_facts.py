@@ -20,10 +20,21 @@ from pytest_tablebench.models._base import Message
 from pytest_tablebench.models._litellm_load import load
 from pytest_tablebench.models._openai import as_openai
 
-__all__ = ["Resolution", "count_tokens", "litellm_version", "not_tested", "resolve", "tokens_of"]
+__all__ = [
+    "Resolution",
+    "count_tokens",
+    "litellm_version",
+    "may_be_direct",
+    "not_tested",
+    "resolve",
+    "tokens_of",
+]
 
 TESTED = ((1, 106), (1, 107))
 """Releases of litellm, from the first one on and before the second, whose calls others may send."""
+
+DIRECT = frozenset({"hosted_vllm", "openai"})
+"""Providers that may be asked without litellm's client; `_direct_wires` says how."""
 
 # Asked for facts about a model, litellm logs in there.
 LOGS_IN = frozenset({"chatgpt", "github_copilot"})
@@ -365,6 +376,11 @@ def litellm_version() -> str | None:
         return version("litellm")
     except PackageNotFoundError:  # a source tree on the path
         return None
+
+
+def may_be_direct(model: str) -> bool:
+    """Tell whether a model's name says that its calls need not be made by litellm's client."""
+    return model.partition("/")[0] in DIRECT and not_tested(litellm_version()) is None
 
 
 def not_tested(version: str | None) -> str | None:

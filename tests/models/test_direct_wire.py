@@ -15,7 +15,7 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import LiteLLMModel, Message, Reply, Request
 from pytest_tablebench.models._direct import DirectModel
 from pytest_tablebench.models._direct_wires import PARAMETERS, WIRES
-from pytest_tablebench.models._litellm_facts import TESTED, not_tested
+from pytest_tablebench.models._litellm_facts import DIRECT, TESTED, not_tested
 from pytest_tablebench.serializers.content import Image
 from tests.support.calls import GENEROUS_S, QUIETLY, plain
 from tests.support.loop_thread import LoopThread
@@ -136,7 +136,7 @@ def check(both: Both, request: Request) -> None:
 
 def test_each_parameter_of_the_table_is_shown() -> None:
     assert set(PARAMS) - {"the usual", "none"} == PARAMETERS
-    assert {name.partition("/")[0] for name in NAMES} == set(WIRES)
+    assert {name.partition("/")[0] for name in NAMES} == set(WIRES) == DIRECT
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -19,6 +19,7 @@ from pytest_tablebench.executors.local._callers import callers_wanted
 from pytest_tablebench.executors.local._client import Address, Client
 from pytest_tablebench.executors.local._providers import settings_fields
 from pytest_tablebench.executors.local._wire import AHEAD, PROBLEMS, pack
+from pytest_tablebench.models import may_be_direct
 from pytest_tablebench.models._base import MAX_REPLY
 from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
 
@@ -176,6 +177,16 @@ class Engine:
         self._process = self._broker.process
         self._broker.tell(pack(self._given(store)))
 
+    def _callers(self) -> int:
+        """Return how many processes make the calls."""
+        config = self.config
+        direct = config.transport != "litellm" and all(
+            lane.reference is None and may_be_direct(lane.model) for lane in config.lanes
+        )
+        # One is enough for a machine's connections where litellm only translates.
+        given = 1 if direct and config.callers is None else config.callers
+        return callers_wanted(config.connections, given)
+
     def _given(self, store: Path) -> dict[str, Any]:
         config = self.config
         return {
@@ -188,7 +199,7 @@ class Engine:
             "transport": config.transport,
             "max_cost": config.max_cost,
             "patience": config.patience,
-            "callers": callers_wanted(config.connections, config.callers) * bool(config.lanes),
+            "callers": self._callers() * bool(config.lanes),
             "store": str(store),
             "eager": config.eager,
             "settings": dict(config.settings),
