@@ -16,7 +16,8 @@ from pytest_tablebench.reports.paper._plots import PLOTS, write_plots
 from tests.support.paper_analysis import analysis, nothing, value
 
 SVG = "{http://www.w3.org/2000/svg}svg"
-EMPTY = {"win_rates_perturbation", "skills"}  # what the analysis written by hand could not tell
+EMPTY = {"win_rates_perturbation", "skills", "complexity_tokens"}
+"""What the analysis written by hand could not tell."""
 
 
 @pytest.fixture(scope="module")
