@@ -15,6 +15,7 @@ import pytest
 
 from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.executors.dask import broker
 from pytest_tablebench.executors.local import Client, Engine, EngineConfig, LaneConfig
 from pytest_tablebench.executors.local._providers import as_fields, reference_of
 from pytest_tablebench.metrics.steps import Execute, Execution
@@ -123,8 +124,12 @@ def test_both_workers_ask_each_question_once_within_the_connections_of_the_run(
         client(running) as one,
         client(running) as other,
     ):
-        ask(one, "first")
-        come(one)
+        for turn in range(10_000):  # two questions at once show when both are ready
+            ask(one, f"first {turn}", f"second {turn}")
+            come(one, 2)
+            if len(watched.by_process) == 2:
+                break
+        watched.asked.clear()
         for asker in (one, other):
             ask(asker, *wanted)
         until(lambda: watched.held() == CONNECTIONS, "all connections in use")
@@ -136,7 +141,7 @@ def test_both_workers_ask_each_question_once_within_the_connections_of_the_run(
     assert server.max_in_flight == CONNECTIONS
     assert len(watched.by_process) == 2
     assert totals is not None
-    assert totals["models"]["plain/m"]["calls_paid"] == len(wanted) + 1
+    assert totals["models"]["plain/m"]["calls_paid"] == len(wanted) + 2 * (turn + 1)
     assert all(stored(tmp_path / "answers", *wanted))
     # Each asks with its own key, and nobody hears of the client's.
     sent = {received.headers["Authorization"] for received in server.requests}
@@ -287,6 +292,16 @@ def test_programs_run_at_the_workers_where_that_is_asked_for_and_are_stored(
     assert (here, there > 0) == (0, True)
     with Store.open(tmp_path / "answers", write=False) as store:
         assert store.get_execution(program.key()) is not None
+
+
+def test_without_dask_the_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(broker, "find_spec", lambda _: None)
+    assert broker.main() == 2
+    assert capsys.readouterr().err == (
+        "--bench-executor dask needs Dask: pip install 'pytest-tablebench[dask]'\n"
+    )
 
 
 @pytest.mark.parametrize(
