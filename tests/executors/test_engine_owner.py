@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,3 +84,31 @@ def test_a_process_that_ends_before_it_reads_is_no_broken_pipe(
         pytest.raises(SettingsError, match=r"did not start: .*No module named 'there'"),
     ):
         _ = failed.address
+
+
+@pytest.mark.parametrize(
+    ("model", "more", "callers"),
+    [
+        ("openai/m", {}, 1),
+        ("openai/m", {"transport": "litellm"}, "by need"),
+        ("openai/m", {"callers": 3}, 3),
+        ("mistral/m", {}, "by need"),
+        ("own/m", {"reference": {"module": "m"}}, "by need"),
+    ],
+)
+def test_how_many_processes_make_the_calls(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    more: dict[str, Any],
+    callers: object,
+) -> None:
+    monkeypatch.setattr(
+        "pytest_tablebench.executors.local._owner.callers_wanted",
+        lambda _, given: "by need" if given is None else given,
+    )
+    given = dict(more)
+    lane = LaneConfig(model, None, "p", given.pop("reference", None))
+    made = object.__new__(Engine)
+    made.config = EngineConfig([lane], 256, 0, 60.0, None, 180.0, tmp_path, **given)
+    assert made._callers() == callers

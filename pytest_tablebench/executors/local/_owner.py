@@ -180,10 +180,11 @@ class Engine:
     def _callers(self) -> int:
         """Return how many processes make the calls."""
         config = self.config
-        direct = config.transport != "litellm" and all(
+        # One is enough for a machine's connections where litellm only translates.
+        direct = config.broker == "local" and config.transport != "litellm"
+        direct = direct and all(
             lane.reference is None and may_be_direct(lane.model) for lane in config.lanes
         )
-        # One is enough for a machine's connections where litellm only translates.
         given = 1 if direct and config.callers is None else config.callers
         return callers_wanted(config.connections, given)
 
