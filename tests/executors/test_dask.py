@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import json
 import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,8 @@ from pytest_tablebench.executors.dask import broker
 from pytest_tablebench.executors.local import Client, Engine, EngineConfig, LaneConfig
 from pytest_tablebench.executors.local._providers import as_fields, reference_of
 from pytest_tablebench.metrics.steps import Execute, Execution
-from pytest_tablebench.models import Reply
+from pytest_tablebench.models import Message, Reply, Request
+from pytest_tablebench.serializers.content import Image
 from pytest_tablebench.store import Store
 from tests.support import broker_site
 from tests.support.broker_site import request
@@ -217,11 +221,15 @@ def test_calls_of_a_client_that_was_killed_are_stored_and_not_asked_again(
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-def test_workers_that_do_not_see_the_store_leave_the_answers_to_the_client(
+def test_workers_that_see_no_folder_of_the_client_are_sent_pictures_and_send_answers(
     site: DaskSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     store = Path("/proc/self/cwd/answers")  # another folder for each process
+    picture = Image("image/png", b"drawn")
+    shown = Request("openai/m", (Message("user", ("See this:", picture)),), {"temperature": 0})
+    (tmp_path / "media").mkdir()
+    (tmp_path / "media" / picture.file_name).write_bytes(picture.data)
     with (
         OpenAIServer() as server,
         engine(site, server, store) as running,
@@ -229,6 +237,12 @@ def test_workers_that_do_not_see_the_store_leave_the_answers_to_the_client(
     ):
         ask(asker, *questions("free", 5))
         come(asker, 5)
+        for repeat in range(2):  # the second time the worker has it
+            again = replace(shown, repeat=repeat)
+            asker.ask(again.key(), again, lane=0, media=Path("/proc/self/cwd/media"))
+            come(asker)
+    sent = [json.dumps(received.body) for received in server.requests[-2:]]
+    assert all(base64.b64encode(picture.data).decode() in body for body in sent)
     assert all(stored(tmp_path / "answers", *questions("free", 5)))
     assert not (site.folder / "answers").exists()
 
