@@ -176,7 +176,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture
 def case(request: pytest.FixtureRequest) -> CaseRun:
     """One case of the benchmark: its ids, the question as asked, and its score once judged."""
-    from pytest_tablebench.hooks.items import POSITION
+    from pytest_tablebench.hooks.items import place_of
 
     if not hasattr(request, "param"):
         pytest.fail(f"mark the test with @pytest.mark.{MARKER}('dataset')", pytrace=False)
@@ -184,7 +184,7 @@ def case(request: pytest.FixtureRequest) -> CaseRun:
     run = runner_of(request.config).start(
         request.param,
         marker.kwargs.get("threshold"),
-        request.node.stash.get(POSITION, None),
+        place_of(request.node),
         session_of(request.config).limits.get(request.param.dataset),
     )
     request.node.stash[RUN] = run

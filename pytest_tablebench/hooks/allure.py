@@ -16,7 +16,7 @@ from allure_commons.logger import AllureFileLogger
 from allure_commons.model2 import Label, Parameter, StatusDetails, TestResult, TestResultContainer
 
 from pytest_tablebench.datasets.case import Case
-from pytest_tablebench.hooks.items import CHECK, case_of
+from pytest_tablebench.hooks.items import case_of, check_of
 from pytest_tablebench.reports.allure import case_labels, history_id
 from pytest_tablebench.util.names import escaped
 
@@ -97,7 +97,7 @@ class _Current:
         self.case = case_of(item)
         if self.case is not None:
             several = len(self._tests.get(self.case.dataset, ())) > 1
-            self.test = f"::{item.stash.get(CHECK, '')}" if several else ""
+            self.test = f"::{check_of(item)}" if several else ""
             marks = item.iter_markers("allure_label")
             self.own_labels = {str(mark.kwargs.get("label_type")) for mark in marks}
         try:

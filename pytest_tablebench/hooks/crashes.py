@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_tablebench.errors import ModelError, TableBenchError
-from pytest_tablebench.hooks.items import CHECK, case_of, key_of
+from pytest_tablebench.hooks.items import case_of, check_of, key_of
 from pytest_tablebench.results._joined import Finding
 from pytest_tablebench.results.message import CaseMessage
 from pytest_tablebench.session.roles import NOTE
@@ -78,7 +78,7 @@ class RunningCases:
         run = self._state.require_runner().start(case)
         run.error = DIED
         # Broken: a worker's death is no outcome of the model alone, and gates do not hide it.
-        key, check = key_of(item, self._state.role.item_prefix), item.stash.get(CHECK, "")
+        key, check = key_of(item, self._state.role.item_prefix), check_of(item)
         message = case_message(run, Finding(key, check, None, failed=True, broken=True), DIED)
         note = {"nodeid": item.nodeid, "cases": self._state.planned, "case": message.encode()}
         return json.dumps(note).encode("ascii") + b"\n"

@@ -8,13 +8,20 @@ import pytest
 
 from pytest_tablebench.datasets.case import Case
 
-__all__ = ["CHECK", "POSITION", "arrange", "case_of", "key_of", "limits", "name_checks", "number"]
+__all__ = [
+    "arrange",
+    "case_of",
+    "check_of",
+    "key_of",
+    "limits",
+    "name_checks",
+    "number",
+    "place_of",
+]
 
-POSITION = pytest.StashKey[int]()
-"""The item's place in the run."""
-
-CHECK = pytest.StashKey[str]()
-"""The name of the item's test in the records of its cases."""
+# One mapping of the session's takes a third of the memory of an entry in each item's stash.
+_PLACES = pytest.StashKey[dict[pytest.Item, int]]()
+_CHECKS = pytest.StashKey[dict[tuple[str, str], str]]()
 
 
 def case_of(item: pytest.Item) -> Case | None:
@@ -23,9 +30,27 @@ def case_of(item: pytest.Item) -> Case | None:
     return found if isinstance(found, Case) else None
 
 
+def place_of(item: pytest.Item) -> int | None:
+    """Return an item's place in the run, None before all are collected."""
+    return item.config.stash.get(_PLACES, {}).get(item)
+
+
+def check_of(item: pytest.Item) -> str:
+    """Return the name of an item's test in the records of its cases; empty for any other."""
+    case = case_of(item)
+    if case is None:
+        return ""
+    return item.config.stash.get(_CHECKS, {}).get((case.dataset, _whole(item)), "")
+
+
+def _whole(item: pytest.Item) -> str:
+    """Return what pytest calls an item's test, file and all."""
+    return item.nodeid.removesuffix(f"[{item.callspec.id}]")  # type: ignore[attr-defined]
+
+
 def key_of(item: pytest.Item, worker: str) -> str:
     """Return what names an item in the run, in whichever process an attempt of it runs."""
-    return f"{worker}{item.stash.get(POSITION, 0)}"
+    return f"{worker}{place_of(item) or 0}"
 
 
 def arrange(
@@ -44,8 +69,10 @@ def arrange(
 def number(items: Sequence[pytest.Item]) -> list[Case | None]:
     """Number the items, and return the case of each that will surely ask its model."""
     plan: list[Case | None] = []
-    for position, item in enumerate(items):
-        item.stash[POSITION] = position
+    places = {item: place for place, item in enumerate(items)}
+    if items:
+        items[0].config.stash[_PLACES] = places
+    for item in items:
         asks = "answer" in getattr(item, "fixturenames", ()) and not _may_be_skipped(item)
         plan.append(case_of(item) if asks else None)
     return plan
@@ -58,23 +85,22 @@ def name_checks(items: Sequence[pytest.Item]) -> dict[str, list[str]]:
     pytest calls them, file and all. Items of a test that differ in parameters of its own are one
     test. To be called with all items collected, so that no selection changes a name.
     """
-    found: dict[str, dict[str, dict[str, list[pytest.Item]]]] = {}
+    found: dict[str, dict[str, set[str]]] = {}
     for item in items:
         case = case_of(item)
         if case is None:
             continue
         short = getattr(item, "originalname", None) or item.name.partition("[")[0]
-        whole = item.nodeid.removesuffix(f"[{item.callspec.id}]")  # type: ignore[attr-defined]
-        tests = found.setdefault(case.dataset, {}).setdefault(short, {})
-        tests.setdefault(whole, []).append(item)
+        found.setdefault(case.dataset, {}).setdefault(short, set()).add(_whole(item))
     names: dict[str, list[str]] = {}
+    checks = {}
     for dataset, by_name in found.items():
         for short, tests in by_name.items():
-            for whole, own in tests.items():
-                name = short if len(tests) == 1 else whole
+            for whole in tests:
+                checks[dataset, whole] = name = short if len(tests) == 1 else whole
                 names.setdefault(dataset, []).append(name)
-                for item in own:
-                    item.stash[CHECK] = name
+    if items:
+        items[0].config.stash[_CHECKS] = checks
     return {dataset: sorted(names[dataset]) for dataset in sorted(names)}
 
 

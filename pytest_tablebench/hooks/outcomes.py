@@ -16,7 +16,7 @@ from pytest_tablebench.errors import (
     ModelError,
     TableBenchError,
 )
-from pytest_tablebench.hooks.items import CHECK, case_of, key_of
+from pytest_tablebench.hooks.items import case_of, check_of, key_of
 from pytest_tablebench.results._joined import Finding
 from pytest_tablebench.running.assertions import WrongAnswer
 from pytest_tablebench.running.runner import CaseRun, Runner, no_answer_text
@@ -139,7 +139,7 @@ def _finding(
     no_fault = run.error is not None and not isinstance(run.error, MetricError)
     return Finding(
         key_of(item, worker),
-        item.stash.get(CHECK, ""),
+        check_of(item),
         passed,
         report.failed,
         broken=report.failed and not run.answered and not no_fault,
