@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.results._joined import Finding
+from pytest_tablebench.results._kept import Kept
 from pytest_tablebench.results._record import Cell
 from pytest_tablebench.results.message import CaseMessage, Found, Spent
 from pytest_tablebench.session.messages import (
@@ -74,3 +78,19 @@ def test_what_is_told_before_the_first_test_arrives(text: str, counts: dict[str,
             name: list(value) if isinstance(value, tuple) else value
             for name, value in vars(message).items()
         }
+
+
+def test_cells_have_in_common_what_is_the_same_and_nothing_else(tmp_path):
+    kept = Kept("m", tmp_path)
+
+    def cell(said: Any) -> Cell:
+        names = json.loads('["b", "d", "example one", "html", "none"]')  # other objects each time
+        return kept.shared(Cell(*names, 1.0, True, None, parts={"f1": 1.0}, checks={"f1": said}))
+
+    one, again, other = cell(True), cell(True), cell(1)
+    assert one == again
+    assert one.example_id is again.example_id
+    assert one.parts is again.parts
+    assert one.checks is again.checks
+    assert one.checks["f1"] is True
+    assert other.checks["f1"] is not True

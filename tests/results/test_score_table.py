@@ -93,6 +93,31 @@ def test_a_score_that_is_none_is_refused(score):
         builder.append(cell("e", "html", 0.5).__class__(*("x",) * 5, score, True, None))
 
 
+def test_of_many_records_the_one_that_cannot_be_used_is_named():
+    records: list[Any] = [cell(f"e{number}", "html", 0.5) for number in range(5000)]
+    records[3210] = replace(records[3210], score=7)
+    with pytest.raises(DataError, match=r"record 3211: d/e3210/html/none has the score 7"):
+        ScoreTable.from_records(records)
+    with pytest.raises(DataError, match="record 5001: "):
+        ScoreTable.from_records([*(vars_of(one) for one in RUN[:1] * 5000), {"dataset": "d"}])
+
+
+def vars_of(one: Cell) -> dict[str, Any]:
+    names = ("dataset", "example_id", "serializer", "perturbation", "score")
+    return {name: getattr(one, name) for name in names}
+
+
+def test_what_only_later_records_have_is_unknown_of_the_others():
+    plain = [vars_of(cell(f"e{number}", "html", 0.5)) for number in range(3000)]
+    late = vars_of(cell("late", "html", 1.0)) | {"threshold": 0.5, "passed": True, "said": 7}
+    table = ScoreTable.from_records([*plain, late, *plain[:1]])
+    assert table.said is not None
+    assert table.said.tolist() == [0] * 3000 + [7, 0]
+    assert table.passed.tolist() == [0] * 3000 + [1, 0]
+    assert np.isfinite(table.threshold).nonzero()[0].tolist() == [3000]
+    assert table.repeat.tolist() == [1] * 3002
+
+
 def test_filling_it_loads_no_numpy():
     code = (
         "import sys; from pytest_tablebench.results import Cell, ScoreTableBuilder; "
