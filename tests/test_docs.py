@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from sybil import Sybil
-from sybil.parsers.markdown import PythonCodeBlockParser
+from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import pytest_tablebench
 from pytest_tablebench import hookspecs
@@ -99,6 +99,6 @@ def _examples() -> list[Path]:
 
 @pytest.mark.parametrize("page", _examples(), ids=lambda page: page.stem)
 def test_the_examples_of_a_page_run(page: Path) -> None:
-    document = Sybil(parsers=[PythonCodeBlockParser()], path=str(DOCS)).parse(page)
+    document = Sybil(parsers=[PythonCodeBlockParser(), SkipParser()], path=str(DOCS)).parse(page)
     ran = [example.evaluate() for example in document.examples()]
     assert ran

@@ -51,10 +51,14 @@ class BatchServer:
 
     Arguments:
         answer: the text that answers the body of a request.
+        usage: tokens of a prompt and of a reply.
     """
 
-    def __init__(self, answer: Callable[[dict[str, Any]], str]) -> None:
+    def __init__(
+        self, answer: Callable[[dict[str, Any]], str], usage: tuple[int, int] = (1000, 10)
+    ) -> None:
         self.answer = answer
+        self.usage = usage
         self.batches: list[Handed] = []
         self.files: dict[str, bytes] = {}
         self.inputs: dict[str, str] = {}
@@ -104,7 +108,7 @@ class BatchServer:
                 if failing and number in failing:
                     bad.append(_failed(row, *failing[number]))
                 elif answered(number):
-                    good.append(_answered(row, self.answer(row["body"])))
+                    good.append(_answered(row, self.answer(row["body"]), self.usage))
             for name, lines in (("output", good), ("error", bad)):
                 if lines:
                     batch.files[name] = self._keep(b"\n".join(lines) + b"\n")
@@ -162,7 +166,7 @@ class BatchServer:
         self._http.server_close()
 
 
-def _answered(row: dict[str, Any], text: str) -> bytes:
+def _answered(row: dict[str, Any], text: str, usage: tuple[int, int]) -> bytes:
     body = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -175,7 +179,11 @@ def _answered(row: dict[str, Any], text: str) -> bytes:
                 "finish_reason": "stop",
             }
         ],
-        "usage": {"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010},
+        "usage": {
+            "prompt_tokens": usage[0],
+            "completion_tokens": usage[1],
+            "total_tokens": sum(usage),
+        },
     }
     response = {"status_code": 200, "request_id": "r", "body": body}
     return json.dumps(
