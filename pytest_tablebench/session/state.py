@@ -29,11 +29,11 @@ from pytest_tablebench.executors.local import (
 )
 from pytest_tablebench.results import MediaFolder
 from pytest_tablebench.results.writer import RunWriter
-from pytest_tablebench.running.judging import of_metric
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.session.messages import EngineWanted, RunPlace
 from pytest_tablebench.session.selection import Selection
 from pytest_tablebench.session.telling import Telling
+from pytest_tablebench.session.wanted import engine_wanted
 from pytest_tablebench.util.interrupts import uninterrupted
 from pytest_tablebench.util.notices import Notices
 
@@ -118,34 +118,9 @@ class Session:
 
     # The engine: started by the process that keeps the run, once a case is selected.
 
-    def wanted_lanes(self) -> list[LaneConfig]:
-        """Return the models that the engine has to ask for the selected cases; may be none."""
-        lanes = self.require_runner().models.lanes()
-        wanted = {*self.planned, *([self.settings.judge] if self.judges else [])}
-        if self.settings.replay or not any(model in wanted for model in lanes):
-            return []
-        return list(lanes.values())
-
     def wanted_engine(self) -> EngineWanted:
         """Return what the engine is needed for."""
-        lanes = self.wanted_lanes()
-        return EngineWanted(
-            [lane.values() for lane in lanes],
-            bool(lanes) and self.wants_it_at_once(lanes),
-            bool(lanes) or self.may_run_programs,
-        )
-
-    @property
-    def may_run_programs(self) -> bool:
-        """Whether a conversation about a selected case may have a program run."""
-        runner, cases = self.require_runner(), self.selection.cases
-        if self.settings.replay:
-            return False
-        strategies = {case.strategy: runner.conversations.strategy_of(case) for case in cases}
-        return any(getattr(one, "rounds", None) != 1 for one in strategies.values()) or any(
-            runner.judging.wanted(*asked, runner.named_metrics(asked[0]))
-            for asked in {(case.dataset, case.strategy) for case in cases}
-        )
+        return engine_wanted(self.settings, self.require_runner(), self.selection, self.planned)
 
     @property
     def judges(self) -> bool:
@@ -154,16 +129,6 @@ class Session:
             return False
         runner = self.require_runner()
         return bool(runner.judged_metrics(self.selection.datasets()))
-
-    def wants_it_at_once(self, lanes: Iterable[LaneConfig]) -> bool:
-        """Whether calls will surely come: who was asked before may have all answers stored."""
-        models, asked = self.require_runner().models, {lane.model for lane in lanes}
-        about: set[tuple[str, str | None]]
-        about = {(case.model, case.dataset) for case in self.selection.cases}
-        if self.settings.judge is not None:
-            judged = self.require_runner().judged_metrics(self.selection.datasets())
-            about |= {(self.settings.judge, of_metric(metric)) for metric in judged}
-        return not all(models.facts_are_stored(*one) for one in about if one[0] in asked)
 
     def anticipate(self, dataset: str) -> None:
         """Have litellm imported while the rest is collected: a case of a dataset will be asked.

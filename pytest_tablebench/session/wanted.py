@@ -1,0 +1,56 @@
+"""What the engine of a run is needed for, by what was selected and what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.running.judging import of_metric
+from pytest_tablebench.session.messages import EngineWanted
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.executors.local import LaneConfig
+    from pytest_tablebench.running.runner import Runner
+    from pytest_tablebench.session.selection import Selection
+
+
+def engine_wanted(
+    settings: Settings, runner: Runner, selection: Selection, planned: Collection[str]
+) -> EngineWanted:
+    """Return what the engine is needed for; `planned` are the models that have cases."""
+    if settings.replay:
+        return EngineWanted(needed=False)
+    lanes = list(runner.models.lanes().values())
+    judged = runner.judged_metrics(selection.datasets()) if settings.judge is not None else ()
+    wanted = {*planned, *([settings.judge] if judged else [])}
+    if not any(lane.model in wanted for lane in lanes):
+        lanes = []
+    return EngineWanted(
+        [lane.values() for lane in lanes],
+        bool(lanes) and _calls_will_come(settings, runner, selection, lanes),
+        bool(lanes) or _may_run_programs(runner, selection),
+    )
+
+
+def _may_run_programs(runner: Runner, selection: Selection) -> bool:
+    """Whether a conversation about a selected case may have a program run."""
+    cases = selection.cases
+    strategies = {case.strategy: runner.conversations.strategy_of(case) for case in cases}
+    return any(getattr(one, "rounds", None) != 1 for one in strategies.values()) or any(
+        runner.judging.wanted(*asked, runner.named_metrics(asked[0]))
+        for asked in {(case.dataset, case.strategy) for case in cases}
+    )
+
+
+def _calls_will_come(
+    settings: Settings, runner: Runner, selection: Selection, lanes: Iterable[LaneConfig]
+) -> bool:
+    """Whether calls will surely come: who was asked before may have all answers stored."""
+    asked = {lane.model for lane in lanes}
+    about: set[tuple[str, str | None]]
+    about = {(case.model, case.dataset) for case in selection.cases}
+    if settings.judge is not None:
+        judged = runner.judged_metrics(selection.datasets())
+        about |= {(settings.judge, of_metric(metric)) for metric in judged}
+    return not all(runner.models.facts_are_stored(*one) for one in about if one[0] in asked)
