@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Ahead", "EngineWanted", "Message", "Refused", "RunPlace", "decode", "encode"]
-
 
 @dataclass(frozen=True)
 class EngineWanted:
@@ -60,16 +58,21 @@ class Ahead:
 
 
 @dataclass(frozen=True)
+class CallsAhead:
+    """A worker still collects, and has a case that will be asked: make ready for calls."""
+
+
+@dataclass(frozen=True)
 class Refused:
     """The run cannot be: why."""
 
     why: str
 
 
-Message = EngineWanted | RunPlace | Ahead | Refused
+Message = EngineWanted | RunPlace | Ahead | CallsAhead | Refused
 
 _KINDS: Mapping[str, type[Message]] = {
-    kind.__name__: kind for kind in (EngineWanted, RunPlace, Ahead, Refused)
+    kind.__name__: kind for kind in (EngineWanted, RunPlace, Ahead, CallsAhead, Refused)
 }
 
 

@@ -17,6 +17,7 @@ import pytest
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.session.messages import (
     Ahead,
+    CallsAhead,
     EngineWanted,
     Message,
     Refused,
@@ -62,6 +63,9 @@ class Role(Protocol):
     def item_prefix(self) -> str:
         """What tells the items here from those of others, where each worker runs all of them."""
 
+    def anticipate(self, state: Session) -> None:
+        """Have it made ready for calls: a case that will be asked is collected."""
+
     def set_out(self, state: Session) -> None:
         """Begin the run, its cases selected. Raises `SettingsError`."""
 
@@ -83,6 +87,10 @@ class _Keeps:
     def refuse(self, state: Session, error: SettingsError) -> None:  # noqa: ARG002 - a role's
         """Raise `pytest.UsageError`."""
         raise pytest.UsageError(escaped(str(error))) from None
+
+    def anticipate(self, state: Session) -> None:
+        """Make it ready."""
+        state.import_ahead()
 
     def finish(self, config: pytest.Config, state: Session) -> None:
         """Tell nobody: all is here."""
@@ -164,6 +172,8 @@ class Controller(_Keeps):
                 self.ahead = message
         elif isinstance(message, Refused):
             self.refused = message.why
+        elif isinstance(message, CallsAhead):
+            state().import_ahead()
         elif isinstance(message, EngineWanted):
             with self._lock:
                 try:
@@ -201,6 +211,11 @@ class Worker:
         self.unsure = bool(given[UNSURE])
         self.item_prefix = f"{given['workerid']}:" if given[EACH] else ""
         self.note = Path(given[NOTE])
+
+    def anticipate(self, state: Session) -> None:  # noqa: ARG002 - a role's
+        """Tell the controller; of several workers one does."""
+        if self.speaks:
+            self._tell(CallsAhead())
 
     def set_out(self, state: Session) -> None:
         """Find the run, and tell what is ahead. Raises `SettingsError`."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
-import os
 import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import case_ids
-from pytest_tablebench.errors import SettingsError, TableBenchError
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local import (
     Address,
     BrokerProcess,
@@ -33,7 +32,7 @@ from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.session.messages import EngineWanted, RunPlace
 from pytest_tablebench.session.selection import Selection
 from pytest_tablebench.session.telling import Telling
-from pytest_tablebench.session.wanted import engine_wanted
+from pytest_tablebench.session.wanted import engine_wanted, surely_asked
 from pytest_tablebench.util.interrupts import uninterrupted
 from pytest_tablebench.util.notices import Notices
 
@@ -77,6 +76,7 @@ class Session:
         """How many cases each model has."""
         self.engine: Engine | None = None
         self._ahead: BrokerProcess | None = None
+        self._anticipated = False
         """Started while tests were collected, until the engine takes it over."""
         self.batches: Batches | None = None
         """Where the run is kept, and asks by batches."""
@@ -135,17 +135,14 @@ class Session:
 
         Where its answers may all be stored, nothing is done.
         """
-        settings, models = self.settings, self.require_runner().models
-        if self._ahead is not None or self.engine is not None or not self.role.keeps_run:
-            return
-        if not settings.explicit or settings.plan or settings.executor != "local":
-            return
-        with contextlib.suppress(TableBenchError):  # what is wrong is said when all is collected
-            ours = [model for model in settings.models if model in models.engine_models()]
-            folder = settings.store_folder()
-            kept = settings.readonly_stores or (folder is not None and os.path.lexists(folder))
-            stored = kept and all(models.facts_are_stored(model, dataset) for model in ours)
-            if ours and not settings.replay and not stored:
+        if not self._anticipated and surely_asked(self.settings, self.require_runner(), dataset):
+            self._anticipated = True
+            self.role.anticipate(self)
+
+    def import_ahead(self) -> None:
+        """Start what makes the calls, before it is known what they are."""
+        with self._starting:
+            if self._ahead is None and self.engine is None and not self._closed:
                 self._ahead = BrokerProcess.ahead()
 
     def start_engine(self, wanted: EngineWanted) -> Engine:

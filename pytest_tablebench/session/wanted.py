@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.running.judging import of_metric
 from pytest_tablebench.session.messages import EngineWanted
 
@@ -54,3 +56,18 @@ def _calls_will_come(
         judged = runner.judged_metrics(selection.datasets())
         about |= {(settings.judge, of_metric(metric)) for metric in judged}
     return not all(runner.models.facts_are_stored(*one) for one in about if one[0] in asked)
+
+
+def surely_asked(settings: Settings, runner: Runner, dataset: str) -> bool:
+    """Whether a case of a dataset that is collected leads to calls through litellm."""
+    if not settings.explicit or settings.plan or settings.replay or settings.executor != "local":
+        return False
+    models = runner.models
+    try:
+        ours = [model for model in settings.models if model in models.engine_models()]
+        folder = settings.store_folder()
+        kept = settings.readonly_stores or (folder is not None and os.path.lexists(folder))
+        stored = kept and all(models.facts_are_stored(model, dataset) for model in ours)
+    except TableBenchError:  # what is wrong is said when all is collected
+        return False
+    return bool(ours) and not stored

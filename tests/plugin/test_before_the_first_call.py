@@ -166,9 +166,12 @@ def test_litellm_is_imported_while_a_case_that_will_be_asked_is_collected(
     bench.pytester.makeconftest(
         f"{CONFTEST}\ndef pytest_collection_modifyitems(items):\n    items.clear()\n"
     )
-    bench.run("--model=openai/test-model")
-    assert started[0] == Ahead
-    assert set(started[1:]) == {"hung up", "reaped"}
+    for workers in ([], ["-n2"]):
+        started.clear()
+        bench.run("--model=openai/test-model", *workers)
+        assert started.count(Ahead) == 1
+        assert started[0] == Ahead
+        assert set(started[1:]) == {"hung up", "reaped"}
     for others in (
         ["--model=echo/any"],
         ["--model=openai/test-model", "-k", "toy"],
