@@ -15,7 +15,7 @@ def check_and_run(folder: Path) -> list[str]:
     shown = quoted(folder)
     return [
         f"look for mistakes: tablebench check {shown}",
-        f"run: pytest {_suite()} --bench-data {shown}",
+        f"run: pytest {suite('test_own.py')} --bench-data {shown}",
     ]
 
 
@@ -24,9 +24,12 @@ def quoted(path: Path) -> str:
     return printable(shlex.quote(str(path)))
 
 
-def _suite() -> str:
-    """Return what pytest is given: an editable install has the suites beside the package."""
-    beside = Path(pytest_tablebench.__file__).resolve().parents[1] / "suites" / "test_own.py"
+def suite(name: str) -> str:
+    """Return what pytest is given: an editable install has the suites beside the package.
+
+    `name` is the file of the suite there; installed as such, all suites are named.
+    """
+    beside = Path(pytest_tablebench.__file__).resolve().parents[1] / "suites" / name
     if find_spec("pytest_tablebench.suites") is None and beside.is_file():
         here = Path.cwd()
         return quoted(beside.relative_to(here) if beside.is_relative_to(here) else beside)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_tablebench.commands._data_state import data_state
+from pytest_tablebench.commands._suites import suite
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.util.names import printable
@@ -74,7 +75,8 @@ def _doctor(given: argparse.Namespace) -> tuple[list[str], int]:
     broken = [one.what for one in found if one.state == "NO"]
     if broken:
         return [*lines, f"To be mended before a run: {', '.join(broken)}."], 1
-    return [*lines, "Ready: pytest --model tablebench/lexical --bench-limit 5"], 0
+    first = f"pytest {suite('test_starter.py')} --bench-dataset starter --bench-limit 5"
+    return [*lines, f"Ready: {first}"], 0
 
 
 def _looked(look: Callable[[Settings], Finding], settings: Settings) -> Finding:
