@@ -183,8 +183,8 @@ class Finalizer:
         if batches is None:
             return
         self.problems += batches.problems
-        for model, run in runs.items():
-            batches.write(run.path, model)
+        for run in runs.values():
+            batches.write(run.path)
         if not _is_for_gates(int(session.exitstatus), reason) and self.exit_code is None:
             return
         if self._pending.total() and batches.under_way():

@@ -149,6 +149,26 @@ def test_what_was_handed_in_is_answered_another_day_and_asked_once(site: Site) -
         assert not path.is_file() or b'"content"' not in path.read_bytes(), path
 
 
+def test_a_server_of_ones_own_is_handed_no_key_of_openai(site: Site) -> None:
+    own = "hosted_vllm/some/model"
+    lanes = [(own, site.server.url)]
+    desk = Desk(Order("", str(site.store), lanes, 20.0, 1000))
+    executor = BatchExecutor(site.others, site.ledger, [own], 1)
+    asked = Request(own, (Message("user", "a"),), params={"max_tokens": 16})
+    executor.submit(Work(asked.key(), asked), own)
+    executor.close()
+    assert desk.hand_in() == []
+    [batch] = site.server.batches
+    assert [row["body"]["model"] for row in batch.rows] == ["some/model"]
+    site.server.finish()
+    desk.collect()
+    with Store.open(site.store) as store:
+        stored = store.get(asked.key())
+    assert stored is not None
+    assert stored.text == "A"
+    assert not any(KEY in str(key) for key in site.server.keys)
+
+
 @pytest.mark.parametrize(("when", "made"), [("before", 1), ("after", 1)])
 def test_a_provider_that_breaks_off_is_not_paid_twice(site: Site, when: str, made: int) -> None:
     site.server.break_off = when

@@ -12,11 +12,12 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.errors import PENDING, ModelError, SettingsError
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
@@ -222,6 +223,6 @@ def pending(model: str) -> ModelError:
     return ModelError(f"{model}: its batch is not answered yet", reason=PENDING)
 
 
-def read(batch: Batch, failed: Mapping[str, Mapping[str, Any]], status: str) -> Batch:
-    """Return a batch of which all is known."""
-    return replace(batch, state="read", failed=failed, status=status)
+def written_base(base: str | None) -> str | None:
+    """Return an address as the ledger has it: without what may be secret."""
+    return None if base is None else without_credentials(base)

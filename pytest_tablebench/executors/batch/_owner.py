@@ -10,9 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.executors.batch._ledger import Batch, Ledger
+from pytest_tablebench.executors.batch._ledger import Batch, Ledger, written_base
 from pytest_tablebench.util.files import write_whole
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class Batches:
 
     def own(self) -> list[Batch]:
         """Return the batches of this run's models."""
-        known = {(model, _plain(base)) for model, base in self._lanes}
+        known = {(model, written_base(base)) for model, base in self._lanes}
         return [one for one in self.ledger.batches() if (one.model, one.api_base) in known]
 
     def under_way(self) -> list[Batch]:
@@ -105,13 +104,12 @@ class Batches:
             total["cost_usd"] = total["cost_usd"] + one.cost_usd if known else None
         return found
 
-    def write(self, folder: Path, model: str) -> None:
-        """Name the batches of a model in its run folder."""
+    def write(self, folder: Path) -> None:
+        """Name the batches in a run folder: those of all models of the run, its judge's too."""
         rows = [
             {name: value for name, value in asdict(one).items() if name != "failed"}
             | {"failed": len(one.failed)}
             for one in self.own()
-            if one.model == model
         ]
         text = json.dumps({"schema": SCHEMA, "batches": rows}, indent=1)
         write_whole(folder / FILE, text + "\n")
@@ -138,7 +136,3 @@ class Batches:
         except (ValueError, LookupError, TypeError):
             last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             return [f"its process ended with {done.returncode}: {' '.join(last)}"]
-
-
-def _plain(base: str | None) -> str | None:
-    return None if base is None else without_credentials(base)

@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.errors import ModelError, TableBenchError
-from pytest_tablebench.executors.batch._ledger import Batch, Ledger, Waiting
+from pytest_tablebench.executors.batch._ledger import Batch, Ledger, Waiting, written_base
 from pytest_tablebench.executors.local._wire import error_fields
 from pytest_tablebench.models._base import Reply
 from pytest_tablebench.models._litellm_batch import ENDPOINT, BatchService, BatchState
@@ -57,7 +56,7 @@ class Desk:
         self.order = order
         self.ledger = Ledger(Path(order.store))
         self.services = {
-            (model, _plain(base)): BatchService(model, base, order.timeout, order.max_reply)
+            (model, written_base(base)): BatchService(model, base, order.timeout, order.max_reply)
             for model, base in order.lanes
         }
 
@@ -190,10 +189,6 @@ class Desk:
         }
         batch = replace(Batch.new(model, base, len(failed)), state="read", failed=failed)
         self.ledger.add(batch, refused.values())
-
-
-def _plain(base: str | None) -> str | None:
-    return None if base is None else without_credentials(base)
 
 
 def _line(key: str, body: bytes) -> bytes:
