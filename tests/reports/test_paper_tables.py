@@ -1,4 +1,4 @@
-"""Tables of a report: what stands where, reasons in words, hostile names, runs that differ."""
+"""Tables of a report: what stands where, reasons in words, hostile names."""
 
 from __future__ import annotations
 
@@ -6,22 +6,12 @@ import csv
 import io
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.reports.paper._leaderboard import DATASETS, leaderboard
-from pytest_tablebench.reports.paper._published import published
-from pytest_tablebench.reports.paper._runs import (
-    Row,
-    RunData,
-    differences,
-    run_remarks,
-    told_apart,
-)
 from pytest_tablebench.reports.paper._tables import paper_tables
 from pytest_tablebench.reports.paper._text import (
     PaperTable,
@@ -30,10 +20,7 @@ from pytest_tablebench.reports.paper._text import (
     markdown_text,
     terminal_lines,
 )
-from pytest_tablebench.tables.perturbations import GRID
 from tests.support.paper_analysis import analysis, nothing, value
-
-SERIALIZERS = ("html", "csv", "json", "markdown", "indexed_row_major", "df", "concat")
 
 
 def tables(found: dict[str, Any] | None = None) -> dict[str, PaperTable]:
@@ -275,177 +262,3 @@ def test_markdown_aligns_numbers_right():
         "| :--- | ---: | ---: | ---: | ---: |",
         "| x | 0.500 | -0.250 | - | 3 |",
     ]
-
-
-# What differs between runs
-
-
-def run_data(model: str, scored: list[Row], **facts: Any) -> RunData:
-    usual = {"compat": "fixed", "seed": 0, "cases_planned": len(scored)}
-    return RunData(Path("runs") / model, model, usual | facts, tuple(scored))
-
-
-def cells(
-    model: str,
-    dataset: str = "d",
-    *,
-    examples: int = 2,
-    serializers: tuple[str, ...] = ("html",),
-    perturbations: tuple[str, ...] = ("none",),
-    benchmark: str = "b",
-    score: float | None = 0.5,
-) -> list[Row]:
-    return [
-        Row(benchmark, dataset, str(e), s, p, score, False, None, case_id="", model=model)
-        for e in range(examples)
-        for s in serializers
-        for p in perturbations
-    ]
-
-
-def test_equal_runs_have_no_differences():
-    assert differences([run_data("a", cells("a")), run_data("b", cells("b"))]) == []
-
-
-def test_one_run_differs_from_none():
-    assert differences([run_data("a", cells("a"))]) == []
-
-
-@pytest.mark.parametrize(
-    ("facts", "words"),
-    [
-        ({"compat": "reference"}, "compat modes differ: fixed (a), reference (b)"),
-        ({"seed": 7}, "seeds differ: 0 (a), 7 (b)"),
-        ({"shots": 3}, "demonstrations in a prompt differ: the dataset's own (a), 3 (b)"),
-        ({"limit": 5}, "example limits differ: the dataset's own (a), 5 (b)"),
-        ({"params": {"temperature": 1}}, 'call parameters differ: unknown (a), {"temperature": 1}'),
-        ({"versions": {"spacy": "9"}}, "versions of spacy differ: none (a), 9 (b)"),
-        ({"datasets": {"d": {"files": {"f": "1"}}}}, "d: files differ: a against b"),
-    ],
-)
-def test_settings_that_differ_are_named_with_their_models(facts, words):
-    found = differences([run_data("a", cells("a")), run_data("b", cells("b"), **facts)])
-    assert len(found) == 1
-    assert found[0].startswith(words)
-    assert "; " in found[0], "says what the difference means"
-
-
-def test_runs_are_compared_by_how_their_datasets_were_run():
-    def kept(name, own_shots, **facts):
-        own = {"d": {"shots": 5}, "e": {"shots": own_shots}}
-        return run_data(name, cells(name), by_dataset=own, **facts)
-
-    # An option, and a dataset that declares the same.
-    assert differences([kept("a", 5), kept("b", 5, shots=5)]) == []
-    [found] = differences([kept("a", 5), kept("b", 1)])
-    assert found.startswith("demonstrations in a prompt differ: 5 (a), d 5, e 1 (b); ")
-
-
-def test_grids_that_differ():
-    few, many = cells("a"), cells("b", serializers=("html", "csv"))
-    (sentence,) = differences([run_data("a", few), run_data("b", many)])
-    assert sentence.startswith("d: configurations differ: 1 (a), 2 (b); robustness")
-
-
-def test_equally_many_but_other_configurations_differ():
-    one, other = cells("a"), cells("b", serializers=("csv",))
-    (sentence,) = differences([run_data("a", one), run_data("b", other)])
-    assert sentence.startswith("d: configurations differ: 1 (a), 1 (b)")
-
-
-def test_examples_and_datasets_that_differ():
-    found = differences(
-        [run_data("a", cells("a", examples=5)), run_data("b", cells("b") + cells("b", "other"))]
-    )
-    assert found[0].startswith("datasets differ: d (a), d, other (b)")
-    assert found[1] == "d: examples differ: 5 (a), 2 (b); 2 are common to all"
-    assert len(found) == 2
-
-
-def test_remarks_on_a_run_that_was_cut_off_and_not_answered():
-    run = run_data("a\x1b[1m", cells("a", score=None), cases_planned=9)
-    assert run_remarks(run) == [
-        "a\\x1b[1m: cut off, 2 of 9 cases are recorded",
-        "a\\x1b[1m: 2 of 2 cases without an answer: left out of every mean, which makes "
-        "robustness too high",
-    ]
-    assert run_remarks(run_data("a", cells("a"))) == []
-
-
-def test_two_runs_of_a_model_are_told_apart_by_their_folders():
-    one, two = run_data("a", cells("a")), replace(run_data("a", cells("a")), path=Path("again"))
-    named = told_apart([one, run_data("b", cells("b")), two])
-    assert [run.model for run in named] == ["a", "b", "again"]
-    for run in named:
-        assert {row.model for row in run.rows} == {run.model}
-
-
-# Leaderboard
-
-
-def torr(model: str, datasets: list[str], **options: Any) -> list[Row]:
-    grid = {"serializers": SERIALIZERS, "perturbations": GRID, "examples": 100} | options
-    return [row for name in datasets for row in cells(model, name, benchmark="torr", **grid)]
-
-
-def test_published_rows_are_those_of_the_paper():
-    found = published("torr_table2")
-    assert len(found) == 14
-    assert set(found[0]) == {"model", "performance", "robustness", *DATASETS}
-    by_model = {row["model"]: row for row in found}
-    assert by_model["claude-3-5-sonnet"]["performance"] == "0.49"
-    assert by_model["llama-3-1-8b-i"]["robustness"] == "0.53"
-    assert by_model["mistral-7b-i"]["WikiTQ"] == "0.67"
-    # The mean of the ten columns is the performance; one row is misprinted in the paper.
-    for row in found:
-        mean = sum(float(row[name]) for name in DATASETS) / 10
-        if row["model"] != "gpt-4o-mini":
-            assert mean == pytest.approx(float(row["performance"]), abs=0.011), row["model"]
-
-
-def test_a_run_like_the_papers_stands_first_and_has_nothing_to_note():
-    run = run_data("mine", torr("mine", list(DATASETS.values())), compat="reference")
-    board = leaderboard([run])
-    assert board is not None
-    assert board.columns == ("model", "source", "performance", "robustness", *DATASETS)
-    assert board.rows[0] == ("mine", "this run", 0.5, 1.0, *[0.5] * 10)
-    assert board.row_notes[0] == ""
-    assert len(board.rows) == 15
-    assert {row[1] for row in board.rows[1:]} == {"published"}
-    assert any("2502.19412" in note for note in board.notes)
-    published = next(line for line in terminal_lines(board) if "claude-3-5-sonnet" in line)
-    assert published.split()[1:4] == ["published", "0.49", "0.70"]
-
-
-def test_a_run_that_differs_says_how():
-    some = torr("m", ["wikitq", "finqa"], serializers=("html", "csv"), examples=20)
-    facts = {"datasets": {"wikitq": {"notes": ["demonstrations from elsewhere"]}}}
-    board = leaderboard([run_data("m", some, shots=2, strategy="tcot", **facts)])
-    assert board is not None
-    first = dict(zip(board.columns, board.rows[0], strict=True))
-    assert first["performance"] is None
-    assert first["robustness"] is None
-    assert first["WikiTQ"] == 0.5
-    assert first["TabFact"] is None
-    for words in (
-        "need all ten datasets, missing: numericnlg",
-        "mode fixed: several metrics differ from the paper's",
-        "10 configurations (paper 35): finqa, wikitq",
-        "20 examples (paper 100): finqa, wikitq",
-        "2 demonstrations, paper 5 (WikiTQ 1)",
-        "strategy tcot, paper direct",
-        "wikitq: demonstrations from elsewhere",
-    ):
-        assert words in board.row_notes[0]
-
-
-def test_cases_without_an_answer_are_noted_on_the_leaderboard():
-    scored = torr("m", ["wikitq"], examples=3) + torr("m", ["finqa"], examples=1, score=None)
-    board = leaderboard([run_data("m", scored)])
-    assert board is not None
-    assert "25.0 % of the cases have no answer" in board.row_notes[0]
-
-
-def test_without_a_dataset_of_torr_there_is_no_leaderboard():
-    assert leaderboard([run_data("m", cells("m", "starter"))]) is None
-    assert leaderboard([run_data("m", cells("m", "wikitq", benchmark="mine"))]) is None

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["PRICES", "QUESTIONS", "write_folder"]
+import openpyxl
+
+from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets.folder import FolderDataset, folder_datasets
+from pytest_tablebench.datasets.folder._questions import Question
+
+__all__ = ["PRICES", "QUESTIONS", "asked", "only", "opened", "problems", "workbook", "write_folder"]
 
 PRICES = "product,price\ntea,2.40\ncoffee,3.10\n"
 QUESTIONS = (
@@ -23,3 +29,41 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes] | None = None) -
         data = text.encode() if isinstance(text, str) else text
         (folder / name).write_bytes(data)
     return folder
+
+
+def only(data: Path) -> FolderDataset:
+    """Return the dataset of the only folder there."""
+    (found,) = folder_datasets(data)
+    return found
+
+
+def opened(data: Path, files: dict[str, str | bytes]) -> RowSource[Question]:
+    """Write a folder and open it."""
+    folder = write_folder(data / "mine", files)
+    return only(data).open(folder)
+
+
+def problems(data: Path) -> list[str]:
+    """What is said of the only folder."""
+    found = only(data)
+    return [str(problem) for problem in found.open(data / found.folder).problems]
+
+
+def asked(table: str, files: dict[str, str | bytes], tmp_path: Path) -> list[str]:
+    """What is said of a folder with one question about `table`, beside a good one."""
+    questions = f"table,question,answer\n{table},How many?,3\nprices.csv,What does tea cost?,2.40\n"
+    write_folder(tmp_path / "mine", {"prices.csv": PRICES, "questions.csv": questions, **files})
+    source = only(tmp_path).open(tmp_path / "mine")
+    assert source.example_ids(None) == ["3"]  # the good one runs
+    return [str(problem) for problem in source.problems]
+
+
+def workbook(path: Path, **sheets: list[list[object]]) -> None:
+    """Write an XLSX file of one sheet for each keyword, with its rows."""
+    book = openpyxl.Workbook()
+    book.remove(book.worksheets[0])
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)

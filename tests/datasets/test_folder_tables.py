@@ -1,0 +1,198 @@
+"""A folder of one's own is a dataset: what files of tables are read, and what is said of others."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from pytest_tablebench.datasets.folder import _workbook
+from pytest_tablebench.tables.table import Table
+from tests.support.own_folders import (
+    asked,
+    only,
+    opened,
+    problems,
+    workbook,
+    write_folder,
+)
+
+
+def test_a_workbook_gives_tables_by_sheet_and_questions(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "mine", {})
+    workbook(folder / "shop.xlsx", Tea=[["kind", "price"], ["green", 2.5]], Rest=[["a"], [1]])
+    workbook(
+        folder / "questions.xlsx",
+        Q=[
+            ["table", "question", "answer"],
+            ["shop.xlsx#Tea", "What does green tea cost?", 2.5],
+            ["shop.xlsx#Rest", "How many?", 1.0],
+            ["shop.xlsx#Coffee", "How many?", 1],
+        ],
+    )
+    source = only(tmp_path).open(folder)
+    first, second = (source.example(name) for name in source.example_ids(None))
+    assert first.references == ("2.5",)
+    assert first.inputs["table"] == Table(["kind", "price"], [["green", 2.5]])
+    assert second.references == ("1",)
+    (problem,) = source.problems
+    assert (problem.row, problem.field) == (4, "table")
+    assert "unknown sheet 'Coffee'" in problem.message
+
+
+def test_tsv_html_and_semicolons(tmp_path: Path) -> None:
+    files = {
+        "a.tsv": "x\ty\n1\t2\n",
+        "b.html": "<table><tr><th>x</th></tr><tr><td>1</td></tr></table>",
+        "c.csv": "x;y\n1,5;2\n",
+        "questions.csv": "table,question,answer\na.tsv,q,1\nb.html,q,1\nc.csv,q,1\n",
+    }
+    source = opened(tmp_path, files)
+    tables = [source.example(name).inputs["table"] for name in source.example_ids(None)]
+    assert [table.rows for table in tables] == [(("1", "2"),), (("1",),), (("1,5", "2"),)]
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        ("name\nJosé\n".encode("latin-1"), "latin-1"),
+        ("name\nJosé €\n".encode("cp1252"), "cp1252"),
+        ("name\nJosé\n".encode("utf-16"), "utf-16"),
+        ("name\nJosé\n".encode("utf-16-le"), "utf-16-le"),
+    ],
+)
+def test_other_encodings_are_read_and_said(data: bytes, encoding: str, tmp_path: Path) -> None:
+    files = {"a.csv": data, "questions.csv": "table,question,answer\na.csv,Who?,José\n"}
+    source = opened(tmp_path, files)
+    assert source.example("2").inputs["table"].rows[0][0].startswith("José")
+    assert source.facts.notes == (f"a.csv was read as {encoding}",)
+
+
+def test_a_ragged_table_is_said_with_its_line(tmp_path: Path) -> None:
+    (problem,) = asked("bad.csv", {"bad.csv": "a,b\n1,2\n3\n"}, tmp_path)
+    assert problem.startswith("mine/questions.csv, row 2, field 'table': bad.csv: line 3: 1 cell")
+
+
+def test_a_table_of_300_000_rows_is_not_read_to_its_end(tmp_path: Path) -> None:
+    (problem,) = asked("long.csv", {"long.csv": "a\n" + "1\n" * 300_000}, tmp_path)
+    assert "long.csv: more than 100,000 rows" in problem
+
+
+def test_a_long_sheet_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_workbook, "MOST_ROWS", 3)
+    workbook(tmp_path / "l.xlsx", S=[["a"], [1], [2], [3], [4]])
+    (problem,) = asked("l.xlsx", {"l.xlsx": (tmp_path / "l.xlsx").read_bytes()}, tmp_path)
+    assert "l.xlsx: has a sheet of more than 3 rows" in problem
+
+
+def test_what_would_fill_the_memory_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_workbook, "_MOST_CELLS", 5)
+    workbook(tmp_path / "w.xlsx", S=[["a", "b", "c"], [1, 2, 3]])
+    wide = {"w.xlsx": (tmp_path / "w.xlsx").read_bytes(), "w.csv": "a,b\n" + "1," * 600_000}
+    (problem,) = asked("w.xlsx", wide, tmp_path)
+    assert "w.xlsx: has a sheet of more than 5 cells" in problem
+    (tmp_path / "mine/questions.csv").write_text("table,question,answer\nw.csv,How many?,3\n")
+    (problem,) = problems(tmp_path)
+    assert "w.csv: line 2: longer than 1,000,000 characters" in problem
+
+
+def test_several_tables_stand_in_the_prompt_in_order(tmp_path: Path) -> None:
+    files = {
+        "a.csv": "x\n1\n",
+        "b.csv": "y\n2\n",
+        "questions.csv": "table,question,answer\na.csv | b.csv,What is x + y?,3\n",
+    }
+    example = opened(tmp_path, files).example("2")
+    prompt = only(tmp_path).prompt(example, lambda table: f"<{table.header[0]}>")
+    assert prompt.source == "Table 1:\n<x>\n\nTable 2:\n<y>\n\nQuestion: What is x + y?\n"
+
+
+def test_a_password_is_said(tmp_path: Path) -> None:
+    locked = bytes.fromhex("d0cf11e0a1b11ae1") + b"\0" * 600
+    (problem,) = asked("locked.xlsx", {"locked.xlsx": locked}, tmp_path)
+    assert "locked.xlsx: is protected by a password" in problem
+
+
+def test_formulas_that_were_never_calculated_are_said(tmp_path: Path) -> None:
+    workbook(tmp_path / "f.xlsx", S=[["a", "b"], [1, "=A2+1"]])
+    (problem,) = asked("f.xlsx", {"f.xlsx": (tmp_path / "f.xlsx").read_bytes()}, tmp_path)
+    assert "f.xlsx: cell B2 holds a formula that was never calculated" in problem
+
+
+def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    workbook(tmp_path / "b.xlsx", S=[["a"], [1]])
+    with (
+        zipfile.ZipFile(tmp_path / "b.xlsx", "a", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("xl/media/zeros", "w") as stream,
+    ):
+        for _ in range(201):
+            stream.write(b"\0" * (1 << 20))
+    (problem,) = asked("b.xlsx", {"b.xlsx": (tmp_path / "b.xlsx").read_bytes()}, tmp_path)
+    assert "and is not unpacked" in problem
+
+
+def test_a_workbook_with_macros_is_read_and_nothing_of_it_run(tmp_path: Path) -> None:
+    workbook(tmp_path / "m.xlsx", S=[["a"], [1]])
+    with zipfile.ZipFile(tmp_path / "m.xlsx", "a") as archive:
+        archive.writestr("xl/vbaProject.bin", b"macro")
+    files = {
+        "m.xlsm": (tmp_path / "m.xlsx").read_bytes(),
+        "questions.csv": "table,question,answer\nm.xlsm,What?,1\n",
+    }
+    source = opened(tmp_path, files)
+    assert source.example("2").inputs["table"].rows == ((1,),)
+
+
+def test_what_is_no_workbook_is_said(tmp_path: Path) -> None:
+    (problem,) = asked("x.xlsx", {"x.xlsx": b"hello"}, tmp_path)
+    assert "x.xlsx: is no workbook" in problem
+
+
+def test_parquet_without_its_package_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (problem,) = asked("x.parquet", {"x.parquet": b"PAR1"}, tmp_path)
+    assert "pip install 'pytest-tablebench[parquet]'" in problem
+
+
+def test_parquet_is_read(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    folder = write_folder(
+        tmp_path / "mine", {"questions.csv": "table,question,answer\nx.parquet,What?,1\n"}
+    )
+    pd.DataFrame({"a": [1]}).to_parquet(folder / "x.parquet")
+    source = only(tmp_path).open(folder)
+    assert source.example("2").inputs["table"] == Table(["a"], [[1]])
+
+
+def test_merged_cells_are_read_with_what_they_stand_over(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for row in (["product", "sales", None], [None, "2023", "2024"], ["tea", 3, 4]):
+        sheet.append(row)
+    sheet.merge_cells("B1:C1")
+    book.save(tmp_path / "m.xlsx")
+    html = (
+        "<table><tr><th rowspan=2>product</th><th colspan=2>sales</th></tr>"
+        "<tr><th>2023</th><th>2024</th></tr><tr><td>tea</td><td>3</td><td>4</td></tr></table>"
+    )
+    questions = (
+        "table,question,answer,title\nm.xlsx,Sales of tea in 2024?,4,Shop\n"
+        "m.html,Sales of tea in 2024?,4,\n"
+    )
+    files = {"m.xlsx": (tmp_path / "m.xlsx").read_bytes(), "m.html": html}
+    source = opened(tmp_path, {**files, "questions.csv": questions})
+    assert source.problems == []
+    for name in source.example_ids(None):
+        table = source.example(name).inputs["table"]
+        assert table.is_structured
+        assert table.path(0, 2).column == ("sales", "2024")
+    assert source.example("2").inputs["table"].title == "Shop"
