@@ -17,6 +17,7 @@ from pytest_tablebench.commands import (
     merge,
     own_tables,
     rejudge,
+    report,
     sandbox,
     store,
     tree,
@@ -42,34 +43,13 @@ def make_parser() -> argparse.ArgumentParser:
     listing.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
     listing.set_defaults(run=lambda given: _list(given.bench_data))
 
-    report = commands.add_parser(
-        "report", help="tables, figures and leaderboard of runs, finished or cut off"
-    )
-    report.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="run folder, or a folder of them"
-    )
-    report.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="folder of the report. Default: RUN/report, tablebench-report for several runs",
-    )
-    report.add_argument("--no-plots", action="store_true", help="tables only, no figures")
-    report.add_argument(
-        "--by",
-        action="append",
-        default=[],
-        metavar="TAG",
-        help="all measures by the values of a tag of the questions. Repeatable",
-    )
-    report.set_defaults(lines=_report)
-
     pulling = commands.add_parser("pull", help="download datasets, or what is missing of them")
     pulling.add_argument("names", nargs="+", metavar="NAME", help="dataset, as `list` shows it")
     pulling.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
     pulling.set_defaults(run=lambda given: _pull(given.names, given.bench_data))
 
     for add_parser in (
+        report.add_parser,
         compare.add_parser,
         merge.add_parser,
         rejudge.add_parser,
@@ -147,46 +127,3 @@ def _list(data: Path | None) -> None:
     extra = [name for name in registry.perturbations if name not in grid]
     print("perturbations\n  " + " ".join(grid) + "\n  outside the grid: " + " ".join(extra))
     print("built-in models\n  tablebench/lexical tablebench/scripted:FILE")
-
-
-def _report(given: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.reports.beside_text import tag_lines
-    from pytest_tablebench.reports.paper import load_runs, report_lines, strays, write_report
-    from pytest_tablebench.reports.terminal import summary_lines
-    from pytest_tablebench.results._folder import recorded_text, selection_text
-    from pytest_tablebench.results.loaded_run import load_run
-
-    lines: list[str] = []
-    paths = given.runs
-    others = strays(paths)
-    if others and len(others) < len(paths):  # as `runs/*` names whatever lies there
-        paths = [path for path in paths if path not in others]
-        lines.append(f"skipped, no run: {', '.join(printable(str(path)) for path in others)}")
-    runs = load_runs(paths)
-    for run in runs:
-        lines.append(f"{printable(run.model)}  ({printable(str(run.path))})")
-        if run.planned is None or len(run.rows) < run.planned:
-            lines.append(f"cut off: {recorded_text(len(run.rows), run.planned)}")
-        lines += [line for line in (selection_text(run.run),) if line]
-        summary = load_run(run.path).summary
-        lines += summary_lines(summary, run.run)
-        for tag in given.by:
-            lines += ["", *tag_lines(summary, tag, run.run)]
-    report = write_report(runs, given.out, plots=not given.no_plots)
-    lines += report_lines(report)
-    return [*lines, *_page([run.path for run in runs], report.folder)], 0
-
-
-def _page(runs: Sequence[Path], folder: Path) -> list[str]:
-    """Write the page of one run into its folder, or the leaderboard of several beside `folder`."""
-    from pytest_tablebench.reports.html import write_leaderboard
-    from pytest_tablebench.reports.publish import republish_page
-
-    problems: list[str] = []
-    if len(runs) == 1:
-        page = runs[0] / "report.html"
-        problems = republish_page(runs[0])
-    else:
-        page = folder.with_name(f"{folder.name}.html")
-        write_leaderboard(runs, page)
-    return [*(f"note: {problem}" for problem in problems), f"page: {printable(str(page))}"]

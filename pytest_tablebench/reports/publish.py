@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.compare import Comparison
     from pytest_tablebench.results.gates import GateResult
 
-__all__ = ["AnswerChange", "answer_changes", "publish", "republish_page"]
+__all__ = ["AnswerChange", "answer_changes", "publish", "publish_pair", "republish_page"]
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,11 @@ def republish_page(folder: Path) -> list[str]:
     there again. Returns what could not be read any more; the page says so too. Raises
     `SettingsError` for a folder that is no run, or where the page cannot be written.
     """
-    from pytest_tablebench.reports.html import write_page
     from pytest_tablebench.results.compare import compare_runs
-    from pytest_tablebench.results.gates import stored_results
 
     run, problems = load_run(folder), []
     named = run.run.get("baseline")
-    baseline = comparison = changes = None
+    baseline = comparison = None
     if isinstance(named, str):
         try:
             baseline = load_run(Path(named))
@@ -109,13 +107,43 @@ def republish_page(folder: Path) -> list[str]:
             comparison = compare_runs(baseline, run, allow_unlike=True)
         except TableBenchError as error:
             problems.append(f"nothing is compared with the baseline: {printable(str(error), 300)}")
+    return _write_again(run, folder / "report.html", baseline, comparison, problems)
+
+
+def publish_pair(
+    before: Path, after: Path, out: Path, *, allow_unlike: bool = False
+) -> tuple[Comparison, list[str]]:
+    """Write one page of any two runs: that of `after`, with `before` beside it.
+
+    Returns their comparison, and what could not be read. Raises `SettingsError` as
+    `compare_runs` does, and where the page cannot be written.
+    """
+    from pytest_tablebench.results.compare import compare_runs
+
+    old, new = load_run(before), load_run(after)
+    comparison = compare_runs(old, new, allow_unlike=allow_unlike)
+    return comparison, _write_again(new, out, old, comparison, [])
+
+
+def _write_again(
+    run: LoadedRun,
+    out: Path,
+    baseline: LoadedRun | None,
+    comparison: Comparison | None,
+    problems: list[str],
+) -> list[str]:
+    """Write a page with the verdict and the changed answers that a run's end left."""
+    from pytest_tablebench.reports.html import write_page
+    from pytest_tablebench.results.gates import stored_results
+
+    changes = None
     try:
         changes = answer_changes(run)
     except TableBenchError as error:
-        problems.append(f"changed answers are not shown: {printable(str(error), 300)}")
+        problems = [*problems, f"changed answers are not shown: {printable(str(error), 300)}"]
     write_page(
         run,
-        folder / "report.html",
+        out,
         gates=stored_results(run.run.get("gates")),
         baseline=baseline,
         comparison=comparison,

@@ -112,13 +112,13 @@ def test_flips_of_the_baseline_can_be_filtered(watched: Watched, report: Path) -
     new, old = verdicts
     worse = [key for key in new if (old[key], new[key]) == ("right", "wrong")]
     better = [key for key in new if (old[key], new[key]) == ("wrong", "right")]
-    page.select_option("#f-f", label="worse than baseline")
+    page.select_option("#f-f", label="regressed")
     assert shown(page) == len(worse) > 0
-    page.select_option("#f-f", label="better than baseline")
+    page.select_option("#f-f", label="improved")
     assert shown(page) == len(better) > 0
     page.click(".ids button >> nth=0")
     page.wait_for_selector("dialog[open]")
-    assert "In the baseline: right" in page.inner_text("#case-body")
+    assert "Before: right" in page.inner_text("#case-body")
 
 
 def test_search_finds_ids_questions_and_answers(watched: Watched, report: Path) -> None:
@@ -230,7 +230,7 @@ def test_links_lead_to_the_repeat_and_model_they_name(watched: Watched, tmp_path
     page.click(".ids button")
     page.wait_for_selector("dialog[open]")
     assert page.inner_text("#case-title") == "finqa/page-1-12ab34cd/csv/none/new/r2"
-    assert "In the baseline: right" in page.inner_text("#case-body")
+    assert "Before: right" in page.inner_text("#case-body")
     address = page.evaluate("location.hash")
     page.click("#close")
     watched.open(out, address)

@@ -6,8 +6,14 @@ import json
 import re
 from pathlib import Path
 
+# Pytester takes out of `sys.modules` what a test imports; matplotlib cannot be imported twice.
+import matplotlib.backends.backend_agg
+import matplotlib.backends.backend_svg
+import matplotlib.figure  # noqa: F401
 import pytest
+from bs4 import BeautifulSoup
 
+import pytest_tablebench.reports.html
 import pytest_tablebench.results.compare
 import pytest_tablebench.results.gates
 import pytest_tablebench.running.rejudge  # noqa: F401
@@ -15,6 +21,7 @@ from pytest_tablebench.cli import main
 from pytest_tablebench.results import read_records, read_run
 from tests.support import upstream
 from tests.support.gate_bench import options
+from tests.support.page_files import block, text_of
 from tests.support.toy_bench import ADA, BO, CY, SUITE, Bench
 
 FORMATS = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
@@ -67,6 +74,47 @@ def test_two_models_are_compared(two, capsys):
     content = json.loads(Path("c.json").read_text("utf-8"))
     assert content["answers"]["same_text"] == 4
     assert content["scopes"][0]["measures"]["performance"]["left_out_after"] == 1
+
+
+def test_two_runs_have_one_page(two, bench, capsys):
+    code, out, err = command(capsys, "report", "a", "b", "--page", "made/both.html")
+    assert (code, err) == (0, "")
+    assert out.startswith("before: echo/any  (a)\nafter: tablebench/scripted:script.jsonl  (b)\n")
+    assert out.endswith("page: made/both.html\n")
+    soup = BeautifulSoup(Path("made/both.html").read_text("utf-8"), "html.parser")
+    index = block(soup, "index")
+    ids = index["columns"]["k"]
+    # Ada twice alike, Bo from wrong to right, Cy from wrong to no answer.
+    assert {
+        key.split("/")[1]: row
+        for key, *row in zip(
+            ids, *(index["columns"][name] for name in ("o", "bo", "bv", "ba")), strict=True
+        )
+    } == {"ada": [0, 0, 1.0, None], "bo": [0, 1, 0.0, "36"], "cy": [2, 1, 0.0, "36"]}
+    points = {tuple(point[:3]): point[4:] for point in index["facts"]["points"]}
+    assert points["serializer", "toy", "csv"] == [0.5, 1.0, 0.5, 2, 2, 0]
+    assert not Path("tablebench-report").exists()
+    for given, why in (
+        (("a", "--page", "p.html"), "name two runs, A and B; 1 given"),
+        (("a", "b", "--page", "p.html", "--out", "o"), "leave out --out, --by and --no-plots"),
+        (("a", "no", "--page", "p.html"), "no is no run folder"),
+        (("a", "b", "--page", "a/run.json/p.html"), "cannot write the page"),
+    ):
+        code, out, err = command(capsys, "report", *given)
+        assert (code, out) == (2, "")
+        assert why in err
+    # Unlike runs have a page only where that is asked for, and it says so.
+    data = json.loads(Path("a/run.json").read_text("utf-8"))
+    Path("a/run.json").write_text(json.dumps({**data, "seed": 5}), "utf-8")
+    code, _, err = command(capsys, "report", "a", "b", "--page", "p.html")
+    assert code == 2
+    assert "the runs are unlike: seed: 5 against 0" in err
+    assert not Path("p.html").exists()
+    code, *_ = command(capsys, "report", "a", "b", "--page", "p.html", "--allow-unlike")
+    assert code == 0
+    assert "seed : 5 → 0" in text_of(
+        BeautifulSoup(Path("p.html").read_text("utf-8"), "html.parser"), "#baseline ~ .warning"
+    )
 
 
 def test_unlike_runs_need_to_be_asked_for(bench, capsys):

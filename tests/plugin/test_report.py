@@ -101,7 +101,7 @@ def test_the_page_of_one_run_keeps_what_its_end_wrote(bench, capsys):
     bench.run(f"--model={new}", *against, "--override-ini=bench_no_page=false")
     page = bench.path / "run" / "report.html"
     written = page.read_text("utf-8")
-    assert "Compared with the baseline" in written
+    assert "Before and after" in written
     assert "Answers that changed" in written
     assert gate.replace(">", "&gt;") in written
     page.unlink()

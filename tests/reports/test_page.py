@@ -11,8 +11,9 @@ import pytest
 from bs4 import BeautifulSoup
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.reports.html import _details, write_leaderboard, write_page
 from pytest_tablebench.reports.html import _pack as packing
-from pytest_tablebench.reports.html import write_leaderboard, write_page
+from pytest_tablebench.reports.html._details import _detail, excerpt
 from pytest_tablebench.reports.html._page import word_diff
 from pytest_tablebench.reports.html._render import chance, money, number, percent, signed
 from pytest_tablebench.results import Record, read_records
@@ -171,7 +172,7 @@ def test_a_huge_answer_is_cut_and_its_file_named(tmp_path: Path) -> None:
 def test_replies_are_cut_further_where_all_of_them_are_too_much(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packing, "_DETAIL_BUDGET", 30_000)
+    monkeypatch.setattr(_details, "_DETAIL_BUDGET", 30_000)
     noise = [
         "".join(hashlib.sha512(f"{n}/{i}".encode()).hexdigest() for i in range(60))
         for n in range(8)
@@ -220,10 +221,11 @@ def test_flips_stand_beside_the_answers_of_the_baseline(tmp_path: Path) -> None:
     new = write_run(tmp_path / "new", now)
     write_page(new, tmp_path / "p.html", baseline=old, comparison=compare_runs(old, new))
     soup = BeautifulSoup((tmp_path / "p.html").read_text(encoding="utf-8"), "html.parser")
-    assert block(soup, "index")["columns"]["f"] == [packing.BETTER, packing.WORSE]
+    marks = [packing.BETTER | packing.REWORDED, packing.WORSE | packing.REWORDED]
+    assert block(soup, "index")["columns"]["f"] == marks
     assert [detail[11] for detail in block(soup, "d0")] == [
-        ["wrong", "six", 3],
-        ["right", "was right", 9],
+        [1, 0.0, None, ["six", 3, "42", 2], None],
+        [0, 1.0, None, ["was right", 9, "42", 2], None],
     ]
     cases = [button["data-case"] for button in soup.select(".ids button")]
     assert cases == ["wikitq/b/csv/none", "wikitq/a/csv/none"]
@@ -261,9 +263,12 @@ def test_flips_of_slugs_models_and_repeats_stand_at_their_own_case(tmp_path: Pat
     columns = block(soup, "index")["columns"]
     ids = [f"{slugs}/gpt-4o", f"{slugs}/gpt-4o/r2", f"{slugs}/gpt-4o/r3"]
     marks = [0, packing.WORSE, packing.BETTER | packing.TURNED]
-    assert [flag & ~packing.MIXED for flag in columns["f"]] == marks
+    known = packing.MIXED | packing.REWORDED
+    assert [flag & ~known for flag in columns["f"]] == marks
     before = [detail[11] for detail in block(soup, "d0")]
-    assert before == [None, ["right", "/r2 2", 5], ["wrong", "/r2 3", 5]]
+    assert [(found[0], found[3][0]) for found in before] == [
+        *((0, "/r2 1"), (0, "/r2 2"), (1, "/r2 3"))
+    ]
     # Every link leads to an id that the index has; what is shown has no model in it.
     links = [button["data-case"] for button in soup.select(".ids button, .changes button")]
     assert links == [ids[1], ids[2], ids[2]]
@@ -374,10 +379,10 @@ def test_long_replies_are_not_held_in_memory(tmp_path: Path) -> None:
     write_run(tmp_path / "run", records)
     del records
     tracemalloc.start()
-    kept = list(read_records(tmp_path / "run", keep=packing.excerpt))
+    kept = list(read_records(tmp_path / "run", keep=excerpt))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(kept) > 10
     assert peak < 15_000_000  # one line, and what comes of it
-    detail = packing._detail(kept[0], packing.CaseMarks({}, {}), 500)
+    detail = _detail(kept[0], None, 500)
     assert detail[1:5] == [long[:500], len(long), long[:500], len(long)]

@@ -102,11 +102,11 @@ def test_pictures_stand_in_the_page_where_their_bytes_are_those_of_their_name(
     for name, data in zip(names, (good, forged), strict=True):
         (tmp_path / name).write_bytes(data)
     (tmp_path / "notes.html").write_bytes(forged)
-    packed = pack_pictures(tmp_path)
+    packed = pack_pictures([tmp_path])
     assert packed.numbers == {names[0]: 0}
     assert packed.blocks == {"m0": base64.b64encode(good).decode()}
     assert packed.notes == ("1 picture of media/ is in here",)
-    assert pack_pictures(tmp_path / "none").blocks == {}
+    assert pack_pictures([tmp_path / "none"]).blocks == {}
 
 
 def test_pictures_beyond_the_budget_stay_in_the_run_folder(
@@ -115,6 +115,6 @@ def test_pictures_beyond_the_budget_stay_in_the_run_folder(
     for data in (b"one", b"a longer one"):
         (tmp_path / f"{hashlib.sha256(data).hexdigest()}.png").write_bytes(data)
     monkeypatch.setattr(packed_pictures, "_BUDGET", 20)
-    packed = pack_pictures(tmp_path)
+    packed = pack_pictures([tmp_path])
     assert list(packed.blocks.values()) == [base64.b64encode(b"one").decode()]
     assert packed.notes == ("1 picture of media/ is in here; 1 larger one did not fit",)

@@ -226,9 +226,17 @@ def test_equal_scores_of_other_texts_can_differ(tmp_path):
 def test_answers_are_same_other_or_flipped(tmp_path):
     before = {"e1": [(1, "a"), (1, "a"), (1, "a"), (0, "x")], "e2": [None] * 4}
     after = {"e1": [(1, "a"), (1, "b"), (0, "c"), (1, "x")], "e2": [None] * 4}
-    answers = compare_runs(*write_pair(tmp_path, before, after)).answers
+    after["e3"], before["e3"] = [(1, "a"), None, None, None], [None, None, None, (1, "a")]
+    found = compare_runs(*write_pair(tmp_path, before, after))
+    answers = found.answers
     assert (answers.same_text, answers.other_text, answers.flipped) == (1, 1, 2)
-    assert (answers.flipped_same_text, answers.neither) == (1, 4)
+    assert (answers.flipped_same_text, answers.neither) == (1, 6)
+    cases = lambda ids: [key.split("/")[1] for key in ids]  # noqa: E731
+    assert (cases(found.gained), cases(found.lost)) == (["e3"], ["e3"])
+    assert not {*found.gained} & {*found.lost}
+    # Another text: one of the same verdict, one that flipped with it.
+    assert len(found.reworded) == answers.other_text + answers.flipped - answers.flipped_same_text
+    assert {*found.reworded} > {*found.worse}
 
 
 def test_cases_on_one_side_only_are_named(tmp_path):

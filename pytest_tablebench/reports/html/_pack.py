@@ -8,41 +8,45 @@ in ASCII, deflated, in base64, so no text in it can end the element that holds i
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from pytest_tablebench.reports.html._drawn import shown_chart
+from pytest_tablebench.reports.html._details import (
+    DETAILS,
+    deflated,
+    finite,
+    outcome_of,
+    pack_details,
+    text_of,
+)
 from pytest_tablebench.reports.html._tables import shown_example
 from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import ExampleText, Text, TranscriptText, example_key
 from pytest_tablebench.util.names import are, counted
 
-MIXED, WORSE, BETTER, CHANGED, TURNED = 1, 2, 4, 8, 16
+MIXED, WORSE, BETTER, CHANGED, TURNED, LOST, GAINED, REWORDED = (1 << bit for bit in range(8))
 """Marks of a case: its example is right in some configurations and wrong in others; worse or
-better than in the baseline; another text than the stored one, with the same or another verdict."""
+better than in the other run; another text than the stored one, with the same or another verdict;
+without an answer in this run alone, or in the other alone; answered there in other words."""
 
-_DETAILS, _TABLES, _PROMPTS = 256, 64, 24
-_REPLY_LIMITS = (20_000, 8_000, 3_000, 1_200, 500, 200)
-_DETAIL_BUDGET, _TABLE_BUDGET = 13_000_000, 6_500_000
+_TABLES, _PROMPTS = 64, 24
+_TABLE_BUDGET = 6_500_000
 _WRONG_PROMPT_BUDGET, _RIGHT_PROMPT_BUDGET = 9_000_000, 5_000_000
 _TURNS, _TURN_LIMIT = 40, 20_000
 _PROMPT_LIMIT = 60_000
-_OUTCOMES = ("right", "wrong", "no_answer")
+_ANSWER = 120
 
 
 @dataclass(frozen=True)
 class CaseMarks:
     """Facts about cases from outside the run, by case id.
 
-    `before` holds a flipped case's outcome and reply in the baseline.
+    `before` holds the records of the other run; None where no run is beside this one.
     """
 
     flags: Mapping[str, int]
-    before: Mapping[str, tuple[str, str]]
+    before: Mapping[str, Record] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,14 +82,14 @@ def pack(
         for axis in ("dataset", "serializer", "perturbation")
     }
     blocks, places = _pack_texts(ordered, texts)
-    details, limit = _pack_details(ordered, marks)
+    details, limit = pack_details(ordered, marks.before or {})
     blocks |= details
     index = _index(ordered, names, places, marks)
     for entry, found in zip(index["examples"], _tags(ordered), strict=True):
         entry.append([tags[tag] for tag in found.items() if tag in tags])
     index["tags"] = [[name[:80], value[:200]] for name, value in tags]
-    index |= {"facts": dict(facts), "sizes": [_DETAILS, _TABLES, _PROMPTS], "limit": limit}
-    blocks["index"] = _deflated(index)
+    index |= {"facts": dict(facts), "sizes": [DETAILS, _TABLES, _PROMPTS], "limit": limit}
+    blocks["index"] = deflated(index)
     return Pack(
         blocks,
         names["dataset"],
@@ -93,11 +97,6 @@ def pack(
         names["perturbation"],
         tuple(_notes(ordered, places, limit)),
     )
-
-
-def _deflated(value: Any, level: int = 6) -> str:
-    data = json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
-    return base64.b64encode(zlib.compress(data, level)).decode("ascii")
 
 
 # The index
@@ -131,17 +130,19 @@ def _index(
         columns["e"].append(examples[key])
         columns["s"].append(numbers["serializer"][record.serializer])
         columns["p"].append(numbers["perturbation"][record.perturbation])
-        columns["o"].append(_OUTCOMES.index(_outcome(record)))
-        columns["v"].append(_finite(record.score, 4))
+        columns["o"].append(outcome_of(record))
+        columns["v"].append(finite(record.score, 4))
         columns["r"].append(reason)
         columns["f"].append(marks.flags.get(record.case_id, 0) | (MIXED if key in mixed else 0))
-        columns["a"].append(_text(record.prediction)[:120])
+        columns["a"].append(text_of(record.prediction)[:_ANSWER])
         columns["t"].append(places.tables.get(example, -1))
         columns["q"].append(places.prompts.get(record.prompt_digest or "", -1))
         columns["h"].append(places.prompts.get(record.transcript or "", -1))
         columns["n"].append(record.repeat)
         # What links go by: ids hold slugs, so they do not follow from the names.
         columns["k"].append(record.case_id)
+    if marks.before is not None:
+        columns |= _columns_before(records, marks.before)
     return {
         "count": len(records),
         "names": [list(names[axis]) for axis in ("dataset", "serializer", "perturbation")],
@@ -151,11 +152,21 @@ def _index(
     }
 
 
-def _outcome(record: Record) -> str:
-    """Return the outcome; by the score where a record has one that nobody knows."""
-    if record.outcome in _OUTCOMES:
-        return record.outcome
-    return "no_answer" if record.score is None else "right" if record.passed else "wrong"
+def _columns_before(
+    records: Sequence[Record], before: Mapping[str, Record]
+) -> dict[str, list[Any]]:
+    """Return outcome (-1: not asked), score and answer of each case in the other run.
+
+    An answer that reads as this run's own is None.
+    """
+    columns: dict[str, list[Any]] = {"bo": [], "bv": [], "ba": []}
+    for record in records:
+        other = before.get(record.case_id)
+        columns["bo"].append(-1 if other is None else outcome_of(other))
+        columns["bv"].append(None if other is None else finite(other.score, 4))
+        answers = [text_of(one.prediction)[:_ANSWER] for one in (record, other) if one is not None]
+        columns["ba"].append(answers[-1] if answers[0] != answers[-1] else None)
+    return columns
 
 
 def _tags(records: Iterable[Record]) -> Iterable[Mapping[str, str]]:
@@ -172,99 +183,6 @@ def _mixed(records: Iterable[Record]) -> set[tuple[str, str]]:
         if record.outcome != "no_answer":
             seen.setdefault((record.dataset, record.example_id), set()).add(record.outcome)
     return {key for key, outcomes in seen.items() if len(outcomes) > 1}
-
-
-# Details
-
-
-def _pack_details(records: Sequence[Record], marks: CaseMarks) -> tuple[dict[str, str], int]:
-    """Return the blocks of details, replies cut as far as it takes to fit."""
-    found: dict[str, str] | None = None
-    for limit in _REPLY_LIMITS:
-        found = _details(records, marks, limit)
-        if found is not None:
-            return found, limit
-    # Not even so: the page stays small, and says that nothing of the replies is in it.
-    return _details(records, marks, 0) or {}, 0
-
-
-def _details(records: Sequence[Record], marks: CaseMarks, limit: int) -> dict[str, str] | None:
-    # A first guess without compressing: it halves text at the very least.
-    if limit and sum(min(len(r.raw or ""), limit) for r in records) > 6 * _DETAIL_BUDGET:
-        return None
-    blocks, size = {}, 0
-    for number, start in enumerate(range(0, len(records), _DETAILS)):
-        chunk = [_detail(record, marks, limit) for record in records[start : start + _DETAILS]]
-        block = _deflated(chunk)
-        size += len(block)
-        if limit and size > _DETAIL_BUDGET:
-            return None
-        blocks[f"d{number}"] = block
-    return blocks
-
-
-class _Excerpt(str):
-    """The beginning of a text, with the length of the whole."""
-
-    __slots__ = ("whole",)
-    whole: int
-
-
-def excerpt(record: Record) -> Record:
-    """Return a record with as much of its long texts as a page may show."""
-    return replace(record, raw=_beginning(record.raw), prediction=_beginning(record.prediction))
-
-
-def _beginning(text: Any) -> Any:
-    if not isinstance(text, str) or len(text) <= _REPLY_LIMITS[0]:
-        return text
-    beginning = _Excerpt(text[: _REPLY_LIMITS[0] + 1])
-    beginning.whole = len(text)
-    return beginning
-
-
-def _length(text: str) -> int:
-    return text.whole if isinstance(text, _Excerpt) else len(text)
-
-
-def _detail(record: Record, marks: CaseMarks, limit: int) -> list[Any]:
-    raw, read = record.raw, _text(record.prediction)
-    parts = {str(name)[:80]: _finite(value, 6) for name, value in list(record.parts.items())[:40]}
-    cost, latency = _finite(record.cost_usd, 8), _finite(record.latency_s, 4)
-    facts = [record.strategy, record.modality, record.model, record.metric, list(record.flags)]
-    checks = list(record.checks.items())[:40]
-    outcome, reply = marks.before.get(record.case_id, (None, ""))
-    return [
-        record.case_id,
-        None if raw is None else raw[:limit],
-        0 if raw is None else _length(raw),
-        None if record.prediction is None else read[:limit],
-        _length(read),
-        [str(reference)[:2000] for reference in record.references[:10]],
-        len(record.references),
-        parts,
-        facts,
-        [latency, record.prompt_tokens, record.completion_tokens, cost, record.from_store],
-        record.prompt_digest,
-        outcome and [outcome, reply[: min(limit, 2000)], _length(reply)],
-        [[str(name)[:200], None if passed is None else bool(passed)] for name, passed in checks],
-        shown_chart(record),
-    ]
-
-
-def _finite(value: Any, digits: int) -> float | str | None:
-    """Return a number that JSON has, anything else as text."""
-    if value is None:
-        return None
-    if isinstance(value, int | float) and abs(value) < 1e300:  # also false for NaN
-        return round(float(value), digits)
-    return str(value)[:200]
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 # Tables and prompts
@@ -301,7 +219,7 @@ class _Blocks:
         """Store what is waiting, unless it does not fit any more."""
         if not self._waiting:
             return
-        block = _deflated([value for _, value in self._waiting])
+        block = deflated([value for _, value in self._waiting])
         self._budget -= len(block)
         if self._budget < 0:
             self.left_out += len(self._waiting)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,15 +9,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.reports.formats import left_out_lines, origins_text
 from pytest_tablebench.reports.html import _beside, _facts
-from pytest_tablebench.reports.html._pack import (
-    BETTER,
-    CHANGED,
-    TURNED,
-    WORSE,
-    CaseMarks,
-    excerpt,
-    pack,
-)
+from pytest_tablebench.reports.html._compared import marks_of, points, records_before
+from pytest_tablebench.reports.html._details import excerpt
+from pytest_tablebench.reports.html._pack import CaseMarks, pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.html._plots import histogram_plot
 from pytest_tablebench.reports.html._render import compiled, money, save_page
@@ -61,7 +54,7 @@ def write_page(
         loaded: the run, or its folder.
         out: the file to write; a former one is replaced.
         gates: as judged; without any the page has figures but no verdict.
-        baseline: the run, or its folder, whose answers stand beside those that flipped.
+        baseline: the run, or its folder, whose answers stand beside this run's.
         comparison: of the baseline with this run.
         snapshots: answers that are not the stored ones; None where nothing was compared.
         notes: sentences on what is missing in the page.
@@ -73,13 +66,16 @@ def write_page(
     tags = _beside.numbered_tags(summary)
     records = [excerpt(record) for record in loaded.records]
     own = {case_key(record): record.case_id for record in records} if comparison else {}
-    pictures = pack_pictures(folder / "media")
+    before = records_before(own, comparison, baseline)
+    beside = () if baseline is None else (load_run(baseline).path / "media",)
+    pictures = pack_pictures([folder / "media", *beside])
     packed = pack(
         records,
         read_texts(folder / TEXTS),
-        CaseMarks(_flags(own, comparison, snapshots), _before(own, comparison, baseline)),
+        CaseMarks(marks_of(own, comparison, snapshots), before),
         {
             "folder": folder.name,
+            "points": points(comparison, tags),
             "texts": (folder / TEXTS).exists(),
             "pictures": pictures.numbers,
         },
@@ -123,36 +119,6 @@ def write_page(
         "count": len(records),
     }
     save_page(out, _TEMPLATE, facts, script="page.js")
-
-
-def _flags(
-    own: Mapping[str, str],
-    comparison: Comparison | None,
-    snapshots: Sequence[AnswerChange] | None,
-) -> dict[str, int]:
-    """Return the marks of cases by their id; `own` has this run's ids by those of a comparison."""
-    flags: dict[str, int] = defaultdict(int)
-    if comparison is not None:
-        for ids, flag in ((comparison.better, BETTER), (comparison.worse, WORSE)):
-            for key in own.keys() & ids:
-                flags[own[key]] |= flag
-    for change in snapshots or ():
-        flags[change.case_id] |= TURNED if change.flipped else CHANGED
-    return flags
-
-
-def _before(
-    own: Mapping[str, str], comparison: Comparison | None, baseline: Path | LoadedRun | None
-) -> dict[str, tuple[str, str]]:
-    """Return outcome and reply in the baseline of each flipped case."""
-    if comparison is None or baseline is None:
-        return {}
-    flipped = {*comparison.better, *comparison.worse} & own.keys()
-    return {
-        own[key]: (record.outcome, excerpt(record).raw or "")
-        for record in load_run(baseline).records
-        if (key := case_key(record)) in flipped
-    }
 
 
 # The top of the page

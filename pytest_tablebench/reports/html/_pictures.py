@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,12 +25,13 @@ class Pictures:
     notes: tuple[str, ...]
 
 
-def pack_pictures(media: Path) -> Pictures:
-    """Return what lies in a folder `media`, the smallest pictures first.
+def pack_pictures(folders: Iterable[Path]) -> Pictures:
+    """Return what lies in folders `media`, each picture once, the smallest first.
 
     A file whose bytes are not those that its name tells is left out.
     """
-    found = sorted((path.stat().st_size, path.name) for path in _files(media))
+    files = {path.name: path for media in folders for path in _files(media)}
+    found = sorted((path.stat().st_size, name) for name, path in files.items())
     blocks: dict[str, str] = {}
     numbers: dict[str, int] = {}
     left, missing = _BUDGET, 0
@@ -39,7 +40,7 @@ def pack_pictures(media: Path) -> Pictures:
         if left < 0:
             missing += 1
             continue
-        data = (media / name).read_bytes()
+        data = files[name].read_bytes()
         if hashlib.sha256(data).hexdigest() != name[:64]:
             continue
         numbers[name] = len(numbers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
@@ -63,8 +63,11 @@ def compare_runs(
         scopes=tuple(_scopes(datasets, pairs)),
         configurations=tuple(_configurations(old, new, datasets, pairs)),
         answers=_answers(pairs),
-        better=tuple(new.case_id(pair.key) for pair in pairs if pair.change > 0),
-        worse=tuple(new.case_id(pair.key) for pair in pairs if pair.change < 0),
+        better=_named(new, (pair for pair in pairs if pair.change > 0)),
+        worse=_named(new, (pair for pair in pairs if pair.change < 0)),
+        gained=_named(new, (pair for pair in pairs if pair.gain > 0)),
+        lost=_named(new, (pair for pair in pairs if pair.gain < 0)),
+        reworded=_named(new, (pair for pair in pairs if pair.told and not pair.same_text)),
         only_before=_ids(old, old.rows.keys() - common),
         only_after=_ids(new, new.rows.keys() - common),
         remarks=tuple(_remarks(old, new, any(found.unlike for found in differences))),
@@ -98,9 +101,18 @@ class _Pair:
         """1 where it was wrong and is right now, -1 the other way round, else 0."""
         return int(bool(self.after)) - int(bool(self.before)) if self.told else 0
 
+    @property
+    def gain(self) -> int:
+        """1 where only the run after answered, -1 where only the run before did, else 0."""
+        return int(self.after is not None) - int(self.before is not None)
+
 
 def _verdict(passed: float) -> bool | None:
     return None if isnan(passed) else bool(passed)
+
+
+def _named(side: ComparedRun, pairs: Iterable[_Pair]) -> tuple[str, ...]:
+    return tuple(side.case_id(pair.key) for pair in pairs)
 
 
 def _ids(side: ComparedRun, keys: set[Key]) -> tuple[str, ...]:

@@ -127,7 +127,11 @@ class Answers:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs side by side. Case ids carry no model; `better` was wrong and is right now."""
+    """Two runs side by side, their cases by ids that carry no model.
+
+    `better` was wrong and is right now, `worse` the other way round; `gained` had no answer and
+    has one now, `lost` the other way round; `reworded` was answered twice, in other words.
+    """
 
     before: RunFacts
     after: RunFacts
@@ -137,6 +141,9 @@ class Comparison:
     answers: Answers
     better: tuple[str, ...]
     worse: tuple[str, ...]
+    gained: tuple[str, ...]
+    lost: tuple[str, ...]
+    reworded: tuple[str, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
     remarks: tuple[str, ...]

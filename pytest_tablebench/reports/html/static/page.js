@@ -303,7 +303,8 @@
     if (stored) rest.append(fact("answer", "from the store"));
     const node = card("", line, rest);
     if (before) {
-      node.append(make("h3", "", "In the baseline: " + before[0].replace("_", " ")), said(before[1] || "(no reply)"));
+      const [outcome, , reason, told] = before;
+      node.append(make("h3", "", "Before: " + WORDS[outcome] + (reason ? ", " + reason : "")), said((told === 1 ? detail[1] : told[0]) || "(no reply)"));
     }
     return full(node);
   };

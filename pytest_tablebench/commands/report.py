@@ -1,0 +1,114 @@
+"""`tablebench report RUN ...`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.names import printable
+
+__all__ = ["add_parser"]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the `tablebench` parser."""
+    parser = commands.add_parser(
+        "report", help="tables, figures and leaderboard of runs, finished or cut off"
+    )
+    parser.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="run folder, or a folder of them"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder of the report. Default: RUN/report, tablebench-report for several runs",
+    )
+    parser.add_argument("--no-plots", action="store_true", help="tables only, no figures")
+    parser.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="all measures by the values of a tag of the questions. Repeatable",
+    )
+    parser.add_argument(
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help="nothing but one page of two runs, A and B: every case with both answers",
+    )
+    parser.add_argument(
+        "--allow-unlike",
+        action="store_true",
+        help="with --page: also of runs that differ in more than the model",
+    )
+    parser.set_defaults(lines=_report)
+
+
+def _report(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.reports.beside_text import tag_lines
+    from pytest_tablebench.reports.paper import load_runs, report_lines, strays, write_report
+    from pytest_tablebench.reports.terminal import summary_lines
+    from pytest_tablebench.results._folder import recorded_text, selection_text
+    from pytest_tablebench.results.loaded_run import load_run
+
+    if given.page is not None:
+        return _two_runs(given), 0
+    lines: list[str] = []
+    paths = given.runs
+    others = strays(paths)
+    if others and len(others) < len(paths):  # as `runs/*` names whatever lies there
+        paths = [path for path in paths if path not in others]
+        lines.append(f"skipped, no run: {', '.join(printable(str(path)) for path in others)}")
+    runs = load_runs(paths)
+    for run in runs:
+        lines.append(f"{printable(run.model)}  ({printable(str(run.path))})")
+        if run.planned is None or len(run.rows) < run.planned:
+            lines.append(f"cut off: {recorded_text(len(run.rows), run.planned)}")
+        lines += [line for line in (selection_text(run.run),) if line]
+        summary = load_run(run.path).summary
+        lines += summary_lines(summary, run.run)
+        for tag in given.by:
+            lines += ["", *tag_lines(summary, tag, run.run)]
+    report = write_report(runs, given.out, plots=not given.no_plots)
+    lines += report_lines(report)
+    return [*lines, *_page([run.path for run in runs], report.folder)], 0
+
+
+def _page(runs: Sequence[Path], folder: Path) -> list[str]:
+    """Write the page of one run into its folder, or the leaderboard of several beside `folder`."""
+    from pytest_tablebench.reports.html import write_leaderboard
+    from pytest_tablebench.reports.publish import republish_page
+
+    problems: list[str] = []
+    if len(runs) == 1:
+        page = runs[0] / "report.html"
+        problems = republish_page(runs[0])
+    else:
+        page = folder.with_name(f"{folder.name}.html")
+        write_leaderboard(runs, page)
+    return [*(f"note: {problem}" for problem in problems), f"page: {printable(str(page))}"]
+
+
+def _two_runs(given: argparse.Namespace) -> list[str]:
+    """Write the page of two runs. Raises `SettingsError` where they are not two, or unlike."""
+    from pytest_tablebench.reports.publish import publish_pair
+
+    if len(given.runs) != 2:
+        raise SettingsError(f"--page: name two runs, A and B; {len(given.runs)} given")
+    if given.out is not None or given.by or given.no_plots:
+        raise SettingsError("--page writes one page alone: leave out --out, --by and --no-plots")
+    before, after = given.runs
+    comparison, problems = publish_pair(before, after, given.page, allow_unlike=given.allow_unlike)
+    return [
+        *(
+            f"{name}: {printable(side.model)}  ({printable(side.path)})"
+            for name, side in (("before", comparison.before), ("after", comparison.after))
+        ),
+        *(f"note: {printable(text)}" for text in (*comparison.remarks, *problems)),
+        f"page: {printable(str(given.page))}",
+    ]

@@ -1,0 +1,91 @@
+"""What a page knows of the run beside its own: marks of cases, records, and points to plot."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.reports.html._details import excerpt
+from pytest_tablebench.reports.html._pack import (
+    BETTER,
+    CHANGED,
+    GAINED,
+    LOST,
+    REWORDED,
+    TURNED,
+    WORSE,
+)
+from pytest_tablebench.results import Record
+from pytest_tablebench.results._record import case_key
+from pytest_tablebench.results.loaded_run import LoadedRun, load_run
+
+if TYPE_CHECKING:
+    from pytest_tablebench.reports.publish import AnswerChange
+    from pytest_tablebench.results.compare import Comparison
+
+
+def marks_of(
+    own: Mapping[str, str],
+    comparison: Comparison | None,
+    snapshots: Sequence[AnswerChange] | None,
+) -> dict[str, int]:
+    """Return the marks of cases by their id; `own` has this run's ids by those of a comparison."""
+    marks: dict[str, int] = defaultdict(int)
+    if comparison is not None:
+        for ids, mark in (
+            (comparison.better, BETTER),
+            (comparison.worse, WORSE),
+            (comparison.gained, GAINED),
+            (comparison.lost, LOST),
+            (comparison.reworded, REWORDED),
+        ):
+            for key in own.keys() & ids:
+                marks[own[key]] |= mark
+    for change in snapshots or ():
+        marks[change.case_id] |= TURNED if change.flipped else CHANGED
+    return marks
+
+
+def records_before(
+    own: Mapping[str, str], comparison: Comparison | None, baseline: Path | LoadedRun | None
+) -> dict[str, Record] | None:
+    """Return the other run's records by this run's case ids; None without another run."""
+    if comparison is None or baseline is None:
+        return None
+    return {
+        own[key]: excerpt(record)
+        for record in load_run(baseline).records
+        if (key := case_key(record)) in own
+    }
+
+
+def points(
+    comparison: Comparison | None, tags: Mapping[tuple[str, str], int]
+) -> list[list[Any]] | None:
+    """Return what is plotted of two runs, performance before against after; None of a single run.
+
+    A point is its kind (`dataset`, `serializer`, `perturbation`, `tag`), dataset, name (of a tag
+    its number in `tags` instead), label, both performances, their difference, and counts of
+    examples and of cases that are better and worse. A scope that only one run can tell has none.
+    """
+    if comparison is None:
+        return None
+    numbers = {"=".join(tag): number for tag, number in tags.items()}
+    found: list[list[Any]] = []
+    for scope in comparison.scopes:
+        told = scope.measures["performance"]
+        if scope.kind == "benchmark" or told.before is None or told.after is None:
+            continue
+        name = numbers.get(scope.name) if scope.kind == "tag" else scope.name
+        if name is not None:
+            figures = [told.before, told.after, told.after - told.before]
+            found.append(
+                [
+                    *(scope.kind, scope.dataset, name, scope.name[:80]),
+                    *(round(figure, 6) for figure in figures),
+                    *(told.n_examples, scope.better, scope.worse),
+                ]
+            )
+    return found
