@@ -1,7 +1,7 @@
 """The same run, wherever it runs: records and summary do not tell, time and cost aside.
 
 A strategy of two rounds and a judge are among what is asked, of a server on loopback. With
-TABLEBENCH_FULL a Dask cluster and batches are among the places.
+TABLEBENCH_FULL there are 2,000 cases, and a Dask cluster and batches are among the places.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pytest_tablebench.results import read_records
 from pytest_tablebench.results.merge import read_merge
 from tests.support.batch_server import BatchServer
 from tests.support.extensions import EXTENSIONS
-from tests.support.matrix import reduced
+from tests.support.matrix import FULL, reduced
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import start_pytest
 
@@ -34,7 +34,12 @@ def test_crews(case, answer):
     assert_score(case, answer)
 """
 
-CONFTEST = """
+EXAMPLES = 250 if FULL else 18
+CASES = EXAMPLES * 2 * 2 * 2
+
+CONFTEST = (
+    f"COUNT = {EXAMPLES}"
+    """
 from pytest_tablebench import Table
 from pytest_tablebench.datasets import TableQuestions, table_question
 
@@ -42,13 +47,15 @@ BOATS = ("Wren", "Tern", "Gull")
 
 def pytest_tablebench_register_dataset(register):
     crew = [
-        table_question(f"{port}-{boat.lower()}", table, f"How many sail on {boat}?", [str(sail)])
-        for port in range(6)
-        for table in [Table(["Boat", "Crew"], [[b, port + n] for n, b in enumerate(BOATS)])]
-        for sail, boat in enumerate(BOATS, port)
+        table_question(f"{port}-{boat.lower()}", table, f"How many sail with {boat}?", [str(sail)])
+        for port in range(COUNT)
+        for rows in [[[b, port, port % 6 + n] for n, b in enumerate(BOATS)]]
+        for table in [Table(["Boat", "Port", "Crew"], rows)]
+        for sail, boat in enumerate(BOATS, port % 6)
     ]
-    register(TableQuestions("crews", crew, metric="same_meaning"))
+    register(TableQuestions("crews", crew[:COUNT], metric="same_meaning"))
 """
+)
 
 PARTS = {"metric": "tablebench_example_metric", "strategy": "tablebench_example_strategy"}
 ASKED = (
@@ -82,13 +89,18 @@ class Place:
     folder: Path
     server: OpenAIServer
 
-    def run(self, name: str, *arguments: str) -> Path:
-        """Run pytest to its end; return the run folder."""
+    def laid(self, name: str) -> Path:
+        """Return a folder with what a run needs beside its suite."""
         folder = self.folder / name
         folder.mkdir()
         (folder / "conftest.py").write_text(CONFTEST, encoding="utf-8")
         for kind, module in PARTS.items():
             shutil.copy(EXTENSIONS / kind / f"{module}.py", folder)
+        return folder
+
+    def run(self, name: str, *arguments: str) -> Path:
+        """Run pytest to its end; return the run folder."""
+        folder = self.laid(name)
         given = (*ASKED, *arguments)
         started = start_pytest(
             folder, *given, api_base=self.server.url, model="plain/m", suite=SUITE
@@ -129,16 +141,12 @@ def replayed(place: Place) -> Path:
 
 def on_dask(place: Place) -> Path:
     pytest.importorskip("distributed", reason="distributed is not installed")
-    return place.run("dask", "--bench-executor=dask")
+    return place.run("dask", "--bench-executor=dask", "--bench-callers=2")
 
 
 def by_batches(place: Place) -> Path:
     """The same command until nothing is pending; only models of a provider are handed in."""
-    folder = place.folder / "batches"
-    folder.mkdir()
-    (folder / "conftest.py").write_text(CONFTEST, encoding="utf-8")
-    for kind, module in PARTS.items():
-        shutil.copy(EXTENSIONS / kind / f"{module}.py", folder)
+    folder = place.laid("batches")
     given = [one.replace("plain/", "openai/") for one in ASKED]
     codes = []
 
@@ -179,7 +187,7 @@ def test_records_and_summary_are_the_same(
     # What there was to tell: two rounds, a judge where words differ, right and wrong.
     steps = [len(record["steps"]) for record in records(whole).values()]
     judged = [record["parts"]["words"] != 1 for record in records(whole).values()]
-    assert len(steps) == 18 * 2 * 2 * 2
+    assert len(steps) == CASES
     assert {0, 2, 3} <= set(steps)
     assert set(judged) == {True, False}
     outcomes = {record["outcome"] for record in records(whole).values()}
