@@ -9,6 +9,7 @@ from pathlib import Path
 
 __all__ = [
     "ENGINE",
+    "METRIC",
     "MODEL_STOPPED",
     "OUR_STOP",
     "PENDING",
@@ -43,6 +44,9 @@ PENDING = "pending"
 
 REFUSED = "bad_request"
 """Reason of a `ModelError` for a request that the server refused."""
+
+METRIC = "metric_error"
+"""Reason of a `ModelError` for an answer that a metric cannot score where it was to be scored."""
 
 ENGINE = "engine"
 """Reason of a `ModelError` for what went wrong in our own processes that make the calls."""

@@ -99,6 +99,8 @@ def pytest_tablebench_register_metric(
     One that asks a judge or has programs run is a generator function: it yields `Ask`, `Execute`,
     is sent what came of each, and returns the score (see `pytest_tablebench.metrics.Judgement`).
     Its attribute `params` names parameters of its questions, over temperature 0 and 512 tokens.
+    A plain one that takes long has an attribute `heavy` that is True: `--bench-score-there` has it
+    score in another process, where its module has to be installed in the same version.
     Post-processors a dataset's chain names are added with the second argument.
     """
 

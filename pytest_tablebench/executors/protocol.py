@@ -1,4 +1,4 @@
-"""The seam behind which models are asked and programs run.
+"""The seam behind which models are asked, programs run, and answers scored.
 
 `local` asks through processes of its own on this machine. A cluster, a provider's batch service or
 a transport without litellm is another implementation of `Executor`, not another branch.
@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.metrics.steps import Execute, Execution
+from pytest_tablebench.metrics import Score
+from pytest_tablebench.metrics.steps import Execute, Execution, Grade
 from pytest_tablebench.models import Reply, Request
 
 __all__ = ["Executor", "Outcome", "Work"]
 
-Outcome = Reply | Execution | ModelError
+Outcome = Reply | Execution | Score | ModelError
 
 
 @dataclass(frozen=True)
@@ -25,14 +26,15 @@ class Work:
     """One thing to be done.
 
     Arguments:
-        key: of the request or the program; equal work has equal keys, and is done once.
+        key: of the request, the program or the answer to be scored; equal work has equal keys, and
+            is done once.
         task: what to do.
         again: what failed in this run is tried once more, rather than told once more.
         media: the folder in which the request's pictures lie.
     """
 
     key: str
-    task: Request | Execute
+    task: Request | Execute | Grade
     again: bool = False
     media: Path | None = None
 

@@ -41,6 +41,12 @@ function that returns one. The requests of a generator have the parameters that 
 Made = TypeVar("Made", bound=Metric)
 
 
+def heavy(metric: Made) -> Made:
+    """Mark a plain metric as worth a message: `--bench-score-there` has it score elsewhere."""
+    metric.heavy = True  # type: ignore[attr-defined]
+    return metric
+
+
 def judged_with(**params: Any) -> Callable[[Made], Made]:
     """Mark a metric with the parameters of its requests."""
 

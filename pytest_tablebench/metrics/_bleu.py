@@ -9,7 +9,7 @@ from math import exp, log
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._base import Processed, Score, heavy
 
 _LONGEST = 4
 """BLEU counts runs of 1 to 4 tokens."""
@@ -25,6 +25,7 @@ _APART = (
 )
 
 
+@heavy
 def bleu(
     prediction: Processed,
     references: Sequence[Processed],

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._base import Processed, Score, heavy
 from pytest_tablebench.metrics._sentences import sentences
 
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
@@ -27,6 +27,7 @@ MAX_UNION_STEPS = 5_000_000
 _TOKEN = re.compile(r"[a-z0-9]+")
 
 
+@heavy
 def rouge(
     prediction: Processed,
     references: Sequence[Processed],

@@ -1,4 +1,4 @@
-"""What a strategy or a judged metric has done for it: a model asked, a program run.
+"""What is done for a strategy or a score: a model asked, a program run, an answer scored.
 
 Both are generators that yield steps and are sent what came of them. Whoever drives them keeps
 each step, serves it from the store, prices it and counts it, and knows nothing of what it is for.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -19,6 +19,7 @@ __all__ = [
     "Ask",
     "Execute",
     "Execution",
+    "Grade",
     "Limits",
     "Step",
     "execution_fields",
@@ -128,6 +129,28 @@ def read_execution(found: Mapping[str, Any], *, from_store: bool = False) -> Exe
     files = {name: base64.b64decode(data) for name, data in found["files"].items()}
     plain = {name: found[name] for name in _PLAIN}
     return Execution(**plain, value=json.loads(found["value"]), files=files, from_store=from_store)
+
+
+@dataclass(frozen=True)
+class Grade:
+    """An answer for a plain metric, to be scored elsewhere; `Score` is sent back.
+
+    Arguments:
+        metric: its registered name.
+        function: what is registered: it is found by its module and name where it scores.
+        compat: the mode of the metric.
+        given: prediction, references and context, pickled.
+    """
+
+    metric: str
+    function: Callable[..., Any]
+    compat: str
+    given: bytes
+
+    def key(self) -> str:
+        """Return the SHA-256, as 64 hexadecimal digits, of all that can change the score."""
+        said = f"{self.metric} {self.compat} ".encode() + self.given
+        return hashlib.sha256(said).hexdigest()
 
 
 Step = Ask | Execute

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.errors import STOPPED, ModelError
 from pytest_tablebench.executors import Work
 from pytest_tablebench.executors.local import Engine, EngineConfig
+from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.models import Reply, Request, ask
 from pytest_tablebench.running.plan import price
@@ -190,7 +191,7 @@ class Asking:
         waiting: dict[str, Request | Execute] = {**asked, **programs}
         while waiting:
             for key, outcome in executor.outcomes(wait=True):
-                if key in waiting:
+                if key in waiting and not isinstance(outcome, Score):
                     self._take(key, waiting.pop(key), outcome)
             if executor.lost is not None:
                 for key, work in waiting.items():

@@ -6,11 +6,18 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import ModelError, NotJudgedError, TableBenchError
+from pytest_tablebench.errors import (
+    METRIC,
+    MetricError,
+    ModelError,
+    NotJudgedError,
+    TableBenchError,
+)
+from pytest_tablebench.executors.local import reference_of
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Request
 from pytest_tablebench.running.pending import Route
-from pytest_tablebench.running.scoring import asked_by, judgement
+from pytest_tablebench.running.scoring import Grading, asked_by, graded, judgement
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
@@ -69,7 +76,9 @@ def request_of(route: Route, case: Case, step: Ask, strategy: str, number: int) 
 
 
 def not_judged(error: Exception) -> Exception:
-    """Return the error of a score whose judge has no answer; a fault of a metric stays itself."""
+    """Return the error of a score whose judge has no answer; a fault of a metric stays one."""
+    if isinstance(error, ModelError) and error.reason == METRIC:
+        return MetricError(str(error))
     if isinstance(error, ModelError):
         return NotJudgedError(f"the judge has no answer ({error.reason}): {error}")
     return error
@@ -82,11 +91,18 @@ class Judging:
         registry: datasets, metrics and post-processors by name.
         judge: the model that judges; None: nobody does.
         compat: the mode of the metrics.
+        there: whether heavy metrics score where the calls are made.
     """
 
     def __init__(
-        self, registry: Registry | None = None, judge: str | None = None, compat: Compat = "fixed"
+        self,
+        registry: Registry | None = None,
+        judge: str | None = None,
+        compat: Compat = "fixed",
+        *,
+        there: bool = False,
     ) -> None:
+        self._there = there
         self._registry = registry
         self._judge = judge
         self._compat: Compat = compat
@@ -108,6 +124,30 @@ class Judging:
             example.references,
             compat=self._compat,
             **example.context,
+        )
+
+    def grade(self, case: Case, example: Example, text: str) -> Grading | None:
+        """Begin to have an answer scored elsewhere; None where its metric scores here."""
+        if self._registry is None or not self._there:
+            return None
+        asked = asked_by(self._registry, case.dataset, case.strategy).about(example)
+        if not self._goes_there(asked.metric):
+            return None
+        return graded(self._registry, asked, text, example, compat=self._compat)
+
+    def sent(self, dataset: str, strategy: str, named: Iterable[str] = ()) -> bool:
+        """Whether a metric of a dataset scores elsewhere; the arguments are those of `wanted`."""
+        if self._registry is None or not self._there:
+            return False
+        own = asked_by(self._registry, dataset, strategy).metric
+        return any(map(self._goes_there, (own, *named)))
+
+    def _goes_there(self, metric: str | None) -> bool:
+        known = None if self._registry is None else self._registry.metrics.get(str(metric))
+        return (
+            getattr(known, "heavy", False)
+            and not converses(known)
+            and reference_of(known) is not None
         )
 
     def wanted(self, dataset: str, strategy: str, named: Iterable[str] = ()) -> list[str]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.metrics import Score
-    from pytest_tablebench.metrics.steps import Step
+    from pytest_tablebench.metrics.steps import Grade, Step
     from pytest_tablebench.models import Provider
     from pytest_tablebench.running.answer import Answer, StepFacts, Turn
     from pytest_tablebench.serializers.content import Content
@@ -54,9 +54,9 @@ class PendingCase:
     prompt: Content | None = None
     answer: Answer | None = None
     error: Exception | None = None
-    conversation: Generator[Step, Any, Any] | None = None
+    conversation: Generator[Step | Grade, Any, Any] | None = None
     steps: list[StepFacts] = field(default_factory=list)
-    step: Step | None = None
+    step: Step | Grade | None = None
     """What it waits for."""
     started: float = 0.0
     dropped: bool = False

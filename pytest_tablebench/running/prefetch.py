@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import (
     ENGINE,
+    METRIC,
     PENDING,
     REFUSED,
     STOPPED,
@@ -23,7 +24,8 @@ from pytest_tablebench.errors import (
     TableBenchError,
 )
 from pytest_tablebench.executors import Executor, Outcome, Work
-from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
+from pytest_tablebench.metrics import Score
+from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Grade, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request
 from pytest_tablebench.running.answer import answer_of, picture_of, shown_by, step_facts, turns_of
 from pytest_tablebench.running.conversations import Conversations
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["PendingCase", "PrefetchWindow", "Route"]
 
 PROGRAMS = "programs"
-"""The lane of what runs in the sandbox."""
+"""The lane of what asks no model: programs, and answers that are scored elsewhere."""
 
 
 class PrefetchWindow:
@@ -180,13 +182,13 @@ class PrefetchWindow:
             self._fail(pending, error)
         return pending
 
-    def _do(self, pending: PendingCase, step: Step) -> None:
+    def _do(self, pending: PendingCase, step: Step | Grade) -> None:
         """Have one step of a conversation done: from the store, here or by the executor."""
         while True:
             pending.step = step
             work, found = self._look(pending, step)
             if found is None:
-                lane = PROGRAMS if isinstance(step, Execute) else self._asked(pending, step)
+                lane = self._asked(pending, step) if isinstance(step, Ask) else PROGRAMS
                 return self._submit(pending, work, lane)
             following = self._go_on(pending, found)
             if following is None:
@@ -199,12 +201,17 @@ class PrefetchWindow:
             return step.model
         return self._judging.require_judge() if pending.judged else pending.case.model
 
-    def _look(self, pending: PendingCase, step: Step) -> tuple[Work, Reply | Execution | None]:
+    def _look(
+        self, pending: PendingCase, step: Step | Grade
+    ) -> tuple[Work, Reply | Execution | None]:
         """Return the work that a step means, and what came of it where that is known here."""
         if isinstance(step, Execute):
             pending.key = step.key()
             work = Work(pending.key, step, again=self._is_again(pending))
             return work, self._replies.ran(pending.key)
+        if isinstance(step, Grade):
+            pending.key = step.key()
+            return Work(pending.key, step), None
         if pending.judged:
             about = self._judging.about(pending.case, pending.example)
             route = self._route(self._asked(pending, step), about)
@@ -271,30 +278,37 @@ class PrefetchWindow:
         except Exception as error:
             self._fail(pending, error)
 
-    def _go_on(self, pending: PendingCase, found: Reply | Execution) -> Step | None:
+    def _go_on(self, pending: PendingCase, found: Reply | Execution | Score) -> Step | Grade | None:
         """Give a conversation what came of its step; return the next one, None when it is over."""
         if pending.conversation is None or pending.step is None or pending.key is None:
             raise RuntimeError("an outcome for a conversation that never began")
-        drawn = picture_of(found)
-        if drawn is not None:
-            self._keep(pending.case.model, [drawn])
-        facts = step_facts(pending.step, pending.key, found)
-        if pending.judged and isinstance(pending.step, Ask):
-            judge, said = self._asked(pending, pending.step), getattr(found, "text", None)
-            pending.judging.append(replace(facts, model=judge, text=said))
-        else:
-            if not pending.judged:
-                pending.turns += turns_of(pending.step, found, first=not pending.steps)
-            (pending.judging if pending.judged else pending.steps).append(facts)
+        if not isinstance(found, Score) and not isinstance(
+            pending.step, Grade
+        ):  # where an answer was scored, no record tells
+            self._note(pending, pending.step, pending.key, found)
         try:
-            following: Step = pending.conversation.send(found)
+            following: Step | Grade = pending.conversation.send(found)
         except StopIteration as end:
-            if not pending.judged and not found.from_store:
+            if not pending.judged and not getattr(found, "from_store", True):
                 self._giving_up.answered(pending.case.model)
             return self._ended(pending, end.value)
         return following
 
-    def _ended(self, pending: PendingCase, value: Any) -> Step | None:
+    def _note(self, pending: PendingCase, step: Step, key: str, found: Reply | Execution) -> None:
+        """Keep what a record tells of a step."""
+        drawn = picture_of(found)
+        if drawn is not None:
+            self._keep(pending.case.model, [drawn])
+        facts = step_facts(step, key, found)
+        if pending.judged and isinstance(step, Ask):
+            judge, said = self._asked(pending, step), getattr(found, "text", None)
+            pending.judging.append(replace(facts, model=judge, text=said))
+        else:
+            if not pending.judged:
+                pending.turns += turns_of(step, found, first=not pending.steps)
+            (pending.judging if pending.judged else pending.steps).append(facts)
+
+    def _ended(self, pending: PendingCase, value: Any) -> Step | Grade | None:
         """Take what a conversation came to; return the first step of the one about the score."""
         if pending.judged:
             pending.score, pending.conversation = value, None
@@ -304,23 +318,22 @@ class PrefetchWindow:
         pending.conversation = None
         if pending.example is not None:
             try:
-                pending.conversation = self._judging.begin(
-                    pending.case, pending.example, answer.text
-                )
+                scored = pending.case, pending.example, answer.text
+                pending.conversation = self._judging.begin(*scored) or self._judging.grade(*scored)
             except Exception as error:  # a post-processor of somebody's own: the case says where
                 pending.unscored = error
         pending.answer = answer
         if pending.conversation is None:
             return None
         try:
-            following: Step = next(pending.conversation)
+            following: Step | Grade = next(pending.conversation)
         except StopIteration as end:
             return self._ended(pending, end.value)
         return following
 
     def _fail(self, pending: PendingCase, error: Exception) -> None:
         waits = isinstance(error, ModelError) and error.reason == PENDING
-        if pending.judged and not waits and not _is_of_a_program(pending, error):
+        if pending.judged and not waits and not _is_of_the_engine(pending, error):
             return self._not_judged(pending, error)
         if isinstance(error, ModelError) and error.reason == REFUSED and not pending.judged:
             try:
@@ -339,7 +352,7 @@ class PrefetchWindow:
         if pending.conversation is None or pending.dropped:
             raise error
         try:
-            following: Step | None = pending.conversation.throw(error)
+            following: Step | Grade | None = pending.conversation.throw(error)
         except StopIteration as end:
             following = self._ended(pending, end.value)
         if following is not None:
@@ -374,6 +387,8 @@ class PrefetchWindow:
             return True
 
 
-def _is_of_a_program(pending: PendingCase, error: Exception) -> bool:
-    """Whether a program could not be run: what is run is the answer, so there is none."""
-    return isinstance(pending.step, Execute) and isinstance(error, ModelError)
+def _is_of_the_engine(pending: PendingCase, error: Exception) -> bool:
+    """Whether a program could not be run, or nobody is there to score: so there is no answer."""
+    if not isinstance(error, ModelError) or error.reason == METRIC:
+        return False
+    return isinstance(pending.step, Execute | Grade)

@@ -54,7 +54,12 @@ class Runner:
         """Datasets of which no case in this part of the run makes sense."""
         self._sources: dict[str, Source] = {}
         self.renderer = Renderer(settings, registry, self.source, self.axes.shots)
-        self.judging = Judging(registry, settings.judge, settings.compat)
+        self.judging = Judging(
+            registry,
+            settings.judge,
+            settings.compat,
+            there=settings.score_there and not settings.replay,
+        )
         self.conversations = Conversations(
             self.renderer.task,
             registry.strategies,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import pickle
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.datasets import Asked, Dataset, asked, metric_of
 from pytest_tablebench.errors import NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Judgement, Score, begin, run_chain, score
+from pytest_tablebench.metrics.steps import Grade
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.strategies import texts_of, way_of
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEMORY",
+    "Grading",
     "Judged",
     "asked_by",
+    "graded",
     "judge_example",
     "judge_reply",
     "judgement",
@@ -32,6 +36,10 @@ __all__ = [
 
 MEMORY = "memory"
 """The part of a score that tells whether a reply is the answer before it was changed."""
+
+
+Grading = Generator[Grade, Score, Score]
+"""The conversation of a plain metric that scores elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +99,40 @@ def judge_example(
     judged, former = judge(example), example.former
     if judged.score is None or former is None:
         return judged
-    remembered = judge(former).score
-    parts = {**judged.score.parts, MEMORY: remembered.value if remembered is not None else 0.0}
-    return replace(judged, score=replace(judged.score, parts=parts))
+    return replace(judged, score=_beside(judged.score, judge(former).score))
+
+
+def _beside(scored: Score, remembered: Score | None) -> Score:
+    """Return a score with the one by the former answer as a part."""
+    value = remembered.value if remembered is not None else 0.0
+    return replace(scored, parts={**scored.parts, MEMORY: value})
+
+
+def graded(
+    registry: Registry, own: Asked, reply: str, example: Example, *, compat: Compat
+) -> Grading:
+    """Begin the conversation in which an answer is scored elsewhere, as `judge_example` does here.
+
+    What cannot be sent, as it cannot be pickled, is scored here.
+    """
+    found = yield from _grade(registry, own, reply, example, compat)
+    if example.former is None:
+        return found
+    return _beside(found, (yield from _grade(registry, own, reply, example.former, compat)))
+
+
+def _grade(registry: Registry, own: Asked, reply: str, example: Example, compat: Compat) -> Grading:
+    name = str(own.metric)
+    prediction, processed = processed_texts(registry, own, reply, example.references, compat)
+    function, context = registry.metrics[name], dict(example.context)
+    try:
+        given = pickle.dumps((prediction, processed, context))
+    except Exception:  # of values that are not ours
+        return _main_part(
+            own,
+            score(name, prediction, processed, compat=compat, metrics=registry.metrics, **context),
+        )
+    return _main_part(own, (yield Grade(name, function, compat, given)))
 
 
 def processed_texts(

@@ -31,16 +31,18 @@ def engine_wanted(
     return EngineWanted(
         [lane.values() for lane in lanes],
         bool(lanes) and _calls_will_come(settings, runner, selection, lanes),
-        bool(lanes) or _may_run_programs(runner, selection),
+        bool(lanes) or _may_need_it(runner, selection),
     )
 
 
-def _may_run_programs(runner: Runner, selection: Selection) -> bool:
-    """Whether a conversation about a selected case may have a program run."""
+def _may_need_it(runner: Runner, selection: Selection) -> bool:
+    """Whether a program may be run for a selected case, or an answer be scored elsewhere."""
     cases = selection.cases
     strategies = {case.strategy: runner.conversations.strategy_of(case) for case in cases}
+    judging = runner.judging
     return any(getattr(one, "rounds", None) != 1 for one in strategies.values()) or any(
-        runner.judging.wanted(*asked, runner.named_metrics(asked[0]))
+        judging.wanted(*asked, named := runner.named_metrics(asked[0]))
+        or judging.sent(*asked, named)
         for asked in {(case.dataset, case.strategy) for case in cases}
     )
 

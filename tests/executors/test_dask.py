@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import importlib
 import json
+import pickle
+import re
 import sys
 import threading
 from collections import Counter
@@ -17,11 +20,12 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.config.settings import Settings, read_settings
-from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.errors import METRIC, ModelError, SettingsError
 from pytest_tablebench.executors.dask import broker
 from pytest_tablebench.executors.local import Client, Engine, EngineConfig, LaneConfig
+from pytest_tablebench.executors.local._metrics import grade_body
 from pytest_tablebench.executors.local._providers import as_fields, reference_of
-from pytest_tablebench.metrics.steps import Execute, Execution
+from pytest_tablebench.metrics.steps import Execute, Execution, Grade
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.serializers.content import Image
 from pytest_tablebench.store import Store
@@ -31,7 +35,7 @@ from tests.support.dask_site import WORKERS_KEY, DaskSite
 from tests.support.faults import comparable
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.plain_model import Plain
-from tests.support.runs import KEY, Script, run_pytest, until
+from tests.support.runs import KEY, run_pytest, until
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("distributed")
@@ -263,20 +267,102 @@ def test_a_scheduler_that_is_not_there_is_named_with_the_option(
     )
 
 
+SCORED = """
+import sys
+from pathlib import Path
+
+from pytest_tablebench import Table
+from pytest_tablebench.datasets import TableQuestions, table_question
+from pytest_tablebench.metrics import Score
+
+def close(prediction, references, **_):
+    with Path(__file__).with_name("scored").open("a") as file:
+        file.write(Path(sys.argv[0]).name + "\\n")
+    if "6" in prediction:
+        raise ValueError("six")
+    return Score(len(references[0]) / (len(prediction) + 7) / 3, {"third": 1 / 3}, flags=("odd",))
+
+close.heavy = True
+
+def pytest_tablebench_register_metric(register):
+    register("close", close)
+
+def pytest_tablebench_register_dataset(register):
+    for metric in ("close", "rouge", "exact_match"):
+        asked = [
+            table_question(str(n), Table(["A"], [[n]]), f"{metric} {n}?", ["one tern and a wren"])
+            for n in range(7)
+        ]
+        register(TableQuestions(metric, asked, metric=metric))
+"""
+
+SUITE = "import pytest" + "".join(
+    f'''
+
+@pytest.mark.tablebench("{metric}")
+def test_{metric}(case, answer):
+    pass
+'''
+    for metric in ("close", "rouge", "exact_match")
+)
+
+
 def test_a_run_of_pytest_gives_the_records_of_one_on_this_machine(
     site: DaskSite, tmp_path: Path
 ) -> None:
-    count, found = 12, {}
-    with OpenAIServer(Script(count)) as server:
-        for name, more in {
-            "there": ("--bench-executor=dask", f"--bench-scheduler={site.address}"),
-            "here": (),
-        }.items():
-            run = run_pytest(tmp_path / name, server, *more, model="plain/m", count=count)
-            assert run.exit_code == 0, run.output
+    def said(body: dict[str, Any]) -> Behaviour:
+        number = re.findall(r"(\d)\?", body["messages"][-1]["content"])[-1]
+        return text(f"a wren, {'one ' * int(number)} tern {number}")
+
+    there = ("--bench-executor=dask", f"--bench-scheduler={site.address}", "--bench-score-there")
+    found = {}
+    with OpenAIServer(said) as server:
+        for name, more in {"there": there, "here": ()}.items():
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "conftest.py").write_text(SCORED)
+            run = run_pytest(tmp_path / name, server, *more, model="plain/m", count=7, suite=SUITE)
+            assert run.exit_code == 1, run.output  # a metric cannot score one of the answers
             found[name] = run
     assert comparable(found["there"].records) == comparable(found["here"].records)
-    assert found["there"].facts["calls_paid"] == found["here"].facts["calls_paid"] == count
+    assert found["there"].facts["calls_paid"] == found["here"].facts["calls_paid"] == 21
+    by_metric = {record.metric for record in found["there"].records.values()}
+    assert by_metric == {"close", "rouge", "exact_match", None}
+    (unscored,) = [one for one in found["there"].records.values() if one.outcome == "no_answer"]
+    assert (unscored.case_id[:8], unscored.reason) == ("close/6/", "metric_error")
+    for name, where in {"there": "scorer.py", "here": "__main__.py"}.items():
+        assert set((tmp_path / name / "scored").read_text().split()) == {where}
+
+
+def test_a_metric_that_a_worker_lacks_or_has_otherwise_is_named(
+    site: DaskSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "def {0}(prediction, references, **_):\n    raise SystemExit\n"
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ("lacking_metric", "changed_metric", "ending_metric")
+    for name in names:
+        (tmp_path / f"{name}.py").write_text(source.format(name))
+    functions = {name: getattr(importlib.import_module(name), name) for name in names}
+    given = pickle.dumps(("a", ["b"], {}))
+    grades = [Grade(name, function, "fixed", given) for name, function in functions.items()]
+    for one in grades:
+        grade_body(one)  # what this side has is looked at once
+    (tmp_path / "lacking_metric.py").unlink()
+    (tmp_path / "changed_metric.py").write_text(source.format("changed_metric") + "# since\n")
+    with (
+        OpenAIServer() as server,
+        engine(site, server, tmp_path / "answers", score_there=True) as running,
+        client(running) as asker,
+    ):
+        for one in grades:
+            asker.run(one.key(), one)
+        told = come(asker, len(grades))
+    said = {one.metric: told[one.key()] for one in grades}
+    assert all(isinstance(error, ModelError) and error.reason == METRIC for error in said.values())
+    assert "cannot be loaded: ModuleNotFoundError: No module named 'lacking_metric'" in str(
+        said["lacking_metric"]
+    )
+    assert "is not the one of this run (changed_metric differs)" in str(said["changed_metric"])
+    assert str(said["ending_metric"]) == "the process that scored the answer ended, twice"
 
 
 def sandboxes(pid: int) -> int:

@@ -76,10 +76,13 @@ def said(body: dict[str, Any]) -> Behaviour:
     number = int(sha256(prompt.encode()).hexdigest(), 16)
     judged = re.match(r"Expected: (\d)\nAnswer: (.*)\n", prompt)
     if judged:
-        return text("Yes." if judged[2] == WORDS[int(judged[1])] else "No.")
+        return text("Yes." if judged[2].lower() == WORDS[int(judged[1])] else "No.")
     if "Do not answer yet" in prompt:
         return text(f"the row that counts ({number % 7})")
-    return text(WORDS[number % 8] if number % 3 else str(number % 8))
+    word = WORDS[number % 8]
+    if "Your notes" in prompt:
+        word = word.title()  # so that the judge has something new to say of second rounds
+    return text(word if number % 3 else str(number % 8))
 
 
 @dataclass

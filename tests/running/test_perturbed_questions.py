@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +14,13 @@ from pytest_tablebench.datasets import Example
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import TableError
+from pytest_tablebench.metrics import Metric, Score, score
 from pytest_tablebench.reports.memory_text import memory_lines
 from pytest_tablebench.results import summarize
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.perturbing import question_change
 from pytest_tablebench.running.rendering import Renderer
-from pytest_tablebench.running.scoring import judge_example
+from pytest_tablebench.running.scoring import asked_by, graded, judge_example
 from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.tables.perturbations import PERTURBATIONS
 from pytest_tablebench.tables.table import Table
@@ -102,6 +106,32 @@ def test_the_former_answer_is_a_part_of_the_score(reply: str, score: int, memory
     usual = judge_example(builtin_registry(), Starter(), said, plain, compat="fixed")
     assert usual.score is not None
     assert "memory" not in usual.score.parts
+    assert elsewhere(said, example) == judged.score
+    # What cannot be sent is scored here.
+    lone = replace(plain, context={**plain.context, "told": lambda: None})
+    assert elsewhere(said, lone, exact) == Score(float(said == plain.references[0]))
+
+
+def exact(prediction: str, references: Sequence[str], **_: object) -> Score:
+    return Score(float(prediction == references[0]))
+
+
+def elsewhere(said: str, example: Example, metric: Metric | None = None) -> Score:
+    """The score of a conversation whose steps are done as another process does them."""
+    registry = builtin_registry()
+    own = asked_by(registry, "starter", "direct")
+    if metric is not None:
+        registry.metrics[str(own.metric)] = metric
+    conversation = graded(registry, own, said, example, compat="fixed")
+    try:
+        step = next(conversation)
+        while True:
+            prediction, references, context = pickle.loads(step.given)
+            step = conversation.send(
+                score(step.metric, prediction, references, metrics=registry.metrics, **context)
+            )
+    except StopIteration as end:
+        return end.value
 
 
 def record(

@@ -83,7 +83,8 @@ CALLS = (
     Option(
         "--bench-score-there",
         "",
-        "run programs, such as those that draw charts to be compared, where the calls are made",
+        "run programs, such as those that draw charts to be compared, and heavy metrics where the "
+        "calls are made",
         setting="score_there",
         read=switch,
         recorded=None,

@@ -9,7 +9,7 @@ from typing import IO, Any
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors.batch._ledger import Ledger, pending
 from pytest_tablebench.executors.protocol import Executor, Outcome, Work
-from pytest_tablebench.metrics.steps import Execute
+from pytest_tablebench.models import Request
 from pytest_tablebench.models._openai import as_openai
 from pytest_tablebench.store import describe
 
@@ -49,7 +49,7 @@ class BatchExecutor:
 
     def submit(self, work: Work, lane: str) -> None:
         """Take note of a request that is to be handed in; have all else done."""
-        if isinstance(work.task, Execute) or lane not in self._models:
+        if not isinstance(work.task, Request) or lane not in self._models:
             self._others.submit(work, lane)
             return
         known = self._standing.failed.get(work.key)
@@ -59,8 +59,8 @@ class BatchExecutor:
 
     def _want(self, work: Work, lane: str) -> None:
         request = work.task
-        if isinstance(request, Execute):
-            raise TypeError("a program is not handed in")
+        if not isinstance(request, Request):
+            raise TypeError("only requests are handed in")
         if self._file is None:
             self._file = self._ledger.spool().open("a", encoding="ascii")
         fields = {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_tablebench.errors import ENGINE, ModelError, StoreError
 from pytest_tablebench.executors.dask._cluster import Cluster
-from pytest_tablebench.executors.dask._post import Post
+from pytest_tablebench.executors.dask._post import Post, Task
 from pytest_tablebench.executors.local._callers import Office, Tell
 from pytest_tablebench.executors.local._link import Peer
 from pytest_tablebench.executors.local._queue import Job
@@ -51,7 +51,7 @@ class DaskOffice(Office, Protocol):
         """Return the reply to a request that was answered in this run, as JSON values."""
 
     def ran(self, key: str, head: Mapping[str, Any], body: bytes | None) -> None:
-        """Take what came of a program."""
+        """Take what came of a program, or of an answer that was to be scored."""
 
 
 class Fleet:
@@ -76,7 +76,7 @@ class Fleet:
         self._serving: dict[str, asyncio.Task[None]] = {}
         self._attending: asyncio.Task[None] | None = None
         self._waiting: list[Job] = []
-        self._waiting_programs: dict[str, bytes] = {}
+        self._waiting_tasks: dict[str, Task] = {}
         self._questions: dict[int, tuple[str, bytes, Tell]] = {}
         self._asked: dict[int, Post] = {}
         self._numbers = 0
@@ -165,7 +165,7 @@ class Fleet:
             task.cancel()
         for job in post.jobs.values():
             self._office.lost(job)
-        self._waiting_programs |= post.programs
+        self._waiting_tasks |= post.tasks
         self._hand_out()
         for number in [n for n, asked in self._asked.items() if asked is post]:
             del self._asked[number]
@@ -178,8 +178,8 @@ class Fleet:
         questions, self._questions = self._questions, {}
         for _, _, tell in questions.values():
             tell(fields)
-        programs, self._waiting_programs = self._waiting_programs, {}
-        for key in programs:
+        tasks, self._waiting_tasks = self._waiting_tasks, {}
+        for key in tasks:
             self._office.ran(key, fields, None)
         waiting, self._waiting = self._waiting, []
         for job in waiting:
@@ -203,15 +203,18 @@ class Fleet:
             job.started = self._loop.time()
             post.call(job)
 
-    def run(self, key: str, body: bytes) -> bool:
-        """Have a program run by the worker with the fewest, where that is wanted."""
+    def run(self, do: str, key: str, body: bytes) -> bool:
+        """Have a program run, or an answer scored, by the worker with the fewest of both.
+
+        Returns False where that is not wanted.
+        """
         if not self._config["score_there"]:
             return False
         self.start()
         if self._broken is not None:
             self._office.ran(key, {"error": error_fields(self._broken)}, None)
         else:
-            self._waiting_programs[key] = body
+            self._waiting_tasks[key] = do, body
             self._hand_out()
         return True
 
@@ -245,11 +248,11 @@ class Fleet:
                 self.call(job)
             else:
                 self._office.called(job, {"reply": found})
-        programs, self._waiting_programs = self._waiting_programs, {}
-        for key, body in programs.items():
-            post = self._least(lambda post: len(post.programs))
+        tasks, self._waiting_tasks = self._waiting_tasks, {}
+        for key, task in tasks.items():
+            post = self._least(lambda post: len(post.tasks))
             if post is not None:
-                post.run(key, body)
+                post.run(key, task)
 
     def _heard(self, post: Post, head: dict[str, Any], body: bytes) -> None:
         """Take what a station has to say."""
@@ -276,8 +279,8 @@ class Fleet:
 
     def _ran(self, post: Post, head: dict[str, Any], body: bytes) -> None:
         key = head.pop("ran")
-        program = post.programs.pop(key)
-        if not post.keeps and body:
+        _, program = post.tasks.pop(key)
+        if not post.keeps and body:  # of a program
             ran = read_execution(json.loads(body))
             try:
                 if ran.outcome != "lost":

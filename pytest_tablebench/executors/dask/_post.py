@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
+Task = tuple[str, bytes]
+"""What is to be done (`run`, `grade`), and with what."""
+
 LATE_S = 30.0
 """Seconds after which a worker that does not answer at all counts as lost."""
 
@@ -39,7 +42,8 @@ class Post:
     keeps: bool = False
     """Whether answers are in the run's store when they are told."""
     jobs: dict[str, Job] = field(default_factory=dict)
-    programs: dict[str, bytes] = field(default_factory=dict)
+    tasks: dict[str, Task] = field(default_factory=dict)
+    """Programs that run, answers that are scored."""
     _outbox: list[bytes] = field(default_factory=list)
     _some: asyncio.Event = field(default_factory=asyncio.Event)
     _sent: set[str] = field(default_factory=set)
@@ -111,10 +115,11 @@ class Post:
             head["files"] = self._pictures(job.body)
         self._send(pack(head, job.body))
 
-    def run(self, key: str, body: bytes) -> None:
-        """Have a program run."""
-        self.programs[key] = body
-        self._send(pack({"do": "run", "key": key}, body))
+    def run(self, key: str, task: Task) -> None:
+        """Have a program run, or an answer scored."""
+        self.tasks[key] = task
+        do, body = task
+        self._send(pack({"do": do, "key": key}, body))
 
     def question(self, number: int, what: str, body: bytes) -> None:
         """Have a question about a model answered."""

@@ -23,6 +23,7 @@ from pytest_tablebench.executors.local._door import Door
 from pytest_tablebench.executors.local._link import Peer
 from pytest_tablebench.executors.local._programs import Programs
 from pytest_tablebench.executors.local._queue import Job
+from pytest_tablebench.executors.local._scorers import Scorers
 from pytest_tablebench.executors.local._wire import error_fields, header, pack, to_json
 from pytest_tablebench.store import Store
 from pytest_tablebench.util.leftovers import TemporaryFolder
@@ -85,13 +86,16 @@ class Station:
         self._callers = Callers(config, loop, self)
         self._callers.port = self._door.port
         kept = None if store is None else Store.open(Path(store))
-        self._programs = Programs(config["sandbox"], kept, loop, self._ran)
+        self._workshops: dict[str, Programs | Scorers] = {
+            "run": Programs(config["sandbox"], kept, loop, self._ran),
+            "grade": Scorers(loop, self._ran),
+        }
         self._callers.start()
         self._heard = loop.time()
         self._watch()
 
     async def give(self, lines: bytes) -> None:
-        """Take work: calls, questions and programs, one a line."""
+        """Take work: calls, questions, programs and answers to be scored, one a line."""
         self._heard = self._loop.time()
         for line in lines.splitlines():
             head, body = header(line)
@@ -102,8 +106,8 @@ class Station:
                 if "files" in head:
                     body = to_json({**json.loads(body), "media": str(self._folder.path)})
                 self._callers.call(Job(head["key"], head["lane"], body))
-            elif do == "run":
-                self._programs.submit(head["key"], body)
+            elif do in self._workshops:
+                self._workshops[do].submit(head["key"], body)
             else:
                 self._put_question(head, body)
 
@@ -130,7 +134,8 @@ class Station:
         self._closed = True
         self._letting_in.cancel()
         self._door.close()
-        self._programs.close()
+        for workshop in self._workshops.values():
+            workshop.close()
         self._callers.close(self._folder.remove)
 
     def _watch(self) -> None:

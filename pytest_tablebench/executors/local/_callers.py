@@ -66,8 +66,11 @@ class Crew(Protocol):
     def question(self, what: str, body: bytes, tell: Tell) -> None:
         """Answer a question about a model (its facts, a count of tokens)."""
 
-    def run(self, key: str, body: bytes) -> bool:
-        """Have a program run where the calls are made; return False to leave it to this process."""
+    def run(self, do: str, key: str, body: bytes) -> bool:
+        """Have a program run, or an answer scored, where the calls are made.
+
+        Returns False to leave it to this process.
+        """
         ...
 
     def heard(self, link: Peer, head: Mapping[str, Any]) -> None:
@@ -218,8 +221,8 @@ class Callers:
         for job in lost:
             self._office.lost(job)
 
-    def run(self, key: str, body: bytes) -> bool:  # noqa: ARG002 - programs are none of theirs
-        """Return False: whoever holds the callers has programs run."""
+    def run(self, do: str, key: str, body: bytes) -> bool:  # noqa: ARG002 - none of theirs
+        """Return False: whoever holds the callers has programs run and answers scored."""
         return False
 
     def close(self, done: Callable[[], None] = lambda: None) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pytest_tablebench.errors import ENGINE, ModelError
+from pytest_tablebench.executors.local._metrics import grade_body
 from pytest_tablebench.executors.local._wire import (
     LineSplitter,
     execute_body,
@@ -18,13 +19,15 @@ from pytest_tablebench.executors.local._wire import (
     pack,
     read_error,
     read_reply,
+    read_score,
     request_body,
     to_json,
 )
-from pytest_tablebench.metrics.steps import Execute, Execution, read_execution
+from pytest_tablebench.metrics import Score
+from pytest_tablebench.metrics.steps import Execute, Execution, Grade, read_execution
 from pytest_tablebench.models._base import Reply, Request
 
-Outcome: TypeAlias = Reply | Execution | ModelError
+Outcome: TypeAlias = Reply | Execution | Score | ModelError
 
 SLICE_S = 0.5
 """Longest single wait on the socket: Windows delivers Ctrl-C only between two waits."""
@@ -94,9 +97,12 @@ class Client:
         head = {"do": "ask", "key": key, "lane": lane, "step": request.step, "again": again}
         self._send(pack(head, request_body(request, media)))
 
-    def run(self, key: str, task: Execute) -> None:
-        """Have a program run; `outcomes` tells what came of it."""
-        self._send(pack({"do": "run", "key": key}, execute_body(task)))
+    def run(self, key: str, task: Execute | Grade) -> None:
+        """Have a program run, or an answer scored; `outcomes` tells what came of it."""
+        if isinstance(task, Execute):
+            self._send(pack({"do": "run", "key": key}, execute_body(task)))
+        else:
+            self._send(pack({"do": "grade", "key": key}, grade_body(task)))
 
     def outcomes(self, *, wait: bool) -> list[tuple[str, Outcome]]:
         """Return what has come of requests since the last time, by key.
@@ -194,4 +200,6 @@ class Client:
 def _outcome(head: Mapping[str, Any], body: bytes) -> Outcome:
     if "error" in head:
         return read_error(head["error"])
+    if "score" in head:
+        return read_score(head["score"])
     return read_reply(head["reply"]) if "reply" in head else read_execution(json.loads(body))

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.executors.local._client import Client
 from pytest_tablebench.executors.protocol import Outcome, Work
-from pytest_tablebench.metrics.steps import Execute
+from pytest_tablebench.metrics.steps import Execute, Grade
 
 
 class LocalExecutor:
@@ -34,8 +34,11 @@ class LocalExecutor:
         return self.client.waits
 
     def submit(self, work: Work, lane: str) -> None:
-        """Have a request answered, or a program run. Raises `ModelError` for an unknown lane."""
-        if isinstance(work.task, Execute):
+        """Have a request answered, a program run, or an answer scored.
+
+        Raises `ModelError` for an unknown lane.
+        """
+        if isinstance(work.task, Execute | Grade):
             self.client.run(work.key, work.task)
             return
         if lane not in self._lanes:

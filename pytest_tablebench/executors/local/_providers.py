@@ -21,11 +21,11 @@ from pytest_tablebench.models._base import Provider, Reply, Request, limited
 
 @dataclass(frozen=True)
 class Reference:
-    """Where another process finds what makes a provider.
+    """Where another process finds a function: what makes a provider, or a metric.
 
     Arguments:
         module: its name.
-        attribute: what makes the provider, in the module.
+        attribute: the function or class, in the module.
         file: of a conftest.py, of which a run may have several; None: the module is imported.
         path: where modules are looked for, beside the places that every process knows.
     """
@@ -35,8 +35,8 @@ class Reference:
     file: str | None
     path: tuple[str, ...]
 
-    def find(self) -> Callable[[str, Settings], Provider]:
-        """Return what makes the provider. Raises whatever its module raises."""
+    def find(self) -> Callable[..., Any]:
+        """Return what stands there. Raises whatever its module raises."""
         sys.path.extend(place for place in self.path if place not in sys.path)
         if self.file is None:
             module = importlib.import_module(self.module)
@@ -48,12 +48,12 @@ class Reference:
                 raise ImportError(f"{self.file} is no module")
             module = sys.modules[self.module] = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
-        made: Callable[[str, Settings], Provider] = attrgetter(self.attribute)(module)
-        return made
+        found: Callable[..., Any] = attrgetter(self.attribute)(module)
+        return found
 
 
 def reference_of(make: object) -> Reference | None:
-    """Return where another process finds a maker; None where only this one has it.
+    """Return where another process finds a function; None where only this one has it.
 
     That is a function or class that stands in a module under its own name, or what it declares:
     `make.reference = "package.module:attribute"`. With `make.in_process = True` it stays here.
@@ -68,7 +68,7 @@ def reference_of(make: object) -> Reference | None:
     if declared is not None:
         module, colon, attribute = str(declared).partition(":")
         if not module or not colon or not attribute:
-            raise SettingsError(f"a provider's reference is 'module:attribute', not {declared!r}")
+            raise SettingsError(f"a reference is 'module:attribute', not {declared!r}")
         return Reference(module, attribute, None, path)
     module, attribute = (getattr(make, name, "") for name in ("__module__", "__qualname__"))
     if not module or not attribute or module == "__main__":
@@ -203,7 +203,9 @@ class CalledProvider:
         with self._making:  # modules are imported once, and makers run one at a time
             if self._idle:
                 return self._idle.pop()
-            return self._reference.find()(self._model, read_settings_fields(self._settings))
+            made: Provider
+            made = self._reference.find()(self._model, read_settings_fields(self._settings))
+            return made
 
 
 def as_fields(reference: Reference | None) -> dict[str, Any] | None:

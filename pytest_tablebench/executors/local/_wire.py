@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ModelError, StoreError
+from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Execute, Limits
 from pytest_tablebench.models._base import Message, Reply, Request
 from pytest_tablebench.serializers.content import read_fields, to_fields
@@ -34,8 +35,10 @@ __all__ = [
     "read_execute",
     "read_reply",
     "read_request",
+    "read_score",
     "reply_fields",
     "request_body",
+    "score_fields",
     "to_json",
 ]
 
@@ -126,6 +129,16 @@ def reply_fields(reply: Reply) -> dict[str, Any]:
 def read_reply(fields: Mapping[str, Any]) -> Reply:
     """Return the reply that `reply_fields` wrote."""
     return Reply(**fields)
+
+
+def score_fields(scored: Score) -> dict[str, Any]:
+    """Return a score as JSON values, which keep each number to its last digit."""
+    return {**vars(scored), "parts": dict(scored.parts)}
+
+
+def read_score(fields: Mapping[str, Any]) -> Score:
+    """Return the score that `score_fields` wrote."""
+    return Score(**{**fields, "flags": tuple(fields["flags"])})
 
 
 def not_stored(error: StoreError, request: Request) -> dict[str, Any]:

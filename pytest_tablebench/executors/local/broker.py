@@ -27,6 +27,7 @@ from pytest_tablebench.executors.local._news import News
 from pytest_tablebench.executors.local._processes import end_spare, start_spare
 from pytest_tablebench.executors.local._programs import Programs
 from pytest_tablebench.executors.local._queue import Job
+from pytest_tablebench.executors.local._scorers import Scorers
 from pytest_tablebench.executors.local._wire import (
     AHEAD,
     error_fields,
@@ -80,7 +81,10 @@ class Broker:
             self._look,
         )
         self.news = News(self.dispatcher, loop)
-        self._programs = Programs(config.get("sandbox", {}), self.store, loop, self.ran)
+        self._workshops: dict[str, Programs | Scorers] = {
+            "run": Programs(config.get("sandbox", {}), self.store, loop, self.ran),
+            "grade": Scorers(loop, self.ran),
+        }
 
     # Callers.
 
@@ -161,8 +165,8 @@ class Broker:
         do = head["do"]
         if do == "ask":
             self._ask(link, head, body)
-        elif do == "run":
-            self._run(link, head["key"], body)
+        elif do in self._workshops:
+            self._run(link, do, head["key"], body)
         elif do == "question":
             self._put_question(link, head, body)
         elif do == "stop":
@@ -202,17 +206,17 @@ class Broker:
         urgent = head.get("step", 0) > 0
         self.dispatcher.submit(Job(key, head["lane"], body, asker=link, urgent=urgent))
 
-    def _run(self, link: Peer, key: str, body: bytes) -> None:
-        """Have a program run, once for all who want it."""
+    def _run(self, link: Peer, do: str, key: str, body: bytes) -> None:
+        """Have a program run or an answer scored, once for all who want it."""
         if key in self._open:
             self._open[key].add(link)
             return
         self._open[key] = {link}
-        if not self.callers.run(key, body):
-            self._programs.submit(key, body)
+        if not self.callers.run(do, key, body):
+            self._workshops[do].submit(key, body)
 
     def ran(self, key: str, head: Mapping[str, Any], body: bytes | None) -> None:
-        """Tell what came of a program."""
+        """Tell what came of a program, or of an answer that was to be scored."""
         if "unstored" in head:
             self.news.not_kept(head["unstored"])
         for link in self._open.pop(key, ()):
@@ -250,7 +254,8 @@ class Broker:
             return
         self._closing = True
         self.dispatcher.stop("the run is over")
-        self._programs.close()
+        for workshop in self._workshops.values():
+            workshop.close()
         self.callers.close(self._finish)
 
     def _finish(self) -> None:

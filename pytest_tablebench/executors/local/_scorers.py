@@ -1,0 +1,84 @@
+"""Answers that are scored beside the calls, in a process of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from pytest_tablebench.errors import METRIC, ModelError
+from pytest_tablebench.executors.local._wire import error_fields
+
+SCORER = "pytest_tablebench.executors.local.scorer"
+
+
+class Scorers:
+    """Scores one answer after the other; the process is started when the first one comes.
+
+    Arguments:
+        loop: of the broker; `done` is called there.
+        done: is told the key of an answer, and the header of the message about it.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        done: Callable[[str, Mapping[str, Any], bytes | None], None],
+    ) -> None:
+        self._loop = loop
+        self._done = done
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread = ThreadPoolExecutor(1, "scorer")
+        self._closed = False
+
+    def submit(self, key: str, body: bytes) -> None:
+        """Have an answer scored; `done` is told once, in any case."""
+        self._thread.submit(self._score, key, body)
+
+    def _score(self, key: str, body: bytes) -> None:
+        # A process that was killed says nothing about the answer: once more, in another one.
+        head = self._told(body) or self._told(body)
+        if head is None:
+            why = "the process that scored the answer ended, twice"
+            head = {"error": error_fields(ModelError(why, reason=METRIC))}
+        with contextlib.suppress(RuntimeError):  # the run is over, and nobody listens
+            self._loop.call_soon_threadsafe(self._done, key, head, None)
+
+    def _told(self, body: bytes) -> dict[str, Any] | None:
+        """Return what the process says of an answer; None where it has ended."""
+        if self._closed:
+            return None
+        try:
+            if self._process is None:
+                self._process = subprocess.Popen(  # noqa: S603 - this interpreter
+                    [sys.executable, "-P", "-m", SCORER],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                )
+            process = self._process
+            assert process.stdin is not None  # noqa: S101 - they are pipes
+            assert process.stdout is not None  # noqa: S101
+            process.stdin.write(body + b"\n")
+            process.stdin.flush()
+            told: dict[str, Any] = json.loads(process.stdout.readline())
+        except (OSError, ValueError):
+            self._end()
+            return None
+        return told
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def close(self) -> None:
+        """Score nothing more; what is being scored is ended."""
+        self._closed = True
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._end()

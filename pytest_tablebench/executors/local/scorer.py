@@ -1,0 +1,53 @@
+"""A process that scores answers: `python -m pytest_tablebench.executors.local.scorer`.
+
+It reads one task a line from its standard input, and writes what came of each.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+import sys
+from typing import Any
+
+from pytest_tablebench.errors import METRIC, ModelError, TableBenchError, described
+from pytest_tablebench.executors.local._metrics import find_metric
+from pytest_tablebench.executors.local._wire import error_fields, score_fields, to_json
+from pytest_tablebench.metrics import Metric, score
+
+
+def main() -> int:
+    """Score until there is no more."""
+    # Whatever a metric prints is no reply.
+    told = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    known: dict[str, Metric] = {}
+    for line in sys.stdin.buffer:
+        told.write(to_json(_outcome(json.loads(line), known)) + b"\n")
+        told.flush()
+    return 0
+
+
+def _outcome(task: dict[str, Any], known: dict[str, Metric]) -> dict[str, Any]:
+    """Return the score, or the reason for none: in the words that scoring it at home would use."""
+    name = task["metric"]
+    try:
+        if name not in known:
+            known[name] = find_metric(name, task["found"])
+        # Written by the process that keeps the run, which this one works for.
+        prediction, references, context = pickle.loads(base64.b64decode(task["given"]))  # noqa: S301
+        scored = score(
+            name, prediction, references, compat=task["compat"], metrics=known, **context
+        )
+    except ModelError as error:
+        return {"error": error_fields(error)}
+    except Exception as error:
+        why = str(error) if isinstance(error, TableBenchError) else described(error)
+        return {"error": error_fields(ModelError(why, reason=METRIC))}
+    return {"score": score_fields(scored)}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
