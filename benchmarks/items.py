@@ -19,7 +19,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
+"""Without the cache, and without a tool of our tests that every session imports at its end."""
 FORMATS, CHANGES = 7, 5
 STATEMENTS = 5
 

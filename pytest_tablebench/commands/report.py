@@ -81,7 +81,7 @@ def _report(given: argparse.Namespace) -> tuple[list[str], int]:
 
 def _page(runs: Sequence[Path], folder: Path) -> list[str]:
     """Write the page of one run into its folder, or the leaderboard of several beside `folder`."""
-    from pytest_tablebench.reports.html import write_leaderboard
+    from pytest_tablebench.reports.html.board import write_leaderboard
     from pytest_tablebench.reports.publish import republish_page
 
     problems: list[str] = []

@@ -21,6 +21,7 @@ ASSERTION = "assertion"
 """The metric of cases that no metric scores: they are right where all their tests pass."""
 
 _ENCODE = json.JSONEncoder(default=str).encode
+_TEXT, _NUMBER = (str, type(None)), (int, float, type(None))
 
 Outcome = Literal["right", "wrong", "no_answer"]
 
@@ -104,16 +105,13 @@ class Record:
         if not isinstance(data, dict):
             raise ValueError("not a record")
         check_schema(data, "records.jsonl")
-        names = {item.name for item in fields(cls)}
         try:
-            record = cls(**{name: value for name, value in data.items() if name in names})
+            record = cls(**{name: value for name, value in data.items() if name in _NAMES})
         except TypeError as error:
             raise ValueError(str(error)) from None
         if not isinstance(record.case_id, str):
             raise ValueError("its case has no name")
-        if not (
-            isinstance(record.part, str | None) and isinstance(record.threshold, int | float | None)
-        ):
+        if not (isinstance(record.part, _TEXT) and isinstance(record.threshold, _NUMBER)):
             raise ValueError("its part or threshold is none")
         if not (
             isinstance(record.tags, dict)
@@ -123,6 +121,9 @@ class Record:
         if record.threshold is None and record.score is not None and record.metric != ASSERTION:
             record = replace(record, threshold=(thresholds or {}).get(str(record.dataset)))
         return record
+
+
+_NAMES = {item.name for item in fields(Record)}
 
 
 def answer_mark(said: Any) -> int | None:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -315,6 +316,7 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+@cache
 def _versions() -> dict[str, str | None]:
     names = ("pytest-tablebench", "pytest", "pytest-xdist", "litellm", "pandas", "spacy")
     versions: dict[str, str | None] = {}

@@ -230,6 +230,7 @@ class Worker:
             plans = [plan.to_json() for plan in model_plans(state)]
             ahead = Ahead(state.planned, state.telling.facts() or {}, plans, state.problems)
         self._tell(ahead)
+        state.settle()
 
     def refuse(self, state: Session, error: SettingsError) -> None:
         """Tell the controller, which ends the session: a worker cannot."""

@@ -207,6 +207,17 @@ class Session:
                 from pytest_tablebench.reports.html import prepare_page
 
                 prepare_page()
+        self.settle()
+
+    def settle(self) -> None:
+        """Have what is loaded by now looked through for garbage for the last time.
+
+        It stays to the end of the process, at which pytest looks three times: that takes longer
+        than a page, and here it is done while calls are under way.
+        """
+        if gc.isenabled():
+            gc.collect()
+            gc.freeze()
 
     def place(self, wanted: EngineWanted) -> RunPlace:
         """Make the run folders, and start the engine where it is needed; return where they are.

@@ -11,11 +11,12 @@ import pytest
 from bs4 import BeautifulSoup
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.reports.html import _details, write_leaderboard, write_page
+from pytest_tablebench.reports.html import _details, write_page
 from pytest_tablebench.reports.html import _pack as packing
 from pytest_tablebench.reports.html._details import _detail, excerpt
 from pytest_tablebench.reports.html._page import word_diff
 from pytest_tablebench.reports.html._render import chance, money, number, percent, signed
+from pytest_tablebench.reports.html.board import write_leaderboard
 from pytest_tablebench.results import Record, read_records
 from pytest_tablebench.results.compare import compare_runs
 from pytest_tablebench.util.names import slug

@@ -72,7 +72,10 @@ class _Excerpt(str):
 
 def excerpt(record: Record) -> Record:
     """Return a record with as much of its long texts as a page may show."""
-    return replace(record, raw=_beginning(record.raw), prediction=_beginning(record.prediction))
+    raw, prediction = _beginning(record.raw), _beginning(record.prediction)
+    if raw is record.raw and prediction is record.prediction:
+        return record
+    return replace(record, raw=raw, prediction=prediction)
 
 
 def _beginning(text: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.reports.html._plots import Plot, band_plot, histogram_plot, win_rate_plot
+from pytest_tablebench.reports.html._figures import Plot, band_plot, histogram_plot, win_rate_plot
 from pytest_tablebench.results import Record, spread
 from pytest_tablebench.results._folder import recorded_text, selection_text
 from pytest_tablebench.results._sheets import sheets

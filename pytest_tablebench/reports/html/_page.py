@@ -13,7 +13,6 @@ from pytest_tablebench.reports.html._compared import marks_of, points, records_b
 from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import CaseMarks, pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
-from pytest_tablebench.reports.html._plots import histogram_plot
 from pytest_tablebench.reports.html._render import compiled, money, save_page
 from pytest_tablebench.results import Record
 from pytest_tablebench.results._record import case_key
@@ -28,14 +27,15 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.gates import GateResult
 
 _TEMPLATE = "page.html"
+_PARTS = ("frame.html", "parts.html", "beside.html", "tags.html")
 _LISTED = 200
 """Flipped cases and changed answers the page lists above the explorer, which has all."""
 
 
 def prepare_page() -> None:
-    """Do ahead what the first page of a process costs beside its content: imports, fonts."""
-    compiled(_TEMPLATE)
-    histogram_plot("", "", {"": [1.0, 10.0]})
+    """Do ahead what the first page of a process costs beside its content."""
+    for template in (_TEMPLATE, *_PARTS):
+        compiled(template)
 
 
 def write_page(

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.reports.html._plots import Plot, read_plots
+from pytest_tablebench.reports.html._figures import Plot
+from pytest_tablebench.reports.html._plots import read_plots
 from pytest_tablebench.reports.html._render import save_page
 from pytest_tablebench.reports.paper import (
     RunData,

@@ -1,0 +1,253 @@
+"""Figures of a run's page, as SVG that the page's style sheet colours.
+
+They are made of four shapes and drawn here, in milliseconds: a run ends with its page, and a
+library for figures takes longer to load and to draw than all the rest of it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from pytest_tablebench.reports.formats import number
+from pytest_tablebench.util.names import printable
+
+INK, GREY, LINES = "#000000", "#666666", "#b0b0b0"
+BLUE, ORANGE, SKY = "#0072b2", "#d55e00", "#56b4e9"
+"""The style sheet gives each its shade, by these names."""
+
+_BARS = 36
+_MOST = 400
+"""Examples drawn of a dataset: a screen has no more places."""
+
+Point = tuple[float, float]
+Range = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure for a page: `svg` is markup of our own making, `text` says what it shows."""
+
+    title: str
+    text: str
+    svg: str
+    wide: bool = False
+
+
+class _Canvas:
+    """An SVG of so many units, 72 to an inch, that grows by shapes."""
+
+    def __init__(self, width: float, height: float) -> None:
+        self._size = width, height
+        self._shapes: list[str] = []
+
+    def line(
+        self, points: Iterable[Point], stroke: str, width: float = 0.8, dash: str = ""
+    ) -> None:
+        dashed = f' stroke-dasharray="{dash}"' if dash else ""
+        drawn = f'stroke="{stroke}" stroke-width="{width}"{dashed}'
+        self._shapes.append(f'<path d="{_path(points)}" fill="none" {drawn}/>')
+
+    def area(self, points: Iterable[Point], fill: str, opacity: float = 1.0) -> None:
+        self._shapes.append(f'<path d="{_path(points)}z" fill="{fill}" fill-opacity="{opacity}"/>')
+
+    def bar(self, x: float, y: float, width: float, height: float, fill: str) -> None:
+        self.area([(x, y), (x + width, y), (x + width, y + height), (x, y + height)], fill)
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        said: str,
+        anchor: str = "middle",
+        *,
+        size: int = 9,
+        up: bool = False,
+    ) -> None:
+        turned = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if up else ""
+        self._shapes.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" '
+            f'fill="{INK}"{turned}>{escape(said)}</text>'
+        )
+
+    def svg(self) -> str:
+        width, height = self._size
+        return f'<svg viewBox="0 0 {width:g} {height:g}">{"".join(self._shapes)}</svg>'
+
+
+def _path(points: Iterable[Point]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """A frame on a canvas whose corners are two points of the data."""
+
+    canvas: _Canvas
+    left: float
+    top: float
+    right: float
+    bottom: float
+    low: Point = (0.0, 0.0)
+    high: Point = (1.0, 1.0)
+
+    def x(self, value: float) -> float:
+        share = (value - self.low[0]) / (self.high[0] - self.low[0])
+        return self.left + share * (self.right - self.left)
+
+    def y(self, value: float) -> float:
+        share = (value - self.low[1]) / (self.high[1] - self.low[1])
+        return self.bottom - share * (self.bottom - self.top)
+
+    def frame(self, across: Mapping[float, str], up: Mapping[float, str]) -> None:
+        """Draw the two axes with their marks, by place."""
+        corners = [(self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)]
+        self.canvas.line(corners, INK)
+        for place, said in across.items():
+            x = self.x(place)
+            self.canvas.line([(x, self.bottom), (x, self.bottom + 3)], INK)
+            self.canvas.text(x, self.bottom + 13, said)
+        for place, said in up.items():
+            y = self.y(place)
+            self.canvas.line([(self.left - 3, y), (self.left, y)], INK)
+            self.canvas.text(self.left - 6, y + 3, said, "end")
+
+
+def _labelled(names: Sequence[str]) -> list[str]:
+    """Return labels for names; equal ones, cut from different names, are numbered."""
+    labels: list[str] = []
+    for name in names:
+        label = printable(name, 32)
+        labels.append(label if label not in labels else f"{label} ({len(labels) + 1})")
+    return labels
+
+
+def _marks(low: float, high: float, most: int, least: float = 0.0) -> dict[float, str]:
+    """Return at most so many round numbers between two, at least so far apart."""
+    size = 10.0 ** math.floor(math.log10(max((high - low) / most, least, 1e-9)))
+    for step in (size, 2 * size, 5 * size, 10 * size):
+        first, last = math.ceil(low / step), math.floor(high / step)
+        if step >= least and last - first < most:
+            break
+    return {n * step: f"{n * step:,.4g}" for n in range(first, last + 1)}
+
+
+def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
+    """Draw (lowest, mean, highest) of each example by dataset, sorted by the mean."""
+    shown = {name: sorted(found, key=lambda r: (r[1], r)) for name, found in ranges.items()}
+    shown = {name: found for name, found in shown.items() if len(found) > 1}
+    if not shown:
+        return None
+    columns = min(5, len(shown))
+    rows = math.ceil(len(shown) / columns)
+    # As wide as the page, so that its text is as large as elsewhere.
+    width, tall = (756, 115 if columns > 2 else 151) if columns > 1 else (331, 151)
+    canvas = _Canvas(width, 30 + tall * rows)
+    room = (width - 44) / columns
+    for place, (label, found) in enumerate(zip(_labelled([*shown]), shown.values(), strict=True)):
+        left, top = 44 + room * (place % columns), 18 + tall * (place // columns)
+        axes = _Axes(
+            canvas, left, top, left + room - 16, top + tall - 34, (0.0, -0.03), (100.0, 1.03)
+        )
+        canvas.text((axes.left + axes.right) / 2, top - 5, label)
+        _draw_band(axes, _thinned(found))
+        sides = {0.0: "0.0", 0.5: "0.5", 1.0: "1.0"} if place % columns == 0 else {}
+        axes.frame({0.0: "0", 50.0: "50", 100.0: "100"}, sides)
+    canvas.text(44 + (width - 56) / 2, 24 + tall * rows, "examples, sorted by mean score (%)")
+    canvas.text(10, 18 + (tall * rows - 34) / 2, "score", up=True)
+    text = "Band from the lowest to the highest score of each example, line at its mean"
+    title = "Range of each example over its configurations"
+    return Plot(title, text, canvas.svg(), columns > 1)
+
+
+def _draw_band(axes: _Axes, found: Sequence[Range]) -> None:
+    edges = [axes.x(100 * n / len(found)) for n in range(len(found) + 1)]
+    steps = [
+        [(x, axes.y(one[side])) for n, one in enumerate(found) for x in (edges[n], edges[n + 1])]
+        for side in (0, 2)
+    ]
+    axes.canvas.area([*steps[0], *reversed(steps[1])], SKY, 0.45)
+    middles = [axes.x(100 * (n + 0.5) / len(found)) for n in range(len(found))]
+    means = [(x, axes.y(one[1])) for x, one in zip(middles, found, strict=True)]
+    axes.canvas.line(means, BLUE, 1.6)
+
+
+def _thinned(found: Sequence[Range]) -> Sequence[Range]:
+    """Return evenly spaced ones of many."""
+    if len(found) <= _MOST:
+        return found
+    return [found[i * (len(found) - 1) // (_MOST - 1)] for i in range(_MOST)]
+
+
+def win_rate_plot(title: str, rates: Mapping[str, float]) -> Plot | None:
+    """Draw one bar for each name, and the rate at which all would be alike."""
+    if len(rates) < 2:
+        return None
+    ranked = sorted(rates.items(), key=lambda entry: (-entry[1], entry[0]))
+    labels = _labelled([name for name, _ in ranked])
+    height = 21 * len(ranked)
+    canvas = _Canvas(331, height + 44)
+    left = min(190.0, 14 + 5.8 * max(map(len, labels)))
+    highest = max(1.14 * ranked[0][1], 1.14 / len(ranked))
+    axes = _Axes(canvas, left, 8, 323, 8 + height, (0.0, 0.0), (highest, 1.0))
+    for place, (label, (_, value)) in enumerate(zip(labels, ranked, strict=True)):
+        top = axes.top + 21 * place
+        canvas.bar(axes.left, top + 3.5, axes.x(value) - axes.left, 14, BLUE)
+        canvas.text(axes.left - 6, top + 13.5, label, "end")
+        canvas.text(axes.x(value) + 4, top + 13.5, number(value), "start", size=8)
+    alike = axes.x(1 / len(ranked))
+    canvas.line([(alike, axes.top), (alike, axes.bottom)], GREY, 1, "4 2")
+    axes.frame(_marks(0, highest, 5), {})
+    canvas.text((axes.left + axes.right) / 2, height + 38, "win rate (dashed: all alike)")
+    best, worst = ranked[0], ranked[-1]
+    text = f"highest {best[0]} {number(best[1])}, lowest {worst[0]} {number(worst[1])}"
+    return Plot(title, text, canvas.svg())
+
+
+def histogram_plot(title: str, unit: str, series: Mapping[str, Sequence[float]]) -> Plot | None:
+    """Draw histograms of positive numbers over a logarithmic axis."""
+    known = {name: [v for v in values if 0 < v < math.inf] for name, values in series.items()}
+    known = {name: values for name, values in known.items() if values}
+    if not known:
+        return None
+    low = min(map(min, known.values())) / 1.05
+    high = max(map(max, known.values())) * 1.05
+    start, width = math.log10(low), (math.log10(high) - math.log10(low)) / _BARS
+    edges = [10 ** (start + width * n) for n in range(1, _BARS)]
+    counts = {name: _counted(values, edges) for name, values in known.items()}
+    most = max(map(max, counts.values()))
+    canvas = _Canvas(331, 166)
+    axes = _Axes(canvas, 46, 18, 323, 130, (0.0, 0.0), (_BARS, 1.05 * most))
+    for shade, found in zip((BLUE, ORANGE), counts.values(), strict=False):
+        tops = [(axes.x(n + side), axes.y(c)) for n, c in enumerate(found) for side in (0, 1)]
+        canvas.area([(axes.left, axes.bottom), *tops, (axes.right, axes.bottom)], shade, 0.75)
+    across = {(math.log10(value) - start) / width: said for value, said in _decades(low, high)}
+    axes.frame(across, _marks(0, most, 5, 1.0))
+    canvas.text((axes.left + axes.right) / 2, 160, unit)
+    canvas.text(10, 74, "cases", up=True)
+    for place, (shade, name) in enumerate(zip((BLUE, ORANGE), known, strict=False)):
+        if len(known) > 1:
+            canvas.bar(180 + 70 * place, 3, 14, 7, shade)
+            canvas.text(198 + 70 * place, 10, name, "start", size=8)
+    text = ", ".join(
+        f"{name}: {min(values):,.4g} to {max(values):,.4g}" for name, values in known.items()
+    )
+    return Plot(title, text, canvas.svg())
+
+
+def _counted(values: Iterable[float], edges: Sequence[float]) -> list[int]:
+    counts = [0] * (len(edges) + 1)
+    for value in values:
+        counts[bisect_right(edges, value)] += 1
+    return counts
+
+
+def _decades(low: float, high: float) -> list[tuple[float, str]]:
+    """Return marks of a logarithmic axis: round numbers, over a wide range powers of ten."""
+    if high / low < 12:
+        return [(value, said) for value, said in _marks(low, high, 5).items() if value > 0]
+    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
+    return [(10.0**n, f"{10.0**n:,.4g}") for n in range(first, last + 1, (last - first) // 7 + 1)]

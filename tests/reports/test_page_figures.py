@@ -1,0 +1,105 @@
+"""Figures of a run's page: what stands where, by hand."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from pytest_tablebench.reports.html._figures import (
+    BLUE,
+    ORANGE,
+    band_plot,
+    histogram_plot,
+    win_rate_plot,
+)
+
+
+def points(plot, **wanted):
+    """Return the points of the paths that have these attributes."""
+    found = ElementTree.fromstring(plot.svg).iter("path")
+    names = {name.replace("_", "-"): value for name, value in wanted.items()}
+    return [
+        [(float(x), float(y)) for x, y in re.findall(r"([\d.]+) ([\d.]+)", path.get("d"))]
+        for path in found
+        if all(path.get(name) == value for name, value in names.items())
+    ]
+
+
+def texts(plot):
+    return [text.text for text in ElementTree.fromstring(plot.svg).iter("text")]
+
+
+def test_a_histogram_has_a_step_for_each_bin_as_high_as_its_count():
+    plot = histogram_plot("Latency", "seconds", {"latency": [1.0] * 3 + [100.0]})
+    [steps] = points(plot, fill=BLUE)
+    heights = [130 - y for _, y in steps]
+    # The highest step is 3 of an axis that ends at 3.15, over 112 units.
+    assert max(heights) == pytest.approx(3 / 3.15 * 112, abs=0.1)
+    assert sum(height > 0 for height in heights) == 4  # two steps of two corners
+    assert heights[-2] == pytest.approx(1 / 3.15 * 112, abs=0.1)  # 100 s, in the last bin
+    assert plot.text == "latency: 1 to 100"
+    assert [said for said in texts(plot) if said not in {"seconds", "cases"}] == [
+        *("1", "10", "100"),
+        *("0", "1", "2", "3"),
+    ]
+
+
+def test_two_series_have_a_colour_and_a_name_each():
+    plot = histogram_plot("Tokens", "tokens", {"prompt": [200.0, 210.0], "completion": [3.0]})
+    assert len(points(plot, fill=BLUE)) == len(points(plot, fill=ORANGE)) == 2
+    assert {"prompt", "completion"} <= set(texts(plot))
+
+
+@pytest.mark.parametrize(
+    "values", [[], [0.0, -1.0], [float("inf")]], ids=["none", "not positive", "infinite"]
+)
+def test_without_a_positive_number_there_is_no_histogram(values):
+    assert histogram_plot("Latency", "seconds", {"latency": values}) is None
+
+
+@pytest.mark.parametrize("value", [1e-12, 5.0, 3e11])
+def test_one_number_is_a_histogram_too(value):
+    assert max(130 - y for _, y in points(histogram_plot("", "", {"": [value]}), fill=BLUE)[0]) > 0
+
+
+def test_bars_of_win_rates_are_as_long_as_the_rates_and_say_them():
+    plot = win_rate_plot("Win rates", {"csv": 0.25, "html": 0.75})
+    longer, shorter = points(plot, fill=BLUE)  # the best comes first
+    length = {name: bar[1][0] - bar[0][0] for name, bar in (("html", longer), ("csv", shorter))}
+    assert length["html"] == pytest.approx(3 * length["csv"], abs=0.2)
+    assert {"0.750", "0.250"} <= set(texts(plot))
+    assert plot.text == "highest html 0.750, lowest csv 0.250"
+    assert win_rate_plot("Win rates", {"csv": 1.0}) is None
+
+
+def test_a_band_goes_from_the_lowest_to_the_highest_score_along_the_mean():
+    plot = band_plot({"wikitq": [(0.0, 0.5, 1.0), (0.0, 0.25, 0.5)]})
+    [band] = points(plot, fill_opacity="0.45")
+    bottom, top = max(y for _, y in band), min(y for _, y in band)
+    [mean] = points(plot, stroke=BLUE)
+    assert mean[0][0] < mean[1][0]
+    # Sorted by the mean: .25 first, then .5, in the middle of the highest band.
+    assert [y for _, y in mean] == [
+        pytest.approx(bottom - 0.25 * (bottom - top), abs=0.1),
+        pytest.approx((bottom + top) / 2, abs=0.1),
+    ]
+    assert not plot.wide
+    assert band_plot({"wikitq": [(0.0, 0.5, 1.0)]}) is None
+
+
+def test_many_datasets_stand_in_rows_of_five_and_many_examples_are_thinned():
+    ranges = {f"d{n}": [(0.0, m / 1000, 1.0) for m in range(1000)] for n in range(7)}
+    plot = band_plot(ranges)
+    assert plot.wide
+    assert [len(mean) for mean in points(plot, stroke=BLUE)] == [400] * 7
+    assert len({mean[0] for mean in points(plot, stroke=BLUE)}) == 7
+
+
+def test_names_are_text_whatever_they_are():
+    names = {"<script>alert(1)</script>": 0.2, "a" * 40: 0.3, "a" * 41: 0.5}
+    shown = texts(win_rate_plot("", names))
+    assert "<script>alert(1)</script>" in shown
+    assert sum(said.startswith("aaa") for said in shown) == 2
+    assert len({said for said in shown if said.startswith("aaa")}) == 2  # told apart
