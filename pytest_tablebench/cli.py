@@ -19,6 +19,7 @@ from pytest_tablebench.commands import (
     rejudge,
     report,
     sandbox,
+    show,
     store,
     tree,
 )
@@ -56,6 +57,7 @@ def make_parser() -> argparse.ArgumentParser:
         own_tables.add_parsers,
         generate.add_parser,
         sandbox.add_parser,
+        show.add_parser,
         store.add_parser,
         tree.add_parser,
         complexity.add_parser,

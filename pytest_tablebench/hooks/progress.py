@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_tablebench.reports.terminal import Progress
+    from pytest_tablebench.reports.progress_text import Progress
     from pytest_tablebench.running.prefetch import PrefetchWindow
     from pytest_tablebench.session.state import RunWriter
 
 __all__ = ["PassesWaits", "ProgressLine"]
+
+PERCENT = 8
+"""Columns that pytest's own ` [100%]` needs behind the line, and one that stays empty."""
 
 
 class ProgressLine:
@@ -44,7 +47,7 @@ class ProgressLine:
         if not self.compact:
             return
         if self._progress is None:
-            from pytest_tablebench.reports.terminal import Progress
+            from pytest_tablebench.reports.progress_text import Progress
 
             self._progress = Progress()
         if self._progress.due(writer.done, _total(writer), live=self._live):
@@ -57,6 +60,7 @@ class ProgressLine:
         # only where nothing does keeps file names from being written again.
         fresh = terminal.currentfspath is None
         if self._live:
+            line = line[: max(1, terminal._tw.fullwidth - PERCENT)]  # a second line would stay
             # The reporter remembers a line until its end: end it, and go back up.
             back = "" if writer.done == total else "\n\x1b[1A"
             terminal.write(f"\r{line}\x1b[K{back}", flush=True)
@@ -69,7 +73,7 @@ class ProgressLine:
         """Say who answers nothing at the moment, once for each time that changes."""
         if not waits and not self._waiting:
             return
-        from pytest_tablebench.reports.terminal import Progress, waiting_text
+        from pytest_tablebench.reports.progress_text import Progress, waiting_text
 
         text = waiting_text(waits)
         if text == self._waiting:

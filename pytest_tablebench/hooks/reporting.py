@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from pytest_tablebench.util.names import escaped
 from pytest_tablebench.util.notices import Unsaid
 
 if TYPE_CHECKING:
+    from pytest_tablebench.results.loaded_run import LoadedRun
     from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.results.writer import Received
     from pytest_tablebench.session.finalizer import Finalizer
@@ -28,7 +29,7 @@ class ReportingHooks:
     """Registered where tests are reported: alone, or in the controller of xdist workers."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self._config = config
+        self.config = config
         self.settings = config.stash[SETTINGS]
         self.role = config.stash[ROLE]
         self._pytest_session: pytest.Session | None = None
@@ -45,12 +46,14 @@ class ReportingHooks:
         self._read_past = Unsaid()
         self.summaries: dict[str, dict[str, Any]] = {}
         """By model, once the run is closed."""
+        self.runs: Mapping[str, LoadedRun] = {}
+        """The same runs."""
         self.ending: Finalizer | None = None
 
     @property
     def state(self) -> Session | None:
         """What this process knows of the run; None in a session that has none of our cases."""
-        return self._config.stash.get(SESSION, None)
+        return self.config.stash.get(SESSION, None)
 
     @property
     def writer(self) -> RunWriter | None:
@@ -59,7 +62,7 @@ class ReportingHooks:
 
     @property
     def _terminal(self) -> Any:
-        return self._config.pluginmanager.getplugin("terminalreporter")
+        return self.config.pluginmanager.getplugin("terminalreporter")
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Keep the session: only it can end a run early."""
@@ -69,7 +72,7 @@ class ReportingHooks:
         """Say what is run, where it was asked for."""
         if not self.settings.given:
             return []
-        return [self._header(), *_overlooked_configuration(self._config)]
+        return [self._header(), *_overlooked_configuration(self.config)]
 
     def _header(self) -> str:
         from pytest_tablebench.reports.terminal import header_line
@@ -98,7 +101,7 @@ class ReportingHooks:
         if not role.selected:
             return
         try:
-            begin(self._config)
+            begin(self.config)
         except SettingsError as error:
             raise pytest.UsageError(str(error)) from None
         state, ahead = self.state, role.ahead
@@ -219,7 +222,7 @@ class ReportingHooks:
     def _note_failed(self) -> None:
         """Have no further call made when this failure is the last one that pytest allows."""
         self._failed += 1
-        most = self._config.getvalue("maxfail")
+        most = self.config.getvalue("maxfail")
         if most and self._failed >= most and self.state is not None:
             self.state.stop_asking(f"stopping after {self._failed} failures")
 
@@ -240,7 +243,7 @@ class ReportingHooks:
             self.missing[name] = report.longrepr[2].removeprefix("Skipped: ")
 
     def _stop(self, message: str) -> None:
-        target = self.role.stoppable(self._config, self._pytest_session)
+        target = self.role.stoppable(self.config, self._pytest_session)
         if target is not None and not target.shouldstop:
             target.shouldstop = escaped(message)
 
@@ -290,7 +293,7 @@ class ReportingHooks:
         if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
             state.hand_in()
         state.close()
-        snapshots = self._config.pluginmanager.getplugin("tablebench-snapshots")
+        snapshots = self.config.pluginmanager.getplugin("tablebench-snapshots")
         changes = snapshots.finish(exitstatus) if snapshots is not None else {}
         runs = state.writer.finish(exitstatus)
         for model, run in runs.items():
@@ -298,6 +301,7 @@ class ReportingHooks:
         for error in state.writer.unfinished:
             text = f"the run folder could not be finished: {error}"
             self._end(state).give_up(session, text, self._why_stopped())
+        self.runs = runs
         self.summaries = {model: run.summary for model, run in runs.items()}
         self._tell_junit()
         if runs:
@@ -310,11 +314,11 @@ class ReportingHooks:
 
     def _tell_junit(self) -> None:
         """Put the tests' pass rates on the suite; pytest writes it after this."""
-        if not getattr(self._config.option, "xmlpath", None):
+        if not getattr(self.config.option, "xmlpath", None):
             return
         from pytest_tablebench.reports.junit import pass_rates
 
-        for plugin in self._config.pluginmanager.get_plugins():
+        for plugin in self.config.pluginmanager.get_plugins():
             add = getattr(plugin, "add_global_property", None)
             if add is not None:
                 for name, value in pass_rates(self.summaries):
@@ -324,7 +328,7 @@ class ReportingHooks:
         if self.ending is None:
             from pytest_tablebench.session.finalizer import Finalizer
 
-            self.ending = Finalizer(self._config, state)
+            self.ending = Finalizer(self.config, state)
         return self.ending
 
     def _gates_in_vain(self) -> bool:
@@ -332,7 +336,7 @@ class ReportingHooks:
 
         Gates of a configuration file do not concern a session that has no case.
         """
-        options = self._config.option
+        options = self.config.option
         verdicts = self.state.verdicts if self.state is not None else None
         if verdicts is None or not verdicts.has_gates:
             return False
@@ -344,7 +348,7 @@ class ReportingHooks:
 
     def _why_stopped(self) -> str:
         """Return why pytest was told to end early; empty where it was not."""
-        target = self.role.stoppable(self._config, self._pytest_session)
+        target = self.role.stoppable(self.config, self._pytest_session)
         return str(getattr(target, "shouldstop", "") or getattr(target, "shouldfail", "") or "")
 
 

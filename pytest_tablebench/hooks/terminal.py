@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,8 +13,18 @@ from pytest_tablebench.session.roles import Controller
 
 if TYPE_CHECKING:
     from pytest_tablebench.hooks.reporting import ReportingHooks
+    from pytest_tablebench.session.state import RunWriter
 
 __all__ = ["TerminalHooks"]
+
+NOT_OF_ONE_CASE = frozenset(
+    {
+        *("datasets", "serializers", "perturbations", "shard", "results", "gates", "gate_point"),
+        *("baseline", "allow_unlike", "stop_rule", "plan", "max_cost", "show", "page", "allure"),
+        "snapshot",
+    }
+)
+"""Settings that say nothing of how one case is asked."""
 
 SHOWN = 10
 """Wrong answers, and cases without an answer, up to which all are shown; more are grouped."""
@@ -76,15 +87,9 @@ class TerminalHooks:
         read_past = self._run.problem_lines()
         if not self._run.summaries and not self._run.missing and not problems and not read_past:
             return
+        from pytest_tablebench.reports.ending_text import hidden_line
         from pytest_tablebench.reports.grouped_text import grouped_lines
-        from pytest_tablebench.reports.terminal import (
-            data_lines,
-            hidden_line,
-            missing_lines,
-            next_lines,
-            short_path,
-            summary_lines,
-        )
+        from pytest_tablebench.reports.terminal import data_lines, missing_lines
         from pytest_tablebench.results._folder import selection_text
         from pytest_tablebench.util.names import printable
 
@@ -108,18 +113,11 @@ class TerminalHooks:
             for line in grouped_lines(cells, self._grouped):
                 terminal.write_line(line)
         width = terminal._tw.fullwidth if terminal.isatty else None
-        for model, summary in self._run.summaries.items():
+        for model in self._run.summaries:
             terminal.write_sep("=", f"tablebench: {printable(model)}")
             if selection:
                 terminal.write_line(selection)
-            for line in summary_lines(summary, writer.facts, width):
-                terminal.write_line(line)
-            for line in self._run.ending.lines(model) if self._run.ending is not None else []:
-                terminal.write_line(line)
-            terminal.write_line(f"run folder: {short_path(writer.kept[model].path)}")
-            verdict = self._run.ending.verdicts.get(model) if self._run.ending else None
-            path = writer.kept[model].path
-            for line in next_lines(path, verdict.gates if verdict is not None else ()):
+            for line in self._model_lines(terminal, model, writer, width):
                 terminal.write_line(line)
         for line in read_past:
             terminal.write_line(line)
@@ -128,3 +126,69 @@ class TerminalHooks:
         hidden = hidden_line(self._hidden)
         if hidden:
             terminal.write_line(hidden)
+
+    def _model_lines(
+        self, terminal: Any, model: str, writer: RunWriter, width: int | None
+    ) -> list[str]:
+        """Return what is said of one model: what differs most, all figures, what to do next."""
+        from pytest_tablebench.reports.ending_text import (
+            fitted,
+            new_failure_lines,
+            next_lines,
+            outlier_lines,
+        )
+        from pytest_tablebench.reports.terminal import short_path, summary_lines
+        from pytest_tablebench.results.outliers import outliers
+
+        ending, path = self._run.ending, writer.kept[model].path
+        verdict = ending.verdicts.get(model) if ending is not None else None
+        worse: Sequence[str] = ()
+        first = outlier_lines(outliers(self._run.runs[model].scores))
+        if verdict is not None and verdict.comparison is not None:
+            worse = verdict.comparison.worse
+            first = new_failure_lines(verdict.comparison, self._run.settings.show) + first
+        lines = [*first, ""] if first else []
+        lines += summary_lines(self._run.summaries[model], writer.facts, width)
+        lines += ending.lines(model, width) if ending is not None else []
+        failed = self._failed(terminal, model, worse)
+        last = next_lines(
+            path,
+            verdict.gates if verdict is not None else (),
+            failed.tablebench_case[1] if failed is not None else None,
+            self._rerun_line(failed.nodeid) if failed is not None else "",
+        )
+        # What is to be copied stays on one line, however narrow the terminal is.
+        return [*fitted(lines, width), f"run folder: {short_path(path)}", *last]
+
+    def _failed(self, terminal: Any, model: str, worse: Sequence[str]) -> Any:
+        """Return the report to look at first: a new failure, else any; None without one."""
+        found = [
+            report
+            for report in terminal.stats.get("failed", [])
+            if getattr(report, "tablebench_case", ("",))[0] == model
+        ]
+        new = set(worse)
+        return next(
+            (one for one in found if one.tablebench_case[1] in new), next(iter(found), None)
+        )
+
+    def _rerun_line(self, nodeid: str) -> str:
+        from pytest_tablebench.config.options import OPTIONS
+        from pytest_tablebench.config.secrets import placed_secrets, redact
+        from pytest_tablebench.reports.ending_text import rerun_line
+
+        config, settings = self._run.config, self._run.settings
+        secrets = placed_secrets(settings.api_base, settings.params)
+        given = []
+        for option in OPTIONS:
+            value = getattr(config.option, option.key, None)
+            if option.setting in NOT_OF_ONE_CASE or option.key not in settings.given:
+                continue
+            for text in value if isinstance(value, list) else [value]:
+                word = option.flag if option.switch else f"{option.flag}={text}"
+                if redact(word, secrets) == word:  # what holds a key is left for people to add
+                    given.append(word)
+        knows = config.pluginmanager.hasplugin("lfplugin")
+        path, colons, test = nodeid.partition("::")
+        path = os.path.relpath(config.rootpath / path, config.invocation_params.dir)
+        return rerun_line(f"{path}{colons}{test}", given, all_failed=knows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_tablebench.reports.formats import aligned, interval, number, percent, signed
+from pytest_tablebench.reports.formats import fitting, interval, number, percent, signed
 from pytest_tablebench.results.compare import (
     MEASURES,
     Comparison,
@@ -44,10 +44,13 @@ class _Table:
     """The dataset, where the table is about one."""
 
 
-def comparison_lines(comparison: Comparison, *, flips: int = SHOWN_FLIPS) -> list[str]:
+def comparison_lines(
+    comparison: Comparison, *, flips: int = SHOWN_FLIPS, width: int | None = None
+) -> list[str]:
     """Return the comparison for a terminal; whatever the runs hold is shown as harmless text.
 
-    `flips` is the number of cases listed in each direction.
+    `flips` is the number of cases listed in each direction; 0 only counts them.
+    The last columns are left out of tables that are wider than `width`.
     """
     lines = [
         _side_line("before", comparison.before),
@@ -60,14 +63,14 @@ def comparison_lines(comparison: Comparison, *, flips: int = SHOWN_FLIPS) -> lis
         lines += [
             "",
             subject + table.title,
-            *aligned([table.header, *table.rows], left=range(table.labels)),
+            *fitting([table.header, *table.rows], width, left=range(table.labels)),
         ]
         lines += [f"  {note}" for note in table.notes]
     lines += ["", _answers_line(comparison), _single_line(comparison), _CAUTION]
     for title, ids, shown in _lists(comparison, flips):
         lines.append(f"{title}: {len(ids)}")
         lines += [f"  {printable(case, 200)}" for case in ids[:shown]]
-        if len(ids) > shown:
+        if shown and len(ids) > shown:
             lines.append(f"  ... and {len(ids) - shown} more (all of them with --json)")
     return lines
 

@@ -15,6 +15,7 @@ from pytest_tablebench.util.names import counted, printable
 __all__ = [
     "aligned",
     "duration",
+    "fitting",
     "interval",
     "left_out_lines",
     "number",
@@ -108,6 +109,25 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list
         ).rstrip()
         for row in rows
     ]
+
+
+def fitting(
+    rows: Sequence[Sequence[str]],
+    width: int | None,
+    *,
+    left: Collection[int] = (0,),
+    fewest: int = 5,
+) -> list[str]:
+    """Return rows as aligned lines, without the last columns where they are wider than a terminal.
+
+    `fewest` columns stay however narrow it is; `width` None has room for all.
+    """
+    lines = aligned(rows, left)
+    for columns in range(len(rows[0]) - 1, fewest - 1, -1):
+        if width is None or max(map(_width, lines)) <= width:
+            break
+        lines = aligned([row[:columns] for row in rows], left)
+    return lines
 
 
 def _padded(text: str, width: int, *, left: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_tablebench.reports.formats import aligned, interval, number, signed
+from pytest_tablebench.reports.formats import fitting, interval, number, signed
 from pytest_tablebench.results.gates import GateResult, verdict_line
 from pytest_tablebench.util.names import counted, printable
 
@@ -14,10 +14,13 @@ _HEADER = ("gate", "state", "estimate", "interval", "bound", "method", "examples
 _DIGITS = 4
 
 
-def gate_lines(results: Sequence[GateResult]) -> list[str]:
-    """Return the table of gates, why each came out as it did, and the verdict on all."""
+def gate_lines(results: Sequence[GateResult], width: int | None = None) -> list[str]:
+    """Return the table of gates, why each came out as it did, and the verdict on all.
+
+    The last columns are left out of a table that is wider than `width`.
+    """
     rows = [_HEADER, *map(_row, results)]
-    lines = aligned(rows, left=(0, 1))
+    lines = fitting(rows, width, left=(0, 1), fewest=3)
     for result in results:
         lines.append(f"  {printable(result.gate, 80)}: {printable(result.reason, 400)}")
         lines += [f"    {printable(note, 400)}" for note in result.notes]

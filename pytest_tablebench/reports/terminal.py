@@ -1,12 +1,10 @@
-"""What a person sees in the terminal: header, progress, and the table at the end."""
+"""What a person sees in the terminal: the header, and the table at the end."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.config.settings import Settings, without_credentials
 from pytest_tablebench.reports.beside_text import (
@@ -18,8 +16,7 @@ from pytest_tablebench.reports.beside_text import (
     strategy_rows,
 )
 from pytest_tablebench.reports.formats import (
-    aligned,
-    duration,
+    fitting,
     number,
     origins_text,
     percent,
@@ -28,29 +25,19 @@ from pytest_tablebench.reports.memory_text import memory_lines
 from pytest_tablebench.results import spread, telling_checks
 from pytest_tablebench.util.names import counted, printable, tied
 
-if TYPE_CHECKING:
-    from pytest_tablebench.results.gates import GateResult
-
 __all__ = [
-    "Progress",
     "beside_line",
     "data_lines",
     "dataset_lines",
     "header_line",
-    "hidden_line",
     "in_process_lines",
     "missing_lines",
-    "next_lines",
     "plan_line",
     "short_path",
     "summary_lines",
     "test_lines",
-    "waiting_text",
 ]
 
-
-FEWEST, MOST_TIMES = 5, 100
-"""Examples from which an interval says how many would do, and how many times as many are named."""
 
 MANY_MISSING = 3
 """Datasets that are not there, each of which has a line; more share one."""
@@ -176,100 +163,6 @@ def beside_line(test: str, count: int) -> str:
     )
 
 
-def waiting_text(waits: Sequence[Mapping[str, Any]]) -> str:
-    """Return who answers nothing at the moment, since when and until when; empty for nobody."""
-    texts = []
-    for wait in waits:
-        models = wait["models"]
-        name = printable(models[0], 40) + (f" and {len(models) - 1} more" if models[1:] else "")
-        since, until = (
-            time.strftime("%H:%M:%S", time.localtime(wait[at])) for at in ("since", "until")
-        )
-        why = printable(wait["reason"], 20)
-        texts.append(f"waiting for {name} since {since}, until {until} at most ({why})")
-    return "; ".join(texts)
-
-
-def _clock(moment: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(moment))
-
-
-class Progress:
-    """The live line: counts by outcome, share done, time left."""
-
-    def __init__(self, clock: Any = time.monotonic) -> None:
-        self._clock = clock
-        self._started: float = clock()
-        self._shown = 0.0
-        self._tenth = 0
-
-    def text(
-        self, counts: Mapping[str, int], total: int, *, spent: str = "", waiting: str = ""
-    ) -> str:
-        """Return the line for the counts so far, and what has been paid for them.
-
-        `waiting` says who answers nothing: then that is what people want to know.
-        """
-        done = sum(counts.values())
-        if waiting:
-            return f"{done}/{total} {waiting}"
-        line = (
-            f"{done}/{total} right {counts['right']} wrong {counts['wrong']} "
-            f"no answer {counts['no_answer']}"
-        )
-        if 0 < done < total:
-            left = (self._clock() - self._started) / done * (total - done)
-            line += f" {duration(left)} left"
-        return f"{line}; {spent}" if spent else line
-
-    def due(self, done: int, total: int, *, live: bool) -> bool:
-        """Tell whether to show it now: ten times a second live, else at every tenth of the run."""
-        if live:
-            now = self._clock()
-            if now - self._shown < 0.1 and done < total:
-                return False
-            self._shown = now
-            return True
-        tenth = done * 10 // total if total else 10
-        if tenth == self._tenth:
-            return False
-        self._tenth = tenth
-        return True
-
-
-def next_lines(folder: Path, gates: Sequence[GateResult]) -> list[str]:
-    """Return what to do next: the page to open, and what would decide a gate that is undecided.
-
-    An interval is half as wide with four times as many examples: so many decide a gate whose
-    estimate stays as it is.
-    """
-    lines = []
-    page = folder / "report.html"
-    if page.is_file():
-        lines.append(f"open in a browser: {short_path(page)}")
-    for gate in gates:
-        needed = _examples_needed(gate)
-        if needed is not None:
-            lines.append(
-                f"to decide {printable(gate.gate, 80)}: about {needed:,} examples, if its estimate "
-                f"stays as it is (--bench-limit)"
-            )
-    return lines
-
-
-def _examples_needed(gate: GateResult) -> int | None:
-    """Return how many examples decide a gate; None where that cannot be told, or far too many."""
-    unsure = gate.state == "undecided" and gate.n_cases is None
-    if not unsure or gate.interval is None or gate.estimate is None or gate.bound is None:
-        return None
-    low, high = gate.interval
-    gap = abs(gate.estimate - gate.bound)
-    if not gap or None in (low, high) or gate.n_examples < FEWEST:
-        return None
-    needed = ceil(gate.n_examples * ((high - low) / 2 / gap) ** 2)
-    return needed if gate.n_examples < needed <= MOST_TIMES * gate.n_examples else None
-
-
 def summary_lines(
     summary: Mapping[str, Any], run: Mapping[str, Any] | None = None, width: int | None = None
 ) -> list[str]:
@@ -307,14 +200,10 @@ def summary_lines(
                     f"{whole}: no mean over datasets, because there is none for "
                     f"{', '.join(unknown)}"
                 )
-    lines = aligned([COLUMNS, *rows])
-    for columns in range(len(COLUMNS) - 1, FEWEST, -1):
-        if width is None or max(map(len, lines)) <= width:
-            break
-        lines = aligned([row[:columns] for row in (COLUMNS, *rows)])
+    lines = fitting([COLUMNS, *rows], width)
     for benchmark in summary["benchmarks"].values():
         if own := strategy_rows(benchmark):
-            lines += ["", *aligned([STRATEGIES, *own])]
+            lines += ["", *fitting([STRATEGIES, *own], width)]
     return [*lines, "", *details] if details else lines
 
 
@@ -380,16 +269,3 @@ def _repeat_lines(name: str, scope: Mapping[str, Any]) -> list[str]:
     if left_out:
         line += f"; {left_out} with fewer than {n} answers left out of pass@{n} and pass^{n}"
     return [line]
-
-
-def hidden_line(hidden: Mapping[str, int]) -> str:
-    """Return the line that says how many cases of each outcome were not shown, or nothing."""
-    parts = [
-        text
-        for outcome, text in (
-            ("wrong", counted(hidden.get("wrong", 0), "more wrong answer")),
-            ("no_answer", f"{hidden.get('no_answer', 0):,} more without an answer"),
-        )
-        if hidden.get(outcome)
-    ]
-    return f"not shown above: {' and '.join(parts)}; all are in records.jsonl" if parts else ""

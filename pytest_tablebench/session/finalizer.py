@@ -233,8 +233,8 @@ class Finalizer:
         except (OSError, TableBenchError) as error:
             self.problems.append(f"{model}: a report could not be written: {error}")
 
-    def lines(self, model: str) -> list[str]:
-        """Return the verdict on a model for the terminal."""
+    def lines(self, model: str, width: int | None = None) -> list[str]:
+        """Return the verdict on a model for a terminal of so many columns."""
         verdict = self.verdicts.get(model)
         given_up = self._given_up.get(model)
         lines = [printable(given_up, 800)] if given_up is not None else []
@@ -246,9 +246,9 @@ class Finalizer:
         from pytest_tablebench.reports.terminal import beside_line
 
         if verdict.comparison is not None:
-            lines += ["", *comparison_lines(verdict.comparison, flips=5)]
+            lines += ["", *comparison_lines(verdict.comparison, flips=0, width=width)]
         if verdict.gates:
-            lines += ["", *gate_lines(verdict.gates)]
+            lines += ["", *gate_lines(verdict.gates, width)]
         if verdict.whole_part is not None:
             lines.append(LEFT_TO_MERGE)
         if verdict.saved_text:

@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from pytest_tablebench.reports.terminal import Progress, waiting_text
+from pytest_tablebench.cli import main
+from pytest_tablebench.reports.progress_text import Progress, waiting_text
 from tests.support.toy_bench import ADA, BO, CY, SUITE
 
 SCRIPT = (
@@ -139,22 +140,52 @@ def test_names_in_the_header_are_harmless(bench):
 # Progress
 
 
-def test_progress_is_shown_at_every_tenth_where_lines_cannot_be_rewritten(bench):
+def test_a_short_run_has_one_line_of_progress_where_lines_cannot_be_rewritten(bench):
     bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", ["36"]] for n in range(40)])
     result = bench.run("--model=echo/any")
     shown = re.findall(r"^(\d+)/40 right (\d+) wrong 0 no answer 0", result.stdout.str(), re.M)
-    assert shown == [(str(4 * n), str(4 * n)) for n in range(1, 11)]
+    assert shown == [("40", "40")]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(1000, [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000]), (60, [334, 668, 1000])],
+)
+def test_lines_that_stay_are_few(seconds, shown):
+    """A thousand cases at an even pace: at a tenth of the run, and 20 seconds apart."""
+    now = [0.0]
+    progress = Progress(clock=lambda: now[0])
+    found = []
+    for done in range(1, 1001):
+        now[0] = done * seconds / 1000
+        if progress.due(done, 1000, live=False):
+            found.append(done)
+    assert found == shown
 
 
 def test_progress_says_what_is_left():
     now = [100.0]
     progress = Progress(clock=lambda: now[0])
     counts = {"right": 2, "wrong": 1, "no_answer": 1}
-    for elapsed, left in ((4.0, "16 s"), (40.0, "3 min"), (3600.0, "4.0 h")):
+    for elapsed, rate, left in (
+        (4.0, "1.0/s", "16 s"),
+        (40.0, "6.0/min", "3 min"),
+        (3600.0, "4.0/h", "4.0 h"),
+    ):
         now[0] = 100.0 + elapsed  # 4 of 20 done: four times as long again
-        expected = f"4/20 right 2 wrong 1 no answer 1 {left} left"
+        expected = f"4/20 right 2 wrong 1 no answer 1, {rate}, {left} left"
         assert progress.text(counts, 20) == expected
     assert progress.text({"right": 20, "wrong": 0, "no_answer": 0}, 20).endswith("no answer 0")
+
+
+def test_the_rate_is_that_of_late():
+    """800 answers come from the store at once; then a case takes a second."""
+    now = [0.0]
+    progress = Progress(clock=lambda: now[0])
+    for done in range(801, 900):
+        now[0] = float(done - 800)
+        line = progress.text({"right": done, "wrong": 0, "no_answer": 0}, 1000, spent="0.10 USD")
+    assert line == "899/1000 right 899 wrong 0 no answer 0, 1.0/s, 2 min left, 0.10 USD"
 
 
 def test_progress_says_who_is_waited_for():
@@ -330,6 +361,34 @@ def test_nothing_answered_shows_no_number(bench):
 def test_the_run_folder_is_named_last(bench):
     result = bench.run("--model=echo/any")
     assert "run folder: run" in result.outlines
+
+
+def test_the_last_lines_name_a_wrong_case_its_prompt_and_how_to_run_it_again(bench, capsys):
+    result = bench.run(f"--model={bench.script(*SCRIPT)}", *GRID, "--bench-limit=3")
+    lines = result.outlines[result.outlines.index("run folder: run") :]
+    shown, again = (
+        next(line for line in lines if line.startswith(start)).partition(": ")[2]
+        for start in ("prompt and reply of one", "run it again")
+    )
+    assert shown == "tablebench show run toy/bo/csv/none"
+    assert again.startswith(
+        "pytest 'test_suite.py::test_toy[bo-csv-none]' --bench-model=tablebench/scripted:"
+    )
+    assert " (all that failed: the command as now, with --lf)" in again
+    assert "--bench-serializer" not in again  # the item says it
+    capsys.readouterr()
+    for case in ("toy/bo/csv/none", "toy/bo/csv/n", "test_suite.py::test_toy[bo-csv-none]"):
+        assert main(["show", str(bench.path / "run"), case]) == 0
+        found = capsys.readouterr().out.splitlines()
+        assert found[0] == "case: toy/bo/csv/none"
+        assert "  Question: How old is Bo?" in "\n".join(found[found.index("prompt:") :])
+        assert found[found.index("reply:") + 1] == "  ?"
+        assert found[-1] == "score: 0.000, wrong (exact_match, right from 1)"
+    assert main(["show", str(bench.path / "run"), "toy/cy/csv/none"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "no answer: timeout"
+    for wrong, said in (("toy/bo/", "4 cases begin with toy/bo/: "), ("x", "no case is called x")):
+        assert main(["show", str(bench.path / "run"), wrong]) == 2
+        assert said in capsys.readouterr().err
 
 
 def test_each_model_has_a_table(bench):

@@ -1,0 +1,168 @@
+"""What stands first at the end of a run, what differs most, and last: what to do next."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.reports.formats import aligned, interval, number, signed
+from pytest_tablebench.reports.terminal import short_path
+from pytest_tablebench.results.outliers import AXES, Outlier
+from pytest_tablebench.util.names import counted, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.compare import Comparison
+    from pytest_tablebench.results.gates import GateResult
+
+__all__ = [
+    "fitted",
+    "hidden_line",
+    "new_failure_lines",
+    "next_lines",
+    "outlier_lines",
+    "rerun_line",
+]
+
+SHOWN = 5
+"""Parts that differ, and new failures, that are named."""
+
+FEWEST, MOST_TIMES = 5, 100
+"""Examples from which an interval says how many would do, and how many times as many are named."""
+
+
+def fitted(lines: Iterable[str], width: int | None) -> list[str]:
+    """Return prose broken at blanks where it is wider than a terminal; rows stay as they are."""
+    if width is None:
+        return list(lines)
+    found = []
+    for line in lines:
+        prose = "  " not in line.strip() and len(line) > width
+        found += (
+            textwrap.wrap(
+                line,
+                width,
+                subsequent_indent="  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            if prose
+            else [line]
+        )
+    return found
+
+
+def outlier_lines(found: Sequence[Outlier]) -> list[str]:
+    """Return the parts of datasets that score lowest against the whole, where that is no chance."""
+    low = [one for one in found if one.value < one.whole]
+    if not low:
+        return []
+    several = len({one.dataset for one in found}) > 1
+    rows = [
+        (
+            f"  {_name(one, several)}",
+            number(one.value),
+            signed(one.value - one.whole),
+            f"({interval((one.low, one.high), sign=True)})",
+        )
+        for one in low[:SHOWN]
+    ]
+    lines = ["lowest against the mean, by more than chance (95 %, all parts together):"]
+    lines += aligned(rows)
+    more = [
+        text
+        for text, count in (
+            (f"{len(low) - SHOWN} more below", len(low) - SHOWN),
+            (f"{len(found) - len(low)} above", len(found) - len(low)),
+        )
+        if count > 0
+    ]
+    return [*lines, f"  and {', '.join(more)} the mean"] if more else lines
+
+
+def _name(one: Outlier, several: bool) -> str:
+    kind = printable(one.kind, 20)
+    name = printable(one.name, 30)
+    name = f"{kind} {name}" if one.kind in AXES else f"{kind}={name}"
+    return f"{printable(one.dataset, 30)} {name}" if several else name
+
+
+def new_failure_lines(comparison: Comparison, show: int | None) -> list[str]:
+    """Return which cases are wrong that the baseline has right; `show` is how many are named."""
+    worse, lost = comparison.worse, comparison.answers.lost
+    shown = worse[: SHOWN if show is None else show]
+    lines = [
+        f"new failures against the baseline: {counted(len(worse), 'case')}; "
+        f"{len(comparison.better):,} right that {'was' if len(comparison.better) == 1 else 'were'} "
+        f"wrong" + (f"; {lost:,} without an answer that had one" if lost else "")
+    ]
+    lines += [f"  {printable(case, 200)}" for case in shown]
+    if shown and len(worse) > len(shown):
+        lines.append(f"  and {len(worse) - len(shown):,} more (--bench-show N names N)")
+    return lines
+
+
+def next_lines(
+    folder: Path, gates: Sequence[GateResult], case_id: str | None = None, rerun: str = ""
+) -> list[str]:
+    """Return what to do next: the page to open, a case to look at, and what would decide a gate.
+
+    `rerun` is the line on running that case again. An interval is half as wide with four times as
+    many examples: so many decide a gate whose estimate stays as it is.
+    """
+    lines = []
+    page = folder / "report.html"
+    if page.is_file():
+        lines.append(f"open in a browser: {short_path(page)}")
+    if case_id is not None:
+        where, case = (printable(shlex.quote(text), 200) for text in (short_path(folder), case_id))
+        lines.append(f"prompt and reply of one: tablebench show {where} {case}")
+    if rerun:
+        lines.append(rerun)
+    for gate in gates:
+        needed = _examples_needed(gate)
+        if needed is not None:
+            lines.append(
+                f"to decide {printable(gate.gate, 80)}: about {needed:,} examples, "
+                f"{needed - gate.n_examples:,} more than now (--bench-limit), if its estimate "
+                f"stays as it is"
+            )
+    return lines
+
+
+def rerun_line(nodeid: str, options: Sequence[str], *, all_failed: bool) -> str:
+    """Return the command that runs one item again, with the options that say how it is asked.
+
+    `all_failed` tells that pytest knows which tests failed.
+    """
+    line = f"run it again: {printable(shlex.join(['pytest', nodeid, *options]), 500)}"
+    return f"{line} (all that failed: the command as now, with --lf)" if all_failed else line
+
+
+def _examples_needed(gate: GateResult) -> int | None:
+    """Return how many examples decide a gate; None where that cannot be told, or far too many."""
+    unsure = gate.state == "undecided" and gate.n_cases is None
+    if not unsure or gate.interval is None or gate.estimate is None or gate.bound is None:
+        return None
+    low, high = gate.interval
+    gap = abs(gate.estimate - gate.bound)
+    if not gap or None in (low, high) or gate.n_examples < FEWEST:
+        return None
+    needed = ceil(gate.n_examples * ((high - low) / 2 / gap) ** 2)
+    return needed if gate.n_examples < needed <= MOST_TIMES * gate.n_examples else None
+
+
+def hidden_line(hidden: Mapping[str, int]) -> str:
+    """Return the line that says how many cases of each outcome were not shown, or nothing."""
+    parts = [
+        text
+        for outcome, text in (
+            ("wrong", counted(hidden.get("wrong", 0), "more wrong answer")),
+            ("no_answer", f"{hidden.get('no_answer', 0):,} more without an answer"),
+        )
+        if hidden.get(outcome)
+    ]
+    return f"not shown above: {' and '.join(parts)}; all are in records.jsonl" if parts else ""

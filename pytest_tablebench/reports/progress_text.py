@@ -1,0 +1,99 @@
+"""How far a run is, in one line."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.reports.formats import duration
+from pytest_tablebench.util.names import printable
+
+__all__ = ["Progress", "waiting_text"]
+
+WINDOW = 30.0
+"""Seconds that the rate looks back on: what came from the store at first says little of later."""
+
+APART = 20.0
+"""Seconds between two lines that stay."""
+
+
+def waiting_text(waits: Sequence[Mapping[str, Any]]) -> str:
+    """Return who answers nothing at the moment, since when and until when; empty for nobody."""
+    texts = []
+    for wait in waits:
+        models = wait["models"]
+        name = printable(models[0], 40) + (f" and {len(models) - 1} more" if models[1:] else "")
+        since, until = (
+            time.strftime("%H:%M:%S", time.localtime(wait[at])) for at in ("since", "until")
+        )
+        why = printable(wait["reason"], 20)
+        texts.append(f"waiting for {name} since {since}, until {until} at most ({why})")
+    return "; ".join(texts)
+
+
+class Progress:
+    """The live line: counts by outcome, rate, time left, what was paid."""
+
+    def __init__(self, clock: Any = time.monotonic) -> None:
+        self._clock = clock
+        self._started: float = clock()
+        self._shown: float | None = None
+        self._tenth = 0
+        self._seen: deque[tuple[float, int]] = deque([(self._started, 0)])
+        """When so many were done; the first one is the newest that is older than the window."""
+
+    def text(
+        self, counts: Mapping[str, int], total: int, *, spent: str = "", waiting: str = ""
+    ) -> str:
+        """Return the line for the counts so far, and what has been paid for them.
+
+        `waiting` says who answers nothing: then that is what people want to know.
+        """
+        done = sum(counts.values())
+        if waiting:
+            return f"{done}/{total} {waiting}"
+        line = (
+            f"{done}/{total} right {counts['right']} wrong {counts['wrong']} "
+            f"no answer {counts['no_answer']}"
+        )
+        rate = self._rate(done)
+        if rate and done < total:
+            line += f", {_rate_text(rate)}, {duration((total - done) / rate)} left"
+        return f"{line}, {spent}" if spent else line
+
+    def _rate(self, done: int) -> float:
+        """Return the cases a second of late; of the whole run where none ended of late."""
+        now, seen = self._clock(), self._seen
+        seen.append((now, done))
+        while len(seen) > 2 and seen[1][0] <= now - WINDOW:
+            seen.popleft()
+        since, before = seen[0]
+        if done == before:
+            since, before = self._started, 0
+        return (done - before) / (now - since) if now > since else 0.0
+
+    def due(self, done: int, total: int, *, live: bool) -> bool:
+        """Tell whether to show it now: ten times a second live, else seldom, and at the end.
+
+        A line that stays is shown at a tenth of the run, `APART` seconds after another one.
+        """
+        now = self._clock()
+        tenth = done * 10 // total if done < total else 10
+        if not live and tenth == self._tenth:
+            return False
+        since = self._shown if self._shown is not None or live else self._started
+        if done < total and since is not None and now - since < (0.1 if live else APART):
+            return False
+        self._shown, self._tenth = now, tenth
+        return True
+
+
+def _rate_text(rate: float) -> str:
+    """Return cases a second, a minute or an hour: whichever is a number that one can imagine."""
+    for unit in ("s", "min"):
+        if rate >= 1:
+            return f"{rate:.{1 if rate < 10 else 0}f}/{unit}"
+        rate *= 60
+    return f"{rate:.1f}/h"

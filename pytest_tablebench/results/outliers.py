@@ -1,0 +1,123 @@
+"""What lies further from a dataset's mean than chance explains: worst and best ways of asking."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.results._intervals import moments, paired_bounds
+from pytest_tablebench.results._sheets import Sheet, sheets
+from pytest_tablebench.results.figures import means
+from pytest_tablebench.results.score_table import ScoreTable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_table import Floats
+
+__all__ = ["AXES", "Outlier", "outliers"]
+
+AXES = ("serializer", "perturbation", "strategy", "modality")
+"""What a part of a dataset can be, beside the tags of its questions."""
+
+FEWEST = 5
+"""Examples a part needs, and that must be left beside those of a tag."""
+
+MOST_VALUES = 50
+"""Values of a tag that are looked at; one with more names its examples rather than their kind."""
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A part of a dataset and how far its mean score lies from that of the whole.
+
+    `kind` is one of `AXES`, or else a tag. `whole` is the mean over the examples that the part
+    has, `low` and `high` bound the difference `value - whole`.
+    """
+
+    dataset: str
+    kind: str
+    name: str
+    value: float
+    whole: float
+    low: float
+    high: float
+    n_examples: int
+
+
+def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
+    """Return the parts whose difference is no chance, the lowest first.
+
+    A serializer (perturbation, ...) is compared inside each example: its scores with all scores
+    of that example (statistics.md section 3). Of a tag the examples differ, so its mean is held
+    against that of as many examples drawn without replacement from the dataset: the variance of
+    such a mean is s^2/m (1 - m/n). All parts of all datasets share the error 1 - `level`
+    (Bonferroni), so that a run without any difference seldom names one.
+    """
+    found = []
+    for dataset, sheet in sheets(table.cells).items():
+        found += [*_ways(dataset, sheet.meant), *_tags(dataset, sheet.meant)]
+    tail = (1 - level) / 2 / max(1, len(found))
+    judged = [part.judged(tail) for part in found]
+    told = [one for one in judged if one.low > 0 or one.high < 0]
+    return sorted(told, key=lambda one: (one.value - one.whole, one.dataset, one.kind, one.name))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part before it is judged: `differences` by example, or `others` it was drawn from."""
+
+    dataset: str
+    kind: str
+    name: str
+    values: Floats
+    whole: Floats
+    differences: Floats | None = None
+
+    def judged(self, tail: float) -> Outlier:
+        """Return the part with the bounds of its difference."""
+        value, whole = float(self.values.mean()), float(self.whole.mean())
+        if self.differences is not None:
+            inside = moments([self.differences])
+            low, high = paired_bounds(inside, tail)[:2] if inside else (-1.0, 1.0)
+        else:
+            from scipy.special import stdtrit
+
+            part, all_of = len(self.values), len(self.whole)
+            variance = float(self.whole.var(ddof=1)) / part * (1 - part / all_of)
+            reach = float(stdtrit(all_of - 1, 1 - tail)) * sqrt(variance)
+            low, high = value - whole - reach, value - whole + reach
+        n = len(self.values)
+        return Outlier(self.dataset, self.kind, self.name, value, whole, low, high, n)
+
+
+def _ways(dataset: str, sheet: Sheet) -> Iterator[_Part]:
+    import numpy as np
+
+    whole = means(sheet.scores)
+    for axis, kind in enumerate(AXES):
+        names = sheet.names(axis)
+        for name in names if len(names) > 1 else ():
+            columns = [at for at, cell in enumerate(sheet.configurations) if cell[axis] == name]
+            own = means(sheet.scores[:, columns])
+            there = np.isfinite(own)
+            if there.sum() >= FEWEST:
+                differences = own[there] - whole[there]
+                yield _Part(dataset, kind, name, own[there], whole[there], differences)
+
+
+def _tags(dataset: str, sheet: Sheet) -> Iterator[_Part]:
+    import numpy as np
+
+    whole = means(sheet.scores)
+    there = np.isfinite(whole)
+    for tag, column in sheet.tags.items():
+        values = np.asarray(column, dtype=object)[there]
+        counts = Counter(values.tolist())
+        if len(counts) > MOST_VALUES:
+            continue
+        for name, count in counts.items():
+            if name and count >= FEWEST and len(values) - count >= FEWEST:
+                own = whole[there][values == name]
+                yield _Part(dataset, tag, name, own, whole[there])

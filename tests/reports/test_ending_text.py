@@ -1,0 +1,95 @@
+"""What stands first and last at the end of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from pytest_tablebench.reports.ending_text import (
+    fitted,
+    new_failure_lines,
+    next_lines,
+    outlier_lines,
+    rerun_line,
+)
+from pytest_tablebench.reports.formats import fitting
+from pytest_tablebench.results.outliers import Outlier
+
+
+def outlier(name: str, value: float, dataset: str = "d", kind: str = "serializer") -> Outlier:
+    return Outlier(dataset, kind, name, value, 0.5, value - 0.6, value - 0.4, 20)
+
+
+def test_the_lowest_are_named_and_the_others_counted() -> None:
+    lines = outlier_lines([outlier("csv", 0.1), outlier("sum", 0.2, kind="kind")])
+    assert lines[1:] == [
+        "  serializer csv  0.100  -0.400  (-0.500 to -0.300)",
+        "  kind=sum        0.200  -0.300  (-0.400 to -0.200)",
+    ]
+    many = [outlier(f"s{place}", 0.1, dataset=f"d{place % 2}") for place in range(7)]
+    lines = outlier_lines([*many, outlier("html", 0.9)])
+    assert len(lines) == 7
+    assert lines[1].startswith("  d0 serializer s0 ")
+    assert lines[-1] == "  and 2 more below, 1 above the mean"
+    assert outlier_lines([outlier("html", 0.9)]) == outlier_lines([]) == []
+
+
+def compared(worse: int, better: int, lost: int) -> Any:
+    return SimpleNamespace(
+        worse=tuple(f"d/e{place}/html/none" for place in range(worse)),
+        better=("d/x/html/none",) * better,
+        answers=SimpleNamespace(lost=lost),
+    )
+
+
+def test_new_failures_are_counted_and_some_named() -> None:
+    first, *named, last = new_failure_lines(compared(7, 1, 2), None)
+    assert first == (
+        "new failures against the baseline: 7 cases; 1 right that was wrong; "
+        "2 without an answer that had one"
+    )
+    assert named == [f"  d/e{place}/html/none" for place in range(5)]
+    assert last == "  and 2 more (--bench-show N names N)"
+    assert len(new_failure_lines(compared(7, 1, 0), 7)) == 8
+    assert len(new_failure_lines(compared(7, 1, 0), 0)) == 1
+
+
+def gate(**values: Any) -> Any:
+    """Ten examples, .5 beside a bound of .25, half a width of .375: 2.25 times as many decide."""
+    facts: dict[str, Any] = {"gate": "d.performance >= 0.25", "state": "undecided", "n_cases": None}
+    facts |= {"interval": (0.125, 0.875), "estimate": 0.5, "bound": 0.25, "n_examples": 10} | values
+    return SimpleNamespace(**facts)
+
+
+def test_the_last_lines_say_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "report.html").touch()
+    rerun = rerun_line("suites/test_d.py::test_d[e 1]", ["--bench-data=my data"], all_failed=True)
+    assert rerun == (
+        "run it again: pytest 'suites/test_d.py::test_d[e 1]' '--bench-data=my data' "
+        "(all that failed: the command as now, with --lf)"
+    )
+    lines = next_lines(tmp_path, [gate(), gate(state="holds")], "d/e 1/html/none", rerun)
+    assert lines == [
+        f"open in a browser: {tmp_path / 'report.html'}",
+        f"prompt and reply of one: tablebench show {tmp_path} 'd/e 1/html/none'",
+        rerun,
+        "to decide d.performance >= 0.25: about 23 examples, 13 more than now (--bench-limit), "
+        "if its estimate stays as it is",
+    ]
+    (tmp_path / "report.html").unlink()
+    assert next_lines(tmp_path, [gate(estimate=0.25)]) == []
+
+
+def test_a_narrow_terminal_breaks_prose_and_leaves_columns_out() -> None:
+    prose = "one two three four five six"
+    assert fitted([prose, "a  row of  a table that is wide"], 14) == [
+        "one two three",
+        "  four five",
+        "  six",
+        "a  row of  a table that is wide",
+    ]
+    assert fitted([prose], None) == [prose]
+    rows = [("", "first", "second", "third"), ("a", "1", "2", "3")]
+    assert fitting(rows, 17, fewest=2) == ["   first  second", "a      1       2"]
+    assert fitting(rows, 3, fewest=2) == ["   first", "a      1"]
