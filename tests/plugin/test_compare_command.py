@@ -6,9 +6,6 @@ import json
 import re
 from pathlib import Path
 
-# Pytester takes out of `sys.modules` what a test imports; matplotlib cannot be imported twice.
-import matplotlib.backends.backend_agg
-import matplotlib.backends.backend_svg
 import matplotlib.figure  # noqa: F401
 import pytest
 from bs4 import BeautifulSoup

@@ -312,12 +312,18 @@ def test_the_leaderboard_ranks_runs_and_shows_the_figures(tmp_path: Path) -> Non
     names = ["wikitq", "finqa"]
     good = make_records(names, 4, formats=("csv", "html"), model="good", skill=0.95)
     poor = make_records(names, 4, formats=("csv", "html"), model="poor", skill=0.2)
-    folders = [write_run(tmp_path / "p", poor), write_run(tmp_path / "g", good)]
-    write_leaderboard(folders, tmp_path / "board.html")
-    soup = BeautifulSoup((tmp_path / "board.html").read_text(encoding="utf-8"), "html.parser")
+    folders = [write_run(tmp_path / "p", poor), write_run(tmp_path / "javascript:g&", good)]
+    (folders[1] / "report.html").touch()
+    write_leaderboard(folders, tmp_path / "boards" / "b.html")
+    soup = BeautifulSoup((tmp_path / "boards" / "b.html").read_text("utf-8"), "html.parser")
     ranked = [found.text for found in soup.select("table")[0].select("tbody th")]
     assert ranked == ["good", "poor"]
+    # Rows lead to the pages of their runs, where there are some.
+    assert {link["href"] for link in soup.select("table a")} == {"../javascript%3Ag%26/report.html"}
     assert len(soup.select("figure svg")) >= 5
+    # The last ones, of many columns, are as wide as they were drawn: 2.9 inches a dataset.
+    wide = [float(str(svg["width"])) for svg in soup.select("figure.wide svg")]
+    assert wide == pytest.approx([2 * 2.9 * 72] * 2)
     assert "Impact of perturbations" in soup.get_text()
     assert not soup.find_all(["script", "img", "image"])
 

@@ -30,11 +30,15 @@ _KEPT = {
 }
 
 
-def inline_svg(source: str) -> str:
-    """Return matplotlib's SVG as an element that a page can hold under its policy."""
+def inline_svg(source: str, *, sized: bool = False) -> str:
+    """Return matplotlib's SVG as an element that a page can hold under its policy.
+
+    With `sized` it is as wide as it was drawn, else as wide as its card.
+    """
     body = source[source.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", body, flags=re.S)
-    body = re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"', r"\1", body, count=1)
+    kept = r'\1 width="\2"' if sized else r"\1"
+    body = re.sub(r'(<svg[^>]*?) width="([\d.]*)[^"]*" height="[^"]*"', kept, body, count=1)
     body = re.sub(r' id="(?:figure|patch|axes|text|line2d|xtick|ytick|legend)_\d+"', "", body)
     return _STYLE.sub(_attributes, body).replace("\n", " ").strip()
 
@@ -46,9 +50,17 @@ def _attributes(found: re.Match[str]) -> str:
 
 
 def read_plots(files: Mapping[str, Sequence[Path]], wide: Collection[str] = ()) -> list[Plot]:
-    """Return figures that were written as files with their own titles; only SVG is looked at."""
+    """Return figures that were written as files with their own titles; only SVG is looked at.
+
+    Those that are `wide` keep their size: their letters are as large as those of the others.
+    """
     return [
-        Plot("", name.replace("_", " "), inline_svg(path.read_text(encoding="utf-8")), name in wide)
+        Plot(
+            "",
+            name.replace("_", " "),
+            inline_svg(path.read_text(encoding="utf-8"), sized=name in wide),
+            name in wide,
+        )
         for name, paths in files.items()
         for path in paths
         if path.suffix == ".svg"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.reports.html._figures import Plot
@@ -39,7 +41,7 @@ def write_leaderboard(runs: Sequence[Path], out: Path) -> None:
     board = leaderboard(loaded)
     facts = {
         "runs": loaded,
-        "benchmarks": [_benchmark(name, loaded) for name in _names(loaded)],
+        "benchmarks": [_benchmark(name, loaded, out) for name in _names(loaded)],
         "board": None if board is None else _table(board),
         "remarks": [remark for run in loaded for remark in run_remarks(run)],
         "differences": differences(loaded),
@@ -51,14 +53,14 @@ def _names(runs: Sequence[RunData]) -> list[str]:
     return sorted({row.benchmark for run in runs for row in run.rows})
 
 
-def _benchmark(name: str, runs: Sequence[RunData]) -> dict[str, Any]:
+def _benchmark(name: str, runs: Sequence[RunData], out: Path) -> dict[str, Any]:
     rows = [row for run in runs for row in run.rows if row.benchmark == name]
     datasets = sorted({row.dataset for row in rows})
     plots, maps, problem = _plots(rows)
     return {
         "name": name,
         "datasets": datasets,
-        "rows": _ranking(name, runs, datasets),
+        "rows": _ranking(name, runs, datasets, out),
         "plots": plots,
         "maps": maps,
         "problem": problem,
@@ -101,7 +103,18 @@ def _maps(analysis: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _ranking(name: str, runs: Sequence[RunData], datasets: Sequence[str]) -> list[dict[str, Any]]:
+def _link(run: RunData, out: Path) -> str | None:
+    """Return the address of a run's page from the page `out`; None where it has none."""
+    page = run.path / "report.html"
+    try:
+        return quote(Path(os.path.relpath(page, out.parent)).as_posix()) if page.exists() else None
+    except (OSError, ValueError):  # on another drive, or not to be looked at
+        return None
+
+
+def _ranking(
+    name: str, runs: Sequence[RunData], datasets: Sequence[str], out: Path
+) -> list[dict[str, Any]]:
     """Return a row for each run, best first; those whose mean nobody can tell come last."""
     rows = []
     for run in runs:
@@ -114,6 +127,7 @@ def _ranking(name: str, runs: Sequence[RunData], datasets: Sequence[str]) -> lis
         rows.append(
             {
                 "model": run.model,
+                "link": _link(run, out),
                 "scope": scope,
                 "performance": scope["performance"] if whole else None,
                 "interval": scope["ci95"]["performance"] if whole else None,
