@@ -25,10 +25,6 @@ CUT = [
 
 def test_cases_are_filtered_by_tag_and_measures_shown_by_it(tmp_path: Path) -> None:
     soup = page(tmp_path, RUN)
-    [group] = soup.select("#f-t optgroup")
-    assert group["label"] == "kind"
-    options = {option["value"]: option.text for option in group.select("option")}
-    assert options == {"0": "<b>look-up", "1": "sum"}
     index = block(soup, "index")
     assert index["tags"] == [["kind", "<b>look-up"], ["kind", "sum"]]
     assert [entry[4] for entry in index["examples"]] == [[1], [1], [0]]
@@ -58,5 +54,5 @@ def test_parts_consistency_and_changed_meaning_have_tables(tmp_path: Path) -> No
 
 def test_a_run_without_any_of_it_has_none(tmp_path: Path) -> None:
     soup = page(tmp_path, [record()])
-    for selector in ("#f-t", "#tags", "[aria-label=Consistency]", "[aria-label='Changed meaning']"):
+    for selector in ("#tags", "[aria-label=Consistency]", "[aria-label='Changed meaning']"):
         assert soup.select_one(selector) is None

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_tablebench.reports.html import _pack as packing
 from pytest_tablebench.reports.html import _pictures as packed_pictures
+from pytest_tablebench.reports.html._page import _MODULES
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from tests.support.page_files import Change, Gate, block, page
 from tests.support.page_runs import make_records, record
@@ -48,7 +49,9 @@ def test_nothing_is_loaded_and_no_style_or_handler_stands_on_an_element(tmp_path
 
 
 def test_the_script_makes_no_markup_of_text() -> None:
-    script = Path(packing.__file__).with_name("static").joinpath("page.js").read_text("utf-8")
+    modules = list(Path(packing.__file__).with_name("static").joinpath("page").glob("*.js"))
+    assert sorted(module.stem for module in modules) == sorted(_MODULES)
+    script = "\n".join(module.read_text("utf-8") for module in modules)
     for risky in (
         "innerHTML",
         "outerHTML",

@@ -51,14 +51,6 @@ def numbered_tags(summary: Mapping[str, Any]) -> dict[Tag, int]:
     return {tag: number for number, tag in enumerate(sorted(found))}
 
 
-def grouped(numbers: Mapping[Tag, int]) -> dict[str, list[tuple[str, int]]]:
-    """Return the values of each tag, with their numbers."""
-    found: dict[str, list[tuple[str, int]]] = {}
-    for (tag, value), number in numbers.items():
-        found.setdefault(tag, []).append((value, number))
-    return found
-
-
 def tag_tables(
     summary: Mapping[str, Any],
     run: Mapping[str, Any],

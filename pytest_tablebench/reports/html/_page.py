@@ -28,6 +28,19 @@ if TYPE_CHECKING:
 
 _TEMPLATE = "page.html"
 _PARTS = ("frame.html", "parts.html", "beside.html", "tags.html")
+_MODULES = (
+    "text",
+    "blocks",
+    "state",
+    "cases",
+    "list",
+    "detail",
+    "tables",
+    "example",
+    "steps",
+    "begin",
+)
+"""The script of the page, in the order in which its parts build on each other."""
 _LISTED = 200
 """Flipped cases and changed answers the page lists above the explorer, which has all."""
 
@@ -97,7 +110,6 @@ def write_page(
         "rows": _facts.dataset_rows(summary),
         "beside": _beside.beside(summary, run),
         "tags": _beside.tag_tables(summary, run, tags, packed.datasets),
-        "tag_groups": _beside.grouped(tags),
         "checks": _facts.check_rows(summary),
         "heat": _facts.heat_maps(summary, axes),
         "axes": axes,
@@ -118,7 +130,7 @@ def write_page(
         "blocks": {**packed.blocks, **pictures.blocks},
         "count": len(records),
     }
-    save_page(out, _TEMPLATE, facts, script="page.js")
+    save_page(out, _TEMPLATE, facts, modules=_MODULES)
 
 
 # The top of the page

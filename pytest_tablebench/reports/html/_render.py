@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -21,12 +21,20 @@ if TYPE_CHECKING:
 _SHADES = 20
 
 
-def save_page(out: Path, template: str, facts: Mapping[str, Any], *, script: str = "") -> None:
-    """Render a template with one style sheet and at most one script, and replace `out` whole.
+def save_page(
+    out: Path, template: str, facts: Mapping[str, Any], *, modules: Sequence[str] = ()
+) -> None:
+    """Render a template with one style sheet and one script, and replace `out` whole.
+
+    Arguments:
+        out: the file to write.
+        template: its name.
+        facts: what the template is given.
+        modules: names of files in `static/page`, which become the script; none for no script.
 
     Raises `SettingsError` where `out` cannot be written.
     """
-    style, code = _static("page.css") + _shades(), _static(script) if script else ""
+    style, code = _static("page.css") + _shades(), _script(modules)
     stream = compiled(template).generate(
         **facts, style=style, script=code, policy=_policy(style, code)
     )
@@ -70,8 +78,16 @@ def _environment() -> Environment:
     return environment
 
 
-def _static(name: str) -> str:
-    return resources.files(__package__).joinpath("static", name).read_text(encoding="utf-8")
+def _static(*path: str) -> str:
+    return resources.files(__package__).joinpath("static", *path).read_text(encoding="utf-8")
+
+
+def _script(modules: Sequence[str]) -> str:
+    """Return modules as one script: each in a scope of its own, all with the one object `page`."""
+    if not modules:
+        return ""
+    code = [f"{{ // {name}\n{_static('page', name + '.js')}}}" for name in modules]
+    return "\n".join(['"use strict";\n(() => {\nconst page = {};', *code, "})();\n"])
 
 
 def _policy(style: str, script: str) -> str:

@@ -1,0 +1,13 @@
+// The index is unpacked, the address read, and everything drawn that waited for it.
+const begin = async () => {
+  try {
+    page.data = await page.block("index");
+    page.columns = page.data.columns;
+    page.reread();
+    for (const act of page.waiting) act();
+    document.documentElement.dataset.readyMs = (performance.now() - page.started).toFixed(1);
+  } catch (error) {
+    page.byId("shown").textContent = "The cases could not be unpacked: " + error;
+  }
+};
+begin();

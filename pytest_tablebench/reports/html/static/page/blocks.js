@@ -1,0 +1,34 @@
+// What the page holds, in blocks: base64, deflate, JSON.
+const { byId, make } = page;
+// What needs the cases is done once they are unpacked, in this order.
+const waiting = [];
+const ready = (act) => waiting.push(act);
+const bytes = (text) => {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const raw = atob(text), out = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
+  return out;
+};
+const cache = new Map();
+const block = (name) => {
+  if (!cache.has(name)) {
+    const source = byId("b-" + name);
+    cache.set(name, source === null ? Promise.resolve(null) : unpack(source.textContent));
+    if (cache.size > 40) cache.delete(cache.keys().next().value);
+  }
+  return cache.get(name);
+};
+const unpack = async (text) => {
+  const stream = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+};
+const SIZES = "dtq";
+const entry = async (letter, place) => {
+  const size = page.data.sizes[SIZES.indexOf(letter)], found = await block(letter + Math.floor(place / size));
+  return found === null ? null : found[place % size];
+};
+
+// A hint that more of a text is in a file.
+const where = (file, what) => make("p", "hint", what + " " + file + " in the run folder" +
+  (page.data.facts.folder ? " (" + page.data.facts.folder + ")" : "") + ".");
+Object.assign(page, { block, entry, ready, waiting, where });

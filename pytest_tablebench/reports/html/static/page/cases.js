@@ -1,0 +1,137 @@
+// Which cases are looked at: filters and search, each a key of the state.
+const { byId, count, counted, declare, make, plain, set, watch } = page;
+const OUTCOMES = ["right", "wrong", "no_answer"];
+const WORDS = ["right", "wrong", "no answer"];
+const search = byId("search"), shown = byId("shown");
+const filters = new Map();
+let haystacks, ids = new Map(), visible = [];
+
+// A filter: `options()` gives [value, label] or [value, label, group] of the select, in the order
+// of the numbers by which buttons of the page (data-KEY) name them; `test(value)` gives a function
+// of a case's number. It is made once the cases are known; one without options is not shown.
+const filter = (key, label, { options, test }) => {
+  declare(key);
+  filters.set(key, { label, options, test });
+};
+const build = () => {
+  for (const [key, one] of filters) {
+    one.values = one.options();
+    if (!one.values.length) continue;
+    const box = make("label"), select = one.select = make("select");
+    select.id = "f-" + key;
+    select.append(new Option("all", ""));
+    const groups = new Map();
+    for (const [value, label, group] of one.values) {
+      if (group !== undefined && !groups.has(group)) {
+        groups.set(group, make("optgroup"));
+        groups.get(group).label = plain(group, 40);
+        select.append(groups.get(group));
+      }
+      (groups.get(group) ?? select).append(new Option(plain(label), value));
+    }
+    select.addEventListener("change", () => set({ [key]: select.value }));
+    box.append(make("span", "", one.label), select);
+    byId("clear").before(box);
+  }
+};
+
+// The search: each word stands somewhere in the case.
+const prepare = () => {
+  const { data, columns } = page, [datasets, serializers, perturbations] = data.names;
+  haystacks = {
+    examples: data.examples.map(([d, id, question, references]) =>
+      [datasets[d] + "/" + id, question, references].join("\n").toLowerCase()),
+    cases: columns.a.map((answer, i) =>
+      (columns.k[i] + "\n" + serializers[columns.s[i]] + "/" + perturbations[columns.p[i]] + "\n" + answer +
+        (columns.r[i] >= 0 ? "\n" + data.reasons[columns.r[i]] : "")).toLowerCase()),
+  };
+};
+const holds = (i, words) => {
+  const example = haystacks.examples[page.columns.e[i]], own = haystacks.cases[i];
+  for (const word of words) if (!example.includes(word) && !own.includes(word)) return false;
+  return true;
+};
+
+const choose = () => {
+  const from = performance.now(), { state } = page;
+  const tests = [...filters].filter(([key]) => state[key] !== "").map(([key, one]) => one.test(state[key]));
+  const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length) tests.push((i) => holds(i, words));
+  visible = [];
+  for (let i = 0; i < page.data.count; i++) if (tests.every((test) => test(i))) visible.push(i);
+  if (search.value !== state.q) search.value = state.q;
+  for (const [key, one] of filters) if (one.select) one.select.value = state[key];
+  const of = visible.length === page.data.count ? "" : count(visible.length) + " of ";
+  const right = visible.reduce((n, i) => n + (page.columns.o[i] === 0), 0);
+  shown.textContent = of + counted(page.data.count, "case") + ", " + count(right) + " right";
+  page.redraw();
+  document.documentElement.dataset.filterMs = (performance.now() - from).toFixed(1);
+};
+const cleared = () => Object.fromEntries(["q", ...filters.keys()].map((key) => [key, page.usual(key)]));
+
+const wellFormed = (text) => text.toWellFormed ? text.toWellFormed() : text;
+declare("q");
+const named = (axis) => () => page.data.names[axis].map((name) => [name, name]);
+filter("d", "Dataset", { options: named(0), test: (value) => {
+  const { data, columns } = page, number = data.names[0].indexOf(value);
+  return (i) => data.examples[columns.e[i]][0] === number;
+} });
+for (const [axis, key, label] of [[1, "s", "Serializer"], [2, "p", "Perturbation"]]) {
+  filter(key, label, { options: named(axis), test: (value) => {
+    const column = page.columns[key], number = page.data.names[axis].indexOf(value);
+    return (i) => column[i] === number;
+  } });
+}
+filter("t", "Tag", {
+  options: () => page.data.tags.map(([name, value]) => [name + "=" + value, value, name]),
+  test: (wanted) => {
+    const { data, columns } = page, number = data.tags.findIndex(([name, value]) => name + "=" + value === wanted);
+    return (i) => data.examples[columns.e[i]][4].includes(number);
+  },
+});
+filter("o", "Outcome", {
+  options: () => OUTCOMES.map((name, n) => [name, WORDS[n]]),
+  test: (value) => (i) => OUTCOMES[page.columns.o[i]] === value,
+});
+// Marks of `_pack.py`; those that no case has are left out.
+const FLIPS = [["mixed", "right and wrong by configuration", 1], ["regressed", "regressed", 2], ["improved", "improved", 4],
+  ["unanswered", "newly unanswered", 32], ["answered", "newly answered", 64], ["changed", "changed", 230],
+  ["other", "answer changed", 24], ["turned", "verdict flipped", 16]];
+filter("f", "Flip", {
+  options: () => FLIPS.filter(([, , bits]) => page.columns.f.some((mark) => mark & bits)).map(([name, label]) => [name, label]),
+  test: (value) => {
+    const bits = FLIPS.find(([name]) => name === value)?.[2] ?? 0;
+    return (i) => (page.columns.f[i] & bits) !== 0;
+  },
+});
+
+page.ready(() => {
+  ids = new Map(page.columns.k.map((key, i) => [wellFormed(key), i]));
+  prepare();
+  build();
+  watch(["q", ...filters.keys()], choose);
+  choose();
+});
+let waiting = 0;
+search.addEventListener("input", () => {
+  cancelAnimationFrame(waiting);
+  waiting = requestAnimationFrame(() => set({ q: search.value }, { replace: true }));
+});
+byId("filters").addEventListener("submit", (event) => event.preventDefault());
+byId("clear").addEventListener("click", () => set(cleared()));
+// Figures of the page lead to their cases: <button data-d="0" data-f="worse">.
+document.addEventListener("click", (event) => {
+  const given = event.target.closest("button")?.dataset ?? {}, wanted = cleared();
+  let any = false;
+  for (const [key, one] of filters) {
+    if (given[key] === undefined) continue;
+    wanted[key] = one.values[Number(given[key])]?.[0] ?? given[key];
+    any = true;
+  }
+  if (!any) return;
+  set(wanted);
+  byId("cases").scrollIntoView();
+  byId("list").focus({ preventScroll: true });
+});
+Object.defineProperty(page, "visible", { get: () => visible });
+Object.assign(page, { OUTCOMES, WORDS, cleared, filter, idOf: (i) => wellFormed(page.columns.k[i]), numberOf: (id) => ids.get(id) });
