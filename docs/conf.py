@@ -18,7 +18,7 @@ extensions = [
     "sphinx_autodoc_typehints",
     "tablebench_reference",
 ]
-exclude_patterns = ["_build", "example"]
+exclude_patterns = ["_build", "example", "example-repository"]
 html_theme = "furo"
 html_title = "pytest-tablebench"
 myst_heading_anchors = 3

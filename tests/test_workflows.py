@@ -15,15 +15,16 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.github_job import ACTION, ROOT, needs_action
+from tests.support.github_world import ACTION, ROOT, needs_action
 
 WORKFLOWS = sorted(ROOT.glob(".github/workflows/*.yml"))
-FILES = [*WORKFLOWS, ACTION]
+COMMENT = ROOT / ".github/actions/gate-comment/action.yml"
+FILES = [*WORKFLOWS, ACTION, COMMENT]
 GUIDE = ROOT / "docs" / "ci.md"
 
 pytestmark = needs_action
 
-NAMES = [path.name for path in FILES]
+NAMES = [path.name if path in WORKFLOWS else path.parent.name for path in FILES]
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def steps(content: dict[str, Any]) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_a_file_follows_githubs_schema(path: Path) -> None:
     pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
-    schema = "vendor.github-actions" if path == ACTION else "vendor.github-workflows"
+    schema = "vendor.github-workflows" if path in WORKFLOWS else "vendor.github-actions"
     check_schema(path, schema)
 
 
@@ -181,14 +182,14 @@ def test_the_workflow_counts_its_parts(tmp_path: Path) -> None:
 
 
 def test_the_scripts_read_what_the_action_gives() -> None:
-    action = load(ACTION)
-    given = {name for step in steps(action) for name in step.get("env", {})}
+    every = [*steps(load(ACTION)), *steps(load(COMMENT))]
+    given = {name for step in every for name in step.get("env", {})}
     read = set()
     for script in ACTION.parent.glob("*.py"):
         read |= set(re.findall(r"\bGATE_[A-Z_]*[A-Z]\b", script.read_text(encoding="utf-8")))
     assert given == read
     assert read >= {"GATE_MODEL", "GATE_GATES"}
-    for step in steps(action):
+    for step in every:
         for name, value in step.get("env", {}).items():
             wanted = name.removeprefix("GATE_").lower().replace("_", "-")
             if name not in {"GATE_FOLDER", "GATE_PYTHON", "GATE_TOKEN"}:
@@ -201,6 +202,7 @@ def test_the_key_reaches_the_step_that_asks_the_model_and_no_other() -> None:
 
 
 BLOCKS = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text("utf-8") if GUIDE.exists() else "", re.S)
+BLOCKS += [path.read_text("utf-8") for path in ROOT.glob("docs/example-repository/.github/*/*.yml")]
 
 
 def test_the_guide_has_examples() -> None:
@@ -217,6 +219,7 @@ def test_an_example_of_the_guide_is_a_sound_workflow(number: int, tmp_path: Path
     inputs = triggers(load(ROOT / ".github/workflows/model-gate.yml"))["workflow_call"]["inputs"]
     ours = 0
     for job in workflow["jobs"].values():
+        permissions = job.get("permissions", workflow.get("permissions"))
         for part, known in [
             (job, inputs.keys()),
             *((step, load(ACTION)["inputs"].keys()) for step in job.get("steps", [])),
@@ -224,9 +227,12 @@ def test_an_example_of_the_guide_is_a_sound_workflow(number: int, tmp_path: Path
             if "model-gate" in part.get("uses", ""):
                 ours += 1
                 assert part["with"].keys() <= known
-                permissions = job.get("permissions", workflow.get("permissions"))
                 assert permissions == {"contents": "read", "actions": "read"}
                 assert part.get("secrets", {}) != "inherit"
+            elif "gate-comment" in part.get("uses", ""):
+                assert part.get("with", {}).keys() <= load(COMMENT)["inputs"].keys()
+                assert permissions == {"pull-requests": "write"}
+                assert len(job["steps"]) == 1, "beside a token that writes, nothing else runs"
     assert ours
 
 

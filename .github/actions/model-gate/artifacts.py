@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
-from inputs import GateError, one_line, printable
+from api import ask
+from inputs import GateError, one_line
 
 __all__ = ["artifact_outputs", "find"]
 
@@ -73,29 +71,3 @@ def artifact_outputs(kind: str, artifact: Mapping[str, Any] | None) -> dict[str,
         f"{kind}-id": str(int(artifact["id"])),
         f"{kind}-run": str(int(artifact["workflow_run"]["id"])),
     }
-
-
-def ask(environ: Mapping[str, str], path: str) -> dict[str, Any]:
-    """Return what GitHub's API says, a JSON object. Raises `GateError`."""
-    address = environ.get("GITHUB_API_URL", "https://api.github.com")
-    parts = urllib.parse.urlsplit(address)
-    if parts.scheme != "https" and parts.hostname != "127.0.0.1":
-        raise GateError("GITHUB_API_URL: an https address")
-    request = urllib.request.Request(address + path)  # noqa: S310 (the scheme is checked above)
-    request.add_header("Accept", "application/vnd.github+json")
-    request.add_header("X-GitHub-Api-Version", "2022-11-28")
-    if token := environ.get("GATE_TOKEN"):
-        # Not sent on to wherever a redirect points.
-        request.add_unredirected_header("Authorization", f"Bearer {token}")
-    try:
-        with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310 (as above)
-            answer = json.load(response)
-    except urllib.error.HTTPError as error:
-        error.close()
-        hint = "; the job needs 'permissions: actions: read'" if error.code in {401, 403} else ""
-        raise GateError(f"GitHub answered {error.code} to {printable(path)}{hint}") from None
-    except (OSError, ValueError) as error:
-        raise GateError(f"GitHub gave no answer to {printable(path)}: {error}") from None
-    if not isinstance(answer, dict):
-        raise GateError(f"GitHub gave no object for {printable(path)}")
-    return answer

@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 __all__ = [
-    "INPUTS", "GateError", "check", "choice", "lines", "merging", "one_line", "printable", "say",
-    "write", "write_outputs",
+    "INPUTS", "GateError", "check", "check_name", "choice", "lines", "merging", "one_line",
+    "printable", "say", "write", "write_outputs",
 ]  # fmt: skip
 
 INPUTS = frozenset(
     {
-        "GATE_API_BASE", "GATE_API_KEY", "GATE_API_KEY_NAME", "GATE_ARGUMENTS", "GATE_BASELINE",
-        "GATE_BASELINE_ARTIFACT", "GATE_BASELINE_REPOSITORY", "GATE_BRANCH", "GATE_CONNECTIONS",
-        "GATE_DATASETS", "GATE_FOLDER", "GATE_GATES", "GATE_BUDGET", "GATE_MERGE", "GATE_MODEL",
-        "GATE_NAME", "GATE_PACKAGE", "GATE_PULL", "GATE_PYTHON", "GATE_REPLAY", "GATE_SHARD",
-        "GATE_TESTS", "GATE_TOKEN", "GATE_UNDECIDED",
+        "GATE_API_BASE", "GATE_API_KEY", "GATE_API_KEY_NAME", "GATE_ARGUMENTS", "GATE_AUTHOR",
+        "GATE_BASELINE", "GATE_BASELINE_ARTIFACT", "GATE_BASELINE_REPOSITORY", "GATE_BRANCH",
+        "GATE_CONNECTIONS", "GATE_DATASETS", "GATE_FOLDER", "GATE_GATES", "GATE_BUDGET",
+        "GATE_MERGE", "GATE_MODEL", "GATE_NAME", "GATE_PACKAGE", "GATE_PULL",
+        "GATE_PYTHON", "GATE_REPLAY", "GATE_SHARD", "GATE_TESTS", "GATE_TOKEN", "GATE_UNDECIDED",
     }
 )  # fmt: skip
 """Every variable that is read; action.yml gives each step those it needs."""
@@ -34,8 +34,7 @@ class GateError(Exception):
 
 def check(environ: Mapping[str, str]) -> None:
     """Raise `GateError` for an input that cannot be meant, before anything is paid for."""
-    if not _NAME.fullmatch(one_line(environ, "GATE_NAME")):
-        raise GateError("name: letters, digits, '.', '_' and '-', at most 60 of them")
+    check_name(environ)
     if not one_line(environ, "GATE_MODEL"):
         raise GateError("model: give the name of a model, such as gpt-4o or tablebench/lexical")
     choice(environ, "GATE_UNDECIDED", ("fail", "pass"))
@@ -60,6 +59,14 @@ def check(environ: Mapping[str, str]) -> None:
         raise GateError("shard and merge: give one of them")
     for variable in ("GATE_DATASETS", "GATE_BUDGET", "GATE_CONNECTIONS", "GATE_API_BASE"):
         one_line(environ, variable)
+
+
+def check_name(environ: Mapping[str, str]) -> str:
+    """Return the name of the gate's artifacts. Raises `GateError`."""
+    name = one_line(environ, "GATE_NAME")
+    if not _NAME.fullmatch(name):
+        raise GateError("name: letters, digits, '.', '_' and '-', at most 60 of them")
+    return name
 
 
 def merging(environ: Mapping[str, str]) -> bool:

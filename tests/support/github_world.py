@@ -1,0 +1,172 @@
+"""GitHub as far as the model gate needs it: artifacts and comments, behind an API on loopback."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+__all__ = [
+    "ACTION",
+    "FORK",
+    "REPOSITORY",
+    "ROOT",
+    "TOKEN",
+    "GitHub",
+    "needs_action",
+]
+
+ROOT = Path(__file__).resolve().parents[2]
+ACTION = ROOT / ".github" / "actions" / "model-gate" / "action.yml"
+REPOSITORY = "team/product"
+TOKEN = "ghs-marked-31c7e0"
+OWN, FORK = 1, 2
+"""Numbers of the repository and of a fork of it."""
+
+needs_action = pytest.mark.skipif(not ACTION.exists(), reason="no checkout: .github is not there")
+
+
+@dataclass
+class GitHub:
+    """Repositories' artifacts and runs, and the API that tells of them."""
+
+    folder: Path
+    url: str = ""
+    artifacts: list[dict[str, Any]] = field(default_factory=list)
+    conclusions: dict[int, str | None] = field(default_factory=dict)
+    asked: list[tuple[str, str | None]] = field(default_factory=list)
+    refuse: int | None = None
+    comments: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    """Of pull requests, by number; oldest first."""
+    tokens: dict[str, dict[str, str]] = field(
+        default_factory=lambda: {TOKEN: {"contents": "read", "actions": "read"}}
+    )
+    """What each token may do."""
+
+    def add(
+        self,
+        name: str,
+        content: Path | None = None,
+        *,
+        branch: str = "main",
+        head: int = OWN,
+        expired: bool = False,
+        conclusion: str | None = "success",
+        repository: str = REPOSITORY,
+    ) -> dict[str, Any]:
+        """Add an artifact of a new run; return what the API says of it."""
+        number = len(self.artifacts) + 1
+        if content is not None:
+            shutil.copytree(content, self.folder / str(number))
+        run = 1000 + number
+        self.conclusions[run] = conclusion
+        made_by = {"id": run, "repository_id": OWN, "head_repository_id": head}
+        artifact = {
+            "id": number,
+            "name": name,
+            "expired": expired,
+            "workflow_run": made_by | {"head_branch": branch},
+            "repository": repository,
+        }
+        self.artifacts.insert(0, artifact)
+        return artifact
+
+    def comment(self, pull: int, body: str, author: str = "github-actions[bot]") -> dict[str, Any]:
+        """Add a comment to a pull request; return what the API says of it."""
+        number = sum(map(len, self.comments.values())) + 1
+        comment = {"id": number, "body": body, "user": {"login": author}}
+        self.comments.setdefault(pull, []).append(comment)
+        return comment
+
+    def said(self, request: str, token: str | None, content: dict[str, Any]) -> tuple[int, Any]:
+        """Return status and answer of a request: its method and its address."""
+        if self.refuse:
+            return self.refuse, {}
+        method, _, address = request.partition(" ")
+        kind = "pull-requests" if "/issues/" in address else "actions"
+        needed = "read" if method == "GET" else "write"
+        has = self.tokens.get((token or "").removeprefix("Bearer "), {}).get(kind)
+        asks = "/actions/" in address or "/issues/" in address
+        if asks and has not in {needed, "write"}:
+            return 403, {}
+        if method == "GET":
+            answer = self.answer(address)
+            return (404, {}) if answer is None else (200, answer)
+        own = f"/repos/{REPOSITORY}/issues"
+        if method == "POST" and (pull := re.fullmatch(rf"{own}/(\d+)/comments", address)):
+            return 201, self.comment(int(pull[1]), content["body"])
+        number = re.fullmatch(rf"{own}/comments/(\d+)", address)
+        assert method == "PATCH", request
+        assert number, request
+        every = [comment for of_pull in self.comments.values() for comment in of_pull]
+        [changed] = [comment for comment in every if comment["id"] == int(number[1])]
+        changed["body"] = content["body"]
+        return 200, changed
+
+    def answer(self, address: str) -> Any:
+        """Return what the API says, None for what there is not."""
+        parts = urlsplit(address)
+        query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+        found = re.fullmatch(r"/repos/([^/]+/[^/]+)(/.*)?", parts.path)
+        if found is None:
+            return None
+        repository, rest = found[1], found[2] or ""
+        if not rest:
+            return {"default_branch": "main"}
+        if run := re.fullmatch(r"/actions/runs/(\d+)", rest):
+            return {"conclusion": self.conclusions[int(run[1])]}
+        size, page = int(query["per_page"]), int(query["page"])
+        if of := re.fullmatch(r"/issues/(\d+)/comments", rest):
+            return self.comments.get(int(of[1]), [])[(page - 1) * size : page * size]
+        if rest == "/actions/artifacts":
+            named = [
+                artifact
+                for artifact in self.artifacts
+                if (artifact["name"], artifact["repository"]) == (query["name"], repository)
+            ]
+            return {"artifacts": named[(page - 1) * size : page * size]}
+        return None
+
+    @contextmanager
+    def serve(self) -> Iterator[GitHub]:
+        """Answer on a free port of this machine while the block runs."""
+        world = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                token = self.headers.get("Authorization")
+                world.asked.append((self.path, token))
+                sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                request = f"{self.command} {self.path}"
+                status, answer = world.said(request, token, json.loads(sent or b"{}"))
+                body = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_POST = do_PATCH = do_GET  # noqa: N815 (names of http.server)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        self.url = f"http://127.0.0.1:{server.server_port}"
+        try:
+            yield self
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join(10)

@@ -1,0 +1,175 @@
+"""Expressions of workflows (`${{ }}`), as far as ours use them; anything else is an error.
+
+After GitHub's "Evaluate expressions in workflows and actions": operators, what is true, loose
+comparison, and how values become text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["as_text", "condition", "evaluate", "filled"]
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>-?\d+(?:\.\d+)?)|'(?P<text>(?:[^']|'')*)'|(?P<name>[A-Za-z_][\w-]*)"
+    r"|(?P<sign>\|\||&&|==|!=|<=|>=|[!<>().,\[\]]))"
+)
+_WHOLE = re.compile(r"\$\{\{(.*?)\}\}", re.S)
+_STATES = ("success", "failure", "always", "cancelled")
+
+Scope = Mapping[str, Any]
+"""Contexts by name, and under a name of `_STATES` what that function says."""
+
+
+def filled(value: Any, scope: Scope) -> Any:
+    """Return a value of the file with its expressions put in; one alone keeps its type."""
+    if not isinstance(value, str):
+        return value
+    if (alone := _WHOLE.fullmatch(value.strip())) and "}}" not in alone[1]:
+        return evaluate(alone[1], scope)
+    return _WHOLE.sub(lambda found: as_text(evaluate(found[1], scope)), value)
+
+
+def condition(text: str | None, scope: Scope) -> bool:
+    """Whether an `if` holds; one that asks for no state asks for success too."""
+    text = "success()" if text is None else str(text).strip()
+    text = text[3:-2] if text.startswith("${{") and text.endswith("}}") else text
+    asks = any(f"{state}()" in text for state in _STATES)
+    return (asks or bool(scope["success"])) and truth(evaluate(text, scope))
+
+
+def evaluate(text: str, scope: Scope) -> Any:
+    """Return the value of an expression. Raises `AssertionError` for what is not known here."""
+    reader = _Reader(text, scope)
+    value = reader.either()
+    assert not reader.tokens, f"not understood: {text!r} at {reader.tokens[0]}"
+    return value
+
+
+def truth(value: Any) -> bool:
+    """Whether a value counts as true; an empty list does."""
+    return isinstance(value, (list, dict)) or bool(value)
+
+
+def as_text(value: Any) -> str:
+    """Return what a value is in the midst of a text."""
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "true", False: "false"}[value]
+    assert not isinstance(value, (list, dict)), f"no text: {value!r}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Whether two values are equal: texts without case, different types as numbers."""
+    if isinstance(left, str) and isinstance(right, str):
+        return left.lower() == right.lower()
+    if isinstance(left, (list, dict)) or isinstance(right, (list, dict)):
+        return left is right
+    return left == right if type(left) is type(right) else _number(left) == _number(right)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value or 0)
+    except ValueError:
+        return float("nan")
+
+
+def _format(pattern: str, *values: Any) -> str:
+    return re.sub(r"\{(\d+)\}", lambda found: as_text(values[int(found[1])]), pattern)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"format": _format, "fromJSON": json.loads}
+
+
+class _Reader:
+    """Reads an expression from left to right, and works it out on the way."""
+
+    def __init__(self, text: str, scope: Scope) -> None:
+        self.text, self.scope, self.tokens = text, scope, []
+        at = 0
+        while text[at:].strip():
+            found = _TOKEN.match(text, at)
+            assert found, f"not understood: {text!r} at {text[at:]!r}"
+            self.tokens.append((str(found.lastgroup), found[str(found.lastgroup)]))
+            at = found.end()
+
+    def take(self, *signs: str) -> str:
+        """Take the next token where it is one of these signs."""
+        if self.tokens and self.tokens[0][0] == "sign" and self.tokens[0][1] in signs:
+            return str(self.tokens.pop(0)[1])
+        return ""
+
+    def either(self) -> Any:
+        value = self.both()
+        while self.take("||"):
+            other = self.both()
+            value = value if truth(value) else other
+        return value
+
+    def both(self) -> Any:
+        value = self.compared()
+        while self.take("&&"):
+            other = self.compared()
+            value = other if truth(value) else value
+        return value
+
+    def compared(self) -> Any:
+        value = self.single()
+        if sign := self.take("==", "!=", "<=", ">=", "<", ">"):
+            other = self.single()
+            if sign in {"==", "!="}:
+                return _same(value, other) == (sign == "==")
+            left, right = _number(value), _number(other)
+            return {"<": left < right, ">": left > right, "<=": left <= right}.get(
+                sign, left >= right
+            )
+        return value
+
+    def single(self) -> Any:
+        if self.take("!"):
+            return not truth(self.single())
+        if self.take("("):
+            value = self.either()
+            assert self.take(")"), f"no ')': {self.text!r}"
+            return value
+        assert self.tokens, f"ends too early: {self.text!r}"
+        kind, token = self.tokens.pop(0)
+        if kind == "text":
+            return token.replace("''", "'")
+        if kind == "number":
+            return float(token) if "." in token else int(token)
+        assert kind == "name", f"not understood: {self.text!r} at {token!r}"
+        return self.called(token) if self.take("(") else self.named(token)
+
+    def called(self, name: str) -> Any:
+        values = []
+        while not self.take(")"):
+            values.append(self.either())
+            self.take(",")
+        if name in _STATES:
+            return self.scope[name]
+        assert name in _FUNCTIONS, f"no function known here: {name}() in {self.text!r}"
+        return _FUNCTIONS[name](*values)
+
+    def named(self, name: str) -> Any:
+        if name in {"true", "false", "null"}:
+            return {"true": True, "false": False, "null": None}[name]
+        assert name in self.scope.keys() - set(_STATES), f"not known here: {name} ({self.text})"
+        value, path = self.scope[name], name
+        while sign := self.take(".", "["):
+            kind, key = self.tokens.pop(0)
+            assert kind in {"name", "text"} if sign == "[" else kind == "name", self.text
+            assert sign == "." or self.take("]"), f"no ']': {self.text!r}"
+            path += f".{key}"
+            if value is None:
+                continue  # nothing of nothing, as on an event without that part
+            assert isinstance(value, Mapping), f"not known here: {path}"
+            try:
+                value = value[key]
+            except KeyError:
+                raise AssertionError(f"not known here: {path} ({self.text})") from None
+        return value

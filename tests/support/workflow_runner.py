@@ -1,0 +1,286 @@
+"""Runs workflows and actions as GitHub does, on this machine.
+
+Jobs in the order of their needs, a matrix, called workflows with their permissions, composite
+actions; scripts in bash, with the declared variables in a clean folder. GitHub's own actions have
+doubles that work on folders. A key, an expression or an action not known here is an error.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.github_world import ACTION, FORK, OWN, REPOSITORY, ROOT, TOKEN, GitHub
+from tests.support.job_expressions import condition, filled
+from tests.support.job_steps import Job, Known, Runner, own_path, read_yaml
+
+__all__ = ["Event", "WorkflowRun", "run_action", "run_workflow"]
+
+_IGNORED = {"name", "runs-on", "timeout-minutes", "concurrency"}
+"""Keys of a job that change nothing here; their expressions must be sound all the same."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """What set a workflow going: a push to a branch, or to a pull request."""
+
+    branch: str = "main"
+    pull: int | None = None
+    fork: bool = False
+
+    @property
+    def name(self) -> str:
+        return "push" if self.pull is None else "pull_request"
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The webhook's, as far as anybody here looks."""
+        if self.pull is None:
+            return {}
+        home = "stranger/product" if self.fork else REPOSITORY
+        return {"pull_request": {"number": self.pull, "head": {"repo": {"full_name": home}}}}
+
+
+@dataclass
+class WorkflowRun:
+    """What came of a workflow."""
+
+    jobs: dict[str, Job] = field(default_factory=dict)
+    """By id; those of a called workflow behind `caller/`, those of a matrix before `[1]`."""
+    outputs: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Of the workflows that it calls, by job."""
+    artifacts: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def log(self) -> str:
+        return "".join(f"[{name}]\n{job.log}" for name, job in self.jobs.items())
+
+    @property
+    def result(self) -> str:
+        results = {job.result for job in self.jobs.values()}
+        return "failure" if "failure" in results else "success"
+
+
+def run_workflow(
+    github: GitHub,
+    path: Path,
+    folder: Path,
+    checkout: Path,
+    event: Event,
+    *,
+    secrets: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    installs: bool = False,
+) -> WorkflowRun:
+    """Run a workflow of a repository, and leave its artifacts with GitHub.
+
+    Arguments:
+        github: the API, and the artifacts of earlier runs.
+        path: the workflow's file.
+        folder: an empty one for what runners keep.
+        checkout: the repository at this commit.
+        event: what set it going.
+        secrets: the repository's; a fork's pull request has none.
+        environment: of the machines, beside what they need.
+        installs: whether the gate installs its package; else it uses this environment.
+    """
+    run = WorkflowRun()
+    given = Known({} if event.fork else dict(secrets or {}), "")
+    call = _Call(github, folder, checkout, event, dict(environment or {}), installs, run)
+    call.workflow(read_yaml(path), {}, given, None, "")
+    for name, content in run.artifacts.items():
+        head = FORK if event.fork else OWN
+        github.add(name, content, branch=event.branch, head=head, conclusion=run.result)
+    return run
+
+
+@dataclass
+class _Call:
+    """One run of a workflow, with all that its jobs share."""
+
+    github: GitHub
+    folder: Path
+    checkout: Path
+    event: Event
+    environment: dict[str, str]
+    installs: bool
+    run: WorkflowRun
+
+    def workflow(
+        self,
+        workflow: Mapping[Any, Any],
+        inputs: Mapping[str, Any],
+        secrets: Mapping[str, str],
+        granted: Mapping[str, str] | None,
+        prefix: str,
+    ) -> dict[str, str]:
+        """Run the jobs of a workflow; return its outputs.
+
+        Arguments:
+            workflow: its content.
+            inputs: of a called one.
+            secrets: those it may see.
+            granted: permissions that it may not go beyond.
+            prefix: of its jobs' names.
+        """
+        # YAML 1.1 reads the key `on` as true.
+        keys = {"name", True, "permissions", "jobs", "concurrency", "env"}
+        assert workflow.keys() <= keys, workflow.keys() - keys
+        scope: dict[str, Any] = {
+            "github": self.facts(),
+            "inputs": dict(inputs),
+            "secrets": secrets,
+            "env": dict(workflow.get("env", {})),
+        }
+        done: dict[str, Any] = {}
+        for name, job in workflow["jobs"].items():
+            needs = [job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", [])
+            assert set(needs) <= done.keys(), f"{name}: its needs come after it"
+            results = {done[need]["result"] for need in needs}
+            of_job = scope | {
+                "needs": {need: done[need] for need in needs},
+                "success": results <= {"success"},
+                "failure": "failure" in results,
+                "always": True,
+                "cancelled": False,
+            }
+            allowed = dict(job.get("permissions", workflow.get("permissions", granted or {})))
+            beyond = {} if granted is None else allowed.items() - granted.items()
+            assert not beyond, f"{prefix}{name}: the caller does not grant {dict(beyond)}"
+            if condition(job.get("if"), of_job):
+                done[name] = self.job(prefix + name, job, of_job, allowed)
+            else:
+                done[name] = {"result": "skipped", "outputs": Known({}, "")}
+                self.run.jobs[prefix + name] = Job("skipped")
+        on = workflow[True]
+        declared = (on.get("workflow_call") or {}) if isinstance(on, Mapping) else {}
+        outputs = scope | {"jobs": done}
+        return {
+            name: filled(item["value"], outputs)
+            for name, item in declared.get("outputs", {}).items()
+        }
+
+    def job(
+        self, name: str, job: Mapping[str, Any], scope: dict[str, Any], allowed: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Run a job, or each of a matrix; return its result and outputs."""
+        for key in _IGNORED & job.keys() - ({"name"} if "strategy" in job else set()):
+            _sound(job[key], scope | {"matrix": Known({}, "")})
+        if "uses" in job:
+            return self.called(name, job, scope, allowed)
+        keys = {*_IGNORED, "needs", "if", "strategy", "permissions", "outputs", "steps", "env"}
+        assert job.keys() <= keys, f"{name}: {job.keys() - keys}"
+        strategy = job.get("strategy", {})
+        assert strategy.keys() <= {"fail-fast", "matrix"}, name
+        axes = _filled(strategy.get("matrix", {}), scope)
+        assert not axes.keys() & {"include", "exclude"}, name
+        results, outputs = set(), Known({}, "")
+        for values in itertools.product(*axes.values()):
+            own = scope | {"matrix": dict(zip(axes, values, strict=True))}
+            label = f"{name}[{','.join(map(str, values))}]" if values else name
+            found = self.steps(label, job, own, allowed)
+            self.run.jobs[label] = found
+            results.add(found.result)
+            outputs.update({key: value for key, value in found.outputs.items() if value})
+        return {"result": "failure" if "failure" in results else "success", "outputs": outputs}
+
+    def steps(
+        self, name: str, job: Mapping[str, Any], scope: dict[str, Any], allowed: Mapping[str, str]
+    ) -> Job:
+        """Run the steps of one job on a clean machine, with a token of its own."""
+        token = f"{TOKEN}-{len(self.github.tokens)}"
+        # A fork's pull request has a token that only reads.
+        self.github.tokens[token] = {
+            kind: "read" if self.event.fork else right for kind, right in allowed.items()
+        }
+        folder = self.folder / name.replace("/", "-")
+        runner = Runner(self.github, folder, self.checkout, folder / "workspace", self.environment)
+        runner.installs, runner.artifacts = self.installs, self.run.artifacts
+        runner.event = self.event.name, self.event.payload
+        own = scope | {"github": scope["github"] | {"token": token}}
+        own["env"] = {**own["env"], **_filled(job.get("env", {}), own)}
+        known = runner.steps(job["steps"], own)
+        outputs = _filled(job.get("outputs", {}), own | known)
+        return runner.job(outputs)
+
+    def called(
+        self, name: str, job: Mapping[str, Any], scope: dict[str, Any], allowed: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Run a workflow of this repository that a job calls; return its result and outputs."""
+        keys = {"name", "needs", "if", "permissions", "uses", "with", "secrets"}
+        assert job.keys() <= keys, f"{name}: {job.keys() - keys}"
+        workflow = read_yaml(ROOT / own_path(job["uses"]))
+        declared = workflow[True]["workflow_call"]
+        given, handed = _filled(job.get("with", {}), scope), _filled(job.get("secrets", {}), scope)
+        assert given.keys() <= declared["inputs"].keys(), given.keys() - declared["inputs"].keys()
+        assert handed.keys() <= declared["secrets"].keys(), handed.keys()
+        inputs = {}
+        for key, item in declared["inputs"].items():
+            assert key in given or not item.get("required"), f"{name}: {key} is required"
+            inputs[key] = given.get(key, item.get("default"))
+            kind = {"string": str, "number": (int, float), "boolean": bool}[item["type"]]
+            assert isinstance(inputs[key], kind), f"{name}: {key} is no {item['type']}"
+        before = set(self.run.jobs)
+        outputs = self.workflow(workflow, inputs, Known(handed, ""), allowed, f"{name}/")
+        results = {self.run.jobs[of].result for of in self.run.jobs.keys() - before}
+        self.run.outputs[name] = outputs
+        result = "failure" if "failure" in results else "success"
+        return {"result": result, "outputs": Known(outputs, "")}
+
+    def facts(self) -> dict[str, Any]:
+        """The context `github`."""
+        return {
+            "repository": REPOSITORY,
+            "event_name": self.event.name,
+            "event": Known(self.event.payload, None),
+            "ref": f"refs/heads/{self.event.branch}",
+            "workflow": "tables",
+        }
+
+
+def run_action(
+    github: GitHub,
+    folder: Path,
+    workspace: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    steps: int | None = None,
+    beside: Mapping[str, Path] | None = None,
+    **inputs: str,
+) -> Job:
+    """Run the model gate's action alone, but for its installation.
+
+    Arguments:
+        github: the API and the artifacts to download.
+        folder: an empty one for what the runner keeps.
+        workspace: the checkout of the calling repository.
+        environment: of the job, beside what it needs.
+        steps: only so many steps that run something.
+        beside: artifacts by name that other jobs of the same run have left.
+        inputs: the action's, `_` for `-`.
+    """
+    runner = Runner(github, folder, workspace, workspace, dict(environment or {}))
+    runner.artifacts = dict(beside or {})
+    runner.limit = steps
+    given = {name.replace("_", "-"): value for name, value in inputs.items()}
+    facts = {"repository": REPOSITORY, "token": TOKEN}
+    outputs = runner.composite(ACTION, given, {"github": facts, "env": {}})
+    runner.artifacts = {
+        name: path for name, path in runner.artifacts.items() if name not in (beside or {})
+    }
+    return runner.job(outputs)
+
+
+def _filled(values: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: filled(value, scope) for key, value in values.items()}
+
+
+def _sound(value: Any, scope: Mapping[str, Any]) -> None:
+    """Fill in every text, for its errors."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    for part in value if isinstance(value, list) else [value]:
+        filled(part, scope)
