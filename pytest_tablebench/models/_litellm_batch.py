@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
@@ -20,8 +22,11 @@ from pytest_tablebench.models._litellm_facts import tokens_of
 from pytest_tablebench.models._litellm_load import load
 from pytest_tablebench.models._usage import sound_usage
 
-BATCH_PROVIDERS = frozenset({"hosted_vllm", "openai"})
+BATCH_PROVIDERS = frozenset({"azure", "hosted_vllm", "litellm_proxy", "openai"})
 """Providers whose batches were tried against a server that speaks their protocol."""
+
+OWN_KEYS = {"hosted_vllm": "HOSTED_VLLM_API_KEY", "litellm_proxy": "LITELLM_PROXY_API_KEY"}
+"""Variables with the keys of those to which litellm would send OpenAI's for want of one."""
 
 ENDPOINT = "/v1/chat/completions"
 
@@ -29,7 +34,10 @@ MARK = "tablebench"
 """The field of a batch's metadata by which it is found again."""
 
 PAGE = 100
-PAGES = 200
+MOST_BATCHES = 20_000
+LOOK_S = 1.0
+"""Time between two looks at whether a file that was uploaded is ready for a batch."""
+
 CHUNK = 1 << 20
 LONGEST_LINE = 32_000_000
 """Bytes of one line of an output file; what makes sense is far below."""
@@ -111,11 +119,23 @@ class BatchService:
             raise self._failure(error) from None
 
     def upload(self, data: bytes, name: str) -> str:
-        """Store a file of requests with the provider; return its id. Raises `ModelError`."""
+        """Store a file of requests with the provider; return its id once a batch can be made of it.
+
+        Raises `ModelError`.
+        """
         made = self._call(
             "create_file", file=(name, data, "application/jsonl"), purpose="batch", max_retries=2
         )
-        return str(made.id)
+        name, deadline = str(made.id), time.monotonic() + self.timeout
+        while made.status in {"pending", "running"}:  # Azure's words while it reads the file
+            if time.monotonic() > deadline:
+                raise ModelError(
+                    f"{self.model}: its file of requests is not ready yet; run again",
+                    reason="timeout",
+                )
+            time.sleep(LOOK_S)
+            made = self._call("file_retrieve", file_id=name, max_retries=2)
+        return name
 
     def create(self, file_id: str, mark: str) -> BatchState:
         """Have the requests of a file answered. Raises `ModelError`.
@@ -135,16 +155,13 @@ class BatchService:
 
     def find(self, mark: str) -> BatchState | None:
         """Return the batch of that mark; None where the provider has none. Raises `ModelError`."""
-        after: str | None = None
-        for _ in range(PAGES):
-            page = self._call("list_batches", after=after, limit=PAGE, max_retries=2)
-            found = list(page.data)
-            for one in found:
+        page = self._call("list_batches", limit=PAGE, max_retries=2)
+        try:
+            for one in islice(page, MOST_BATCHES):  # it fetches the pages behind it
                 if (getattr(one, "metadata", None) or {}).get(MARK) == mark:
                     return _state(one)
-            if not getattr(page, "has_more", False) or not found:
-                return None
-            after = str(found[-1].id)
+        except Exception as error:
+            raise self._failure(error) from None
         return None
 
     def look(self, batch_id: str) -> BatchState:
@@ -156,7 +173,8 @@ class BatchService:
         answer = self._call("file_content", file_id=file_id, stream=True, chunk_size=CHUNK)
         rest = b""
         try:
-            for chunk in answer.stream_iterator:
+            # Azure's files come whole.
+            for chunk in getattr(answer, "stream_iterator", None) or [answer.content]:
                 *whole, rest = (rest + bytes(chunk)).split(b"\n")
                 yield from whole
                 if len(rest) > LONGEST_LINE:
@@ -222,9 +240,11 @@ class BatchService:
                     reason="bad_request",
                     whole_run=True,
                 )
-            if provider == "hosted_vllm":
-                # litellm would take OpenAI's key for want of one, and send it there.
-                key = key or os.environ.get("HOSTED_VLLM_API_KEY") or "none"
+            if provider in OWN_KEYS:
+                key = os.environ.get(OWN_KEYS[provider]) or "none"
+            if provider == "azure":
+                # litellm keeps one client for all calls, which would make a batch once more, too.
+                arguments["max_retries"] = 0
             return getattr(litellm, what)(
                 custom_llm_provider=provider,
                 api_base=base or self.api_base,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ from pytest_tablebench.executors import Outcome, Work
 from pytest_tablebench.executors.batch import BatchExecutor, Ledger
 from pytest_tablebench.executors.batch.desk import Desk, Order
 from pytest_tablebench.metrics.steps import Execute
-from pytest_tablebench.models import Message, Reply, Request
+from pytest_tablebench.models import Message, Reply, Request, _litellm_batch
 from pytest_tablebench.store import Store
-from tests.support.batch_server import BatchServer
+from tests.support.batch_server import BatchServer, Handed
 from tests.support.calls import QUIETLY
 
 pytestmark = QUIETLY
@@ -60,13 +60,14 @@ class Site:
     others: Others = field(default_factory=Others)
     retries: int = 1
     max_cost: float | None = None
+    model: str = MODEL
 
     @property
     def ledger(self) -> Ledger:
         return Ledger(self.store)
 
     def _desk(self) -> Desk:
-        lanes = [(MODEL, self.server.url)]
+        lanes = [(self.model, self.server.url)]
         return Desk(Order("", str(self.store), lanes, 20.0, 1000, self.max_cost))
 
     def collect(self) -> None:
@@ -74,7 +75,7 @@ class Site:
 
     def ask(self, *requests: Request) -> list[Outcome]:
         """What a session's cases are told, one after the other."""
-        executor = BatchExecutor(self.others, self.ledger, [MODEL], self.retries)
+        executor = BatchExecutor(self.others, self.ledger, [self.model], self.retries)
         told = []
         for request in requests:
             with Store.open(self.store) as store:
@@ -82,7 +83,7 @@ class Site:
             if stored is not None:
                 told.append(stored)
                 continue
-            executor.submit(Work(request.key(), request), MODEL)
+            executor.submit(Work(request.key(), request), self.model)
             [(key, outcome)] = executor.outcomes(wait=True)
             assert key == request.key()
             told.append(outcome)
@@ -149,24 +150,46 @@ def test_what_was_handed_in_is_answered_another_day_and_asked_once(site: Site) -
         assert not path.is_file() or b'"content"' not in path.read_bytes(), path
 
 
-def test_a_server_of_ones_own_is_handed_no_key_of_openai(site: Site) -> None:
-    own = "hosted_vllm/some/model"
-    lanes = [(own, site.server.url)]
-    desk = Desk(Order("", str(site.store), lanes, 20.0, 1000))
-    executor = BatchExecutor(site.others, site.ledger, [own], 1)
-    asked = Request(own, (Message("user", "a"),), params={"max_tokens": 16})
-    executor.submit(Work(asked.key(), asked), own)
-    executor.close()
-    assert desk.hand_in() == []
-    [batch] = site.server.batches
-    assert [row["body"]["model"] for row in batch.rows] == ["some/model"]
+@pytest.mark.parametrize(
+    ("model", "variable", "sent"),
+    [
+        ("hosted_vllm/some/model", "HOSTED_VLLM_API_KEY", "Bearer none"),
+        ("litellm_proxy/some/model", "LITELLM_PROXY_API_KEY", "Bearer sk-own"),
+        ("azure/some/model", "AZURE_API_KEY", "sk-own"),
+    ],
+)
+def test_others_speak_the_same_and_are_handed_no_key_of_openai(
+    site: Site, model: str, variable: str, sent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sent.endswith("sk-own"):
+        monkeypatch.setenv(variable, "sk-own")
+    monkeypatch.setattr(_litellm_batch, "LOOK_S", 0.0)
+    site.model, site.server.page, site.server.reading = model, 1, 2
+    one, other = (replace(request, model=model) for request in (A, B))
+    site.server.break_off = "after"
+    site.ask(one)
+    assert [error.reason for error in site.hand_in()] == ["server_error"]
+    site.server.break_off = None
+    # Somebody else's came behind it: that page is not the one with ours.
+    site.server.batches.append(Handed("batch_2", [], {}))
+    site.server.inputs["batch_2"] = "file-1"
+    assert reasons(site.session(one, other)) == [PENDING, PENDING]
+    assert site.server.asked == [one.key(), other.key()]
+    assert {row["body"]["model"] for batch in site.server.batches for row in batch.rows} == {
+        "some/model"
+    }
+    site.server.finish(failing={0: (429, "rate_limit_exceeded")}, answered=lambda _: True)
+    site.server.batches[0].status = "completed"
+    told = site.session(one, other)
+    assert reasons(told) == [PENDING, PENDING]  # once more
     site.server.finish()
-    desk.collect()
-    with Store.open(site.store) as store:
-        stored = store.get(asked.key())
-    assert stored is not None
-    assert stored.text == "A"
-    assert not any(KEY in str(key) for key in site.server.keys)
+    assert [reply.text for reply in site.session(one, other) if isinstance(reply, Reply)] == [
+        "A",
+        "B",
+    ]
+    assert site.server.keys == {sent}
+    azure = "/openai/" in "".join(site.server.paths)
+    assert azure == model.startswith("azure/")
 
 
 @pytest.mark.parametrize(("when", "made"), [("before", 1), ("after", 1)])
@@ -294,3 +317,13 @@ def test_a_damaged_file_is_named_and_nothing_is_handed_in(site: Site, content: b
     (site.ledger.folder / "x.json").write_bytes(content)
     with pytest.raises(SettingsError, match=r"x\.json cannot be read"):
         site.collect()
+
+
+def test_a_damaged_file_of_requests_is_named(site: Site) -> None:
+    site.session(A)
+    [requests] = site.ledger.folder.glob("*.requests")
+    requests.write_bytes(requests.read_bytes() + b'{"key": "half')
+    with pytest.raises(
+        SettingsError, match=r"\.requests cannot be read \(a line that is no request"
+    ):
+        site.ask(A)

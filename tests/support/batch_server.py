@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 __all__ = ["BatchServer", "Handed"]
 
@@ -65,6 +66,11 @@ class BatchServer:
         self.keys: set[str | None] = set()
         self.break_off: str | None = None
         """`before` or `after`: a batch is refused a reply before it is made, or after."""
+        self.page = 100
+        """Batches that one answer lists at most."""
+        self.reading = 0
+        """Times that a file which was uploaded is not ready yet, as Azure has it."""
+        self.paths: set[str] = set()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._http.owner = self  # type: ignore[attr-defined]
         self._thread = threading.Thread(
@@ -118,14 +124,22 @@ class BatchServer:
         self.files[name] = data
         return name
 
+    def _file(self, name: str) -> dict[str, Any]:
+        self.reading -= 1
+        return {
+            "id": name,
+            "object": "file",
+            "purpose": "batch",
+            "bytes": len(self.files[name]),
+            "created_at": 1_700_000_000,
+            "filename": "batch.jsonl",
+            "status": "processed" if self.reading < 0 else "pending",
+        }
+
     def post(self, path: str, data: bytes, kind: str) -> tuple[int, Any]:
         if path.endswith("/files"):
             name = self._keep(_uploaded(data, kind))
-            return 200, {"id": name, "object": "file", "purpose": "batch", "bytes": len(data)} | {
-                "created_at": 1_700_000_000,
-                "filename": "batch.jsonl",
-                "status": "processed",
-            }
+            return 200, self._file(name)
         if self.break_off == "before":
             return 500, {"error": {"message": "no batch was made", "code": None}}
         given = json.loads(data)
@@ -137,11 +151,14 @@ class BatchServer:
             return 500, {"error": {"message": "nobody knows", "code": None}}
         return 200, batch.body(given["input_file_id"])
 
-    def get(self, path: str) -> tuple[int, Any]:
+    def get(self, path: str, after: str | None) -> tuple[int, Any]:
         content = re.search(r"/files/([^/]+)/content$", path)
         if content:
             return 200, self.files[content[1]]
-        one = re.search(r"/batches/([^/?]+)$", path)
+        file = re.search(r"/files/([^/]+)$", path)
+        if file:
+            return 200, self._file(file[1])
+        one = re.search(r"/batches/([^/]+)$", path)
         known = {batch.batch_id: batch for batch in self.batches}
         if one:
             batch = known.get(one[1])
@@ -149,7 +166,10 @@ class BatchServer:
                 return 404, {"error": {"message": "no such batch", "code": None}}
             return 200, batch.body(self.inputs[batch.batch_id])
         rows = [batch.body(self.inputs[batch.batch_id]) for batch in reversed(self.batches)]
-        return 200, {"object": "list", "data": rows, "has_more": False}
+        first = 1 + max((n for n, row in enumerate(rows) if row["id"] == after), default=-1)
+        more = len(rows) > first + self.page
+        rows = rows[first : first + self.page]
+        return 200, {"object": "list", "data": rows, "has_more": more}
 
     def __enter__(self) -> BatchServer:
         self._thread.start()
@@ -222,15 +242,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self._answer(*self._owner.post(self.path, data, self.headers.get("Content-Type", "")))
+        kind = self.headers.get("Content-Type", "")
+        self._answer(*self._owner.post(urlsplit(self.path).path, data, kind))
 
     def do_GET(self) -> None:
-        self._answer(*self._owner.get(self.path))
+        parts = urlsplit(self.path)
+        after = parse_qs(parts.query).get("after", [None])[0]
+        self._answer(*self._owner.get(parts.path, after))
 
     @property
     def _owner(self) -> BatchServer:
-        self.server.owner.keys.add(self.headers.get("Authorization"))  # type: ignore[attr-defined]
-        return self.server.owner  # type: ignore[attr-defined, no-any-return]
+        owner: BatchServer = self.server.owner  # type: ignore[attr-defined]
+        owner.keys.add(self.headers.get("Authorization") or self.headers.get("api-key"))
+        owner.paths.add(urlsplit(self.path).path)
+        return owner
 
     def _answer(self, status: int, body: Any) -> None:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()

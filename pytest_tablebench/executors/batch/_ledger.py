@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -24,6 +25,9 @@ from pytest_tablebench.util.names import printable
 
 FOLDER = "batches"
 SCHEMA = 1
+
+_KEY = re.compile(rb'\{"key": "([^"\\]+)"')
+"""How the line of a request begins."""
 
 
 @dataclass(frozen=True)
@@ -143,10 +147,24 @@ class Ledger:
             with path.open("rb") as file:
                 rows = [Waiting(**json.loads(line)) for line in file]
         except (OSError, ValueError, TypeError) as error:
-            raise SettingsError(
-                f"{printable(str(path))} cannot be read ({printable(str(error), 100)})"
-            ) from None
+            raise _damaged(path, error) from None
         return {one.key: one for one in rows}
+
+    def keys(self, batch: Batch) -> Iterator[str]:
+        """Yield the keys of a batch's requests, whose facts nobody needs who asks for them.
+
+        Raises `SettingsError` for a damaged file.
+        """
+        path = self._requests(batch)
+        try:
+            with path.open("rb") as file:
+                for line in file:
+                    found = _KEY.match(line)
+                    if found is None or not line.endswith(b"}\n"):
+                        raise ValueError("a line that is no request")
+                    yield found[1].decode("ascii")
+        except (OSError, ValueError) as error:
+            raise _damaged(path, error) from None
 
     def add(self, batch: Batch, requests: Iterable[Waiting]) -> None:
         """Take note of a batch before anybody else hears of it."""
@@ -177,7 +195,7 @@ class Ledger:
         attempts: dict[str, int] = {}
         for batch in self.batches():
             if batch.state != "read":
-                under_way |= self.requests(batch).keys()
+                under_way.update(self.keys(batch))
                 continue
             for key, fields in batch.failed.items():
                 given = dict(fields)
@@ -216,6 +234,10 @@ class Ledger:
         """Remove what was wanted: it holds prompts."""
         for path in self.folder.glob("*.wanted"):
             path.unlink(missing_ok=True)
+
+
+def _damaged(path: Path, error: Exception) -> SettingsError:
+    return SettingsError(f"{printable(str(path))} cannot be read ({printable(str(error), 100)})")
 
 
 def pending(model: str) -> ModelError:
