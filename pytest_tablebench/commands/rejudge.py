@@ -69,6 +69,14 @@ def add_parser(commands: Any) -> None:
         "--bench-data", metavar="DIR", help="dataset folder. Default: where the run had it"
     )
     parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="conftest.py (or module) that registered datasets or metrics of the run: without it "
+        "--bench-compat can score the built-in ones and folders only. Repeatable",
+    )
+    parser.add_argument(
         "--allow-unlike",
         action="store_true",
         help="gates against a baseline that differs in more than the model",
@@ -129,6 +137,7 @@ def _judge(path: Path, settings: Settings, given: argparse.Namespace) -> Rejudge
         compat=settings.compat if given.bench_compat else None,
         thresholds=settings.thresholds,
         data=settings.data,
+        plugins=given.plugin,
         judge=_new_judge(given.judge, settings) if given.judge else None,
         ask=given.yes,
     )
@@ -161,6 +170,7 @@ def _decide(
                 name: value for name, value in settings.thresholds.items() if name in present
             },
             data=settings.data,
+            plugins=given.plugin,
         )
         if not given.allow_unlike:
             hint = (

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 from pytest_tablebench import hookspecs
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, described
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -153,10 +157,51 @@ def builtin_registry() -> Registry:
     return registry_with(None)
 
 
-def registry_with(data: Path | None) -> Registry:
-    """Return the registry of the built-in parts and of the datasets in a data folder."""
-    manager = pluggy.PluginManager("pytest")
+def registry_with(data: Path | None, plugins: Sequence[str] = ()) -> Registry:
+    """Return the registry of the built-in parts and of the datasets in a data folder.
+
+    `plugins` are files (a conftest.py) and modules whose hooks register more, as they do in a
+    session. Raises `SettingsError` for one that cannot be loaded.
+    """
+    manager = _Manager("pytest")
     manager.add_hookspecs(hookspecs)
     manager.register(BuiltIns())
     manager.register(OwnFolders())
+    for name in plugins:
+        manager.register(_loaded(name))
     return Registry.from_hooks(manager.hook, data=data)
+
+
+class _Manager(pluggy.PluginManager):
+    """Knows a hook by its name, as pytest does: a conftest.py marks none."""
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+        if isinstance(plugin, ModuleType) and not name.startswith("pytest_tablebench_register_"):
+            return None
+        found = super().parse_hookimpl_opts(plugin, name)
+        return {} if found is None and isinstance(plugin, ModuleType) else found
+
+
+def _loaded(name: str) -> ModuleType:
+    """Import a file by its path, or a module by its name."""
+    path = Path(name)
+    is_file = path.suffix == ".py"
+    folder = str(path.resolve().parent if is_file else Path.cwd())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # as pytest does for a conftest.py
+    try:
+        return _of_file(path.resolve()) if is_file else importlib.import_module(name)
+    except Exception as error:
+        text = f"--plugin {name}: cannot be loaded: {described(error)}"
+        raise SettingsError(printable(text, 400)) from None
+
+
+def _of_file(path: Path) -> ModuleType:
+    """Import a file under a name that no other conftest.py has."""
+    name = f"{path.parent}.{path.stem}"
+    found = importlib.util.spec_from_file_location(name, path)
+    if found is None or found.loader is None:
+        raise ImportError("no Python file")
+    module = sys.modules[name] = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module

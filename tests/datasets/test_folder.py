@@ -131,10 +131,14 @@ def test_cells_of_a_csv_hold_lists_too(tmp_path: Path) -> None:
         "Which is dear?,coffee,mocha | latte,type=lookup | level=1,Price list,prices.csv\n"
         "Which two?,tea | coffee,,,,prices.csv\n"
         "What is 1 + 1?,2,,,,\n"
+        'Which two again?,"[""tea"", ""coffee, black""]",,,,prices.csv\n'
+        "What stands in brackets?,[1],,,,\n"
     )
     files = {"prices.csv": PRICES, "questions.csv": questions}
     source = opened(tmp_path, files)
-    first, second, third = (source.example(name) for name in source.example_ids(None))
+    first, second, third, again, bracket = map(source.example, source.example_ids(None))
+    assert again.references == ("tea", "coffee, black")
+    assert bracket.references == ("[1]",)
     assert first.context["aliases"] == {"coffee": ("mocha", "latte")}
     assert first.tags.items() >= {"type": "lookup", "level": "1"}.items()
     assert first.inputs["table"].title == "Price list"

@@ -370,10 +370,17 @@ def test_starter(case, answer):
 """
 
 
-def test_a_dataset_of_the_users_own_cannot_be_scored_again(two, capsys):
+def test_a_dataset_of_a_conftest_is_scored_again_where_that_is_named(two, capsys):
     code, _, err = command(capsys, "rejudge", "a", "--bench-compat", "fixed")
     assert code == 2
     assert "dataset 'toy' is neither built in nor" in err
+    conftest = str(Path("conftest.py").resolve())
+    code, out, _ = command(capsys, "rejudge", "a", "--bench-compat=fixed", "--plugin", conftest)
+    assert code == 0
+    assert "scored again in compat fixed: 0 scores changed" in out
+    code, _, err = command(capsys, "rejudge", "a", "--bench-compat=fixed", "--plugin", "nothing.py")
+    assert code == 2
+    assert "--plugin nothing.py: cannot be loaded: FileNotFoundError" in err
     code, out, _ = command(capsys, "rejudge", "a", "--bench-threshold", "toy=0")
     assert code == 0
     assert "verdicts changed: 8 wrong before and right now" in out

@@ -125,7 +125,7 @@ def question_of(tables: FolderTables, number: int, row: Raw) -> Question:
     text = _text(row.get("question"))
     if not text:
         raise BadRowError("question", "is empty")
-    answers = tuple(_items(row.get("answer"), "answer"))
+    answers = tuple(_items(_texts(row.get("answer")), "answer"))
     if not answers:
         raise BadRowError("answer", "is empty")
     files = table_files(row)
@@ -244,6 +244,13 @@ def _parsed(value: Any) -> Any:
         except (ValueError, RecursionError):
             return value
     return value
+
+
+def _texts(value: Any) -> Any:
+    """Return the JSON list of texts that a cell holds; `[1]` may be an answer as it stands."""
+    found = _parsed(value)
+    listed = isinstance(found, list) and all(isinstance(item, str) for item in found)
+    return found if listed else value
 
 
 def _items(value: Any, name: str) -> list[str]:

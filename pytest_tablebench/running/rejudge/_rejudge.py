@@ -20,7 +20,7 @@ from pytest_tablebench.results._texts import TEXTS
 from pytest_tablebench.results.judges import Agreement, agreement_of
 from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.running.asking import AskPlan
-from pytest_tablebench.running.builtins import builtin_registry, registry_with
+from pytest_tablebench.running.builtins import registry_with
 from pytest_tablebench.running.rejudge._judge import StoredJudge
 from pytest_tablebench.running.rejudge._new_judge import NewJudge
 from pytest_tablebench.running.rejudge._scorer import (
@@ -66,6 +66,7 @@ def rejudge(
     thresholds: Mapping[str, float] | None = None,
     data: Path | None = None,
     registry: Registry | None = None,
+    plugins: Sequence[str] = (),
     judge: Callable[[Mapping[str, Any], Registry], NewJudge] | None = None,
     ask: bool = False,
 ) -> Rejudged:
@@ -78,6 +79,7 @@ def rejudge(
     With `compat` (also the run's own mode, say after an upgrade) every raw reply is scored
     again, with the references of the data the run used: in `data`, or where the run had it.
     Without it the stored scores stay. `thresholds` (by dataset, 0..1) move verdicts only.
+    `plugins` are loaded where no registry is given, see `registry_with`.
     Raises `SettingsError` for a folder that is no run or has no record, for an unknown dataset
     and for rules that cannot be told; `DataMissing` or `DataError` for data that is not there
     or not the run's.
@@ -87,9 +89,9 @@ def rejudge(
         raise SettingsError(f"{path}: no case is recorded, so there is nothing to judge")
     present = dict.fromkeys(record.dataset for record in records)
     if registry is None:
-        registry = builtin_registry()
+        registry = registry_with(None, plugins)
         if not registry.datasets.keys() >= present.keys():  # folders that are datasets
-            registry = registry_with(_data_folder(data, run))
+            registry = registry_with(_data_folder(data, run), plugins)
     asked = dict(thresholds or {})
     check_names("dataset", tuple(asked), present, "--bench-threshold")
     ended, notes = _cut_off(run, len(records))

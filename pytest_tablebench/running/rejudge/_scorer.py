@@ -79,8 +79,9 @@ class Opener:
         if name not in self.registry.datasets:
             raise SettingsError(
                 f"dataset {printable(name, 80)!r} is neither built in nor a folder of "
-                f"{self._data}, so its answers cannot be scored again here; without "
-                f"--bench-compat its thresholds and gates still can change"
+                f"{self._data}, so its answers cannot be scored again here: name the conftest.py "
+                f"that registers it with --plugin FILE; without --bench-compat its thresholds and "
+                f"gates still can change"
             )
         dataset = self.registry.datasets[name]
         folder = self._data / dataset.folder
