@@ -20,6 +20,7 @@ ROOMS = [
     "hooks",
     "session",
     "reports",
+    "interchange",
     "running",
     "results",
     "strategies",

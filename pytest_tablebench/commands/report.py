@@ -53,7 +53,7 @@ def _report(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.beside_text import tag_lines
     from pytest_tablebench.reports.paper import load_runs, report_lines, strays, write_report
     from pytest_tablebench.reports.terminal import summary_lines
-    from pytest_tablebench.results._folder import recorded_text, selection_text
+    from pytest_tablebench.results._folder import imported_text, recorded_text, selection_text
     from pytest_tablebench.results.loaded_run import load_run
 
     if given.page is not None:
@@ -69,7 +69,7 @@ def _report(given: argparse.Namespace) -> tuple[list[str], int]:
         lines.append(f"{printable(run.model)}  ({printable(str(run.path))})")
         if run.planned is None or len(run.rows) < run.planned:
             lines.append(f"cut off: {recorded_text(len(run.rows), run.planned)}")
-        lines += [line for line in (selection_text(run.run),) if line]
+        lines += [line for line in (imported_text(run.run), selection_text(run.run)) if line]
         summary = load_run(run.path).summary
         lines += summary_lines(summary, run.run)
         for tag in given.by:

@@ -184,6 +184,19 @@ def selection_text(run: Mapping[str, Any]) -> str:
     return f"a selection ({', '.join(options)}): other cases were not asked" if options else ""
 
 
+def imported_text(run: Mapping[str, Any]) -> str:
+    """Return what a run was imported from, and what is not known of it; else an empty text."""
+    found = run.get("imported")
+    if not isinstance(found, dict):
+        return ""
+    lists = (found.get(name) for name in ("libraries", "unknown"))
+    said = [
+        ", ".join(printable(str(x), 80) for x in one) if isinstance(one, list) else ""
+        for one in lists
+    ]
+    return f"imported from {said[0] or '?'}" + (f"; not known: {said[1]}" if said[1] else "")
+
+
 def read_run(path: Path) -> dict[str, Any]:
     """Read `run.json`. Raises `SettingsError` for a folder that is no run or is too new."""
     try:

@@ -1,0 +1,105 @@
+"""`tablebench export RUN --to FORM`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.interchange._exporter import Exporter
+
+__all__ = ["add_parser"]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the `tablebench` parser."""
+    parser = commands.add_parser("export", help="a run in the form of another tool")
+    parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or cut off")
+    parser.add_argument("--to", required=True, choices=sorted(_FORMS), help="the form")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder. Default: RUN/export")
+    parser.add_argument(
+        "--raw",
+        action="store_true",
+        default=None,
+        help="csv: leave texts that a spreadsheet would compute as they are",
+    )
+    parser.add_argument(
+        "--model-id",
+        metavar="DEVELOPER/MODEL",
+        help="every-eval-ever: the model as the Hugging Face hub names it. Default: the run's name",
+    )
+    parser.add_argument("--organization", metavar="NAME", help="every-eval-ever: who evaluated")
+    parser.add_argument(
+        "--relationship",
+        choices=("first_party", "third_party", "collaborative", "other"),
+        help="every-eval-ever: what they are to the model. Default: other",
+    )
+    parser.add_argument(
+        "--no-samples",
+        action="store_true",
+        default=None,
+        help="every-eval-ever: figures only, none of the data's questions and answers",
+    )
+    parser.set_defaults(lines=_export)
+
+
+def _csv(given: argparse.Namespace) -> Exporter:
+    from pytest_tablebench.interchange.flat import Csv
+
+    return Csv(raw=bool(given.raw))
+
+
+def _parquet(_: argparse.Namespace) -> Exporter:
+    from pytest_tablebench.interchange.flat import Parquet
+
+    return Parquet()
+
+
+def _every_eval_ever(given: argparse.Namespace) -> Exporter:
+    from pytest_tablebench.interchange.every_eval_ever import EveryEvalEver
+
+    return EveryEvalEver(
+        given.model_id,
+        organization=given.organization or "unknown",
+        relationship=given.relationship or "other",
+        samples=not given.no_samples,
+    )
+
+
+_FORMS: Mapping[str, tuple[Callable[[argparse.Namespace], Exporter], tuple[str, ...]]] = {
+    "csv": (_csv, ("raw",)),
+    "parquet": (_parquet, ()),
+    "every-eval-ever": (
+        _every_eval_ever,
+        ("model_id", "organization", "relationship", "no_samples"),
+    ),
+}
+"""What makes the exporter of a form, and which options it takes."""
+
+
+def _export(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.results.loaded_run import load_run
+
+    make, takes = _FORMS[given.to]
+    for name in sorted({name for _, names in _FORMS.values() for name in names}):
+        if getattr(given, name) is not None and name not in takes:
+            forms = [form for form, (_, names) in _FORMS.items() if name in names]
+            raise SettingsError(
+                f"--{name.replace('_', '-')} is for --to {' or '.join(forms)}, not for {given.to}"
+            )
+    exporter = make(given)
+    run = load_run(given.run)
+    folder = given.out or given.run / "export"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        written = exporter.write(run, folder)
+    except OSError as error:
+        raise SettingsError(
+            f"--out: cannot write into {folder} ({error.strerror or error}); choose another folder"
+        ) from None
+    return [f"wrote {printable(str(path))}" for path in written], 0

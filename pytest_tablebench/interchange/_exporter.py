@@ -1,0 +1,117 @@
+"""What all exporters are, and what they read of a run beside its records."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.results._record import Record
+from pytest_tablebench.results._texts import (
+    TEXTS,
+    ExampleText,
+    PromptText,
+    example_key,
+    read_texts,
+)
+from pytest_tablebench.results.loaded_run import LoadedRun
+
+__all__ = ["Exporter", "RunTexts", "moment", "plain", "records_by", "run_uuid"]
+
+
+class Exporter(Protocol):
+    """Writes a run in the form of another tool. It reads, and computes nothing.
+
+    Every form keeps the three outcomes apart: no answer is never a wrong one.
+    """
+
+    @property
+    def name(self) -> str:
+        """What `--to` calls the form."""
+        ...
+
+    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
+        """Write the run below a folder that is there; return the files that were written.
+
+        The same run gives the same bytes. Raises `SettingsError` for what the form cannot hold
+        and an option can mend, `DataError` for a run without cases, `OSError`.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class RunTexts:
+    """The texts of a run: prompts and transcripts by digest, questions by example."""
+
+    prompts: Mapping[str, str]
+    transcripts: Mapping[str, Sequence[tuple[str, str]]]
+    questions: Mapping[str, str]
+
+    @classmethod
+    def of(cls, run: LoadedRun) -> RunTexts:
+        """Read the texts of a run; none where they were not kept."""
+        prompts, transcripts, questions = dict[str, str](), {}, dict[str, str]()
+        for text in read_texts(run.path / TEXTS):
+            if isinstance(text, PromptText):
+                prompts[text.digest] = text.text
+            elif isinstance(text, ExampleText):
+                questions[text.id] = text.question
+            else:
+                transcripts[text.digest] = text.turns
+        return cls(prompts, transcripts, questions)
+
+    def prompt(self, record: Record) -> str | None:
+        """Return what the model was shown first; None where it was not kept."""
+        return self.prompts.get(record.prompt_digest or "")
+
+    def turns(self, record: Record) -> Sequence[tuple[str, str]]:
+        """Return what was said behind the prompt; nothing where the one reply is the answer."""
+        return self.transcripts.get(record.transcript or "", ())
+
+    def question(self, record: Record) -> str | None:
+        """Return the question; None where it was not kept."""
+        found = (record.dataset, record.example_id, record.perturbation)
+        return self.questions.get(example_key(*found))
+
+
+def records_by(run: LoadedRun, name: str) -> dict[str, list[Record]]:
+    """Return a run's records by what a field of theirs says. Raises `DataError` without any."""
+    found: dict[str, list[Record]] = {}
+    for record in run.records:
+        found.setdefault(str(getattr(record, name)), []).append(record)
+    if not found:
+        raise DataError(f"{run.path} has no case: there is nothing to export")
+    return found
+
+
+def moment(run: Mapping[str, Any], *names: str) -> datetime:
+    """Return the first of a run's times that it knows (`start`, `end`); 1970 without any."""
+    for name in names:
+        try:
+            found = datetime.fromisoformat(str(run.get(name)))
+        except ValueError:
+            continue
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return datetime.fromtimestamp(0, UTC)
+
+
+def run_uuid(run: LoadedRun, part: str) -> uuid.UUID:
+    """Return an id of the form of version 4 for a part of a run, the same every time."""
+    marks = [str(run.run.get(name)) for name in ("model", "start", "end")]
+    ids = sorted(record.case_id for record in run.records)
+    data = "\n".join([*marks, part, *ids]).encode("utf-8", "surrogatepass")
+    return uuid.UUID(bytes=sha256(data).digest()[:16], version=4)
+
+
+def plain(value: Any) -> Any:
+    """Return JSON that UTF-8 can hold: a lone surrogate becomes the text of an escape."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, Mapping):
+        return {plain(str(name)): plain(inner) for name, inner in value.items()}
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,153 @@
+"""Rows that another tool wrote, as records: what they do not say stays unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.interchange._row_check import is_number
+from pytest_tablebench.interchange._source import Row, Source
+from pytest_tablebench.util.names import printable, slug
+
+__all__ = ["foreign_fields", "name_of"]
+
+FORMAT = "unknown"
+"""The format of cases whose rows do not name one."""
+
+_LONGEST_TAG = 60
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """An aggregate result, as far as it says how to read the scores of its rows."""
+
+    name: str
+    low: float = 0.0
+    high: float = 1.0
+    lower_is_better: bool = False
+
+    def scaled(self, value: float) -> float:
+        return (value - self.low) / (self.high - self.low)
+
+
+def name_of(text: object) -> str:
+    """Return the name of a dataset: parts that are fit for an id, with strokes between them."""
+    parts = [slug(part) for part in str(text).split("/") if part.strip()]
+    return "/".join(parts) or "unnamed"
+
+
+def foreign_fields(source: Source) -> Iterable[tuple[Row, dict[str, Any]]]:
+    """Yield what a record says of each case of a source, and a row of it.
+
+    Rows of one sample that belong to several results are one case: the first result whose scores
+    are from low to high is its score, all are its parts. A sample that comes again for the same
+    result was asked again.
+    """
+    metrics = _metrics(source.facts)
+    cases: dict[tuple[str, str, int], list[tuple[str, Row]]] = {}
+    seen: dict[tuple[str, str, str], int] = {}
+    for row in source.rows:
+        name, sample = str(row.data["evaluation_name"]), str(row.data["sample_id"])
+        result = str(row.data.get("evaluation_result_id") or name)
+        seen[name, sample, result] = repeat = seen.get((name, sample, result), 0) + 1
+        cases.setdefault((name, sample, repeat), []).append((result, row))
+    fit = _fit(cases.values(), metrics)
+    for (name, sample, repeat), found in cases.items():
+        yield found[0][1], _case(source, (name, sample, repeat), found, metrics, fit)
+
+
+def _metrics(facts: Mapping[str, Any]) -> dict[str, _Metric]:
+    found = {}
+    for result in facts.get("evaluation_results") or ():
+        config = result.get("metric_config") if isinstance(result, dict) else None
+        if not isinstance(config, dict):
+            continue
+        mark = str(result.get("evaluation_result_id") or result.get("evaluation_name"))
+        low: Any = config.get("min_score")
+        high: Any = config.get("max_score")
+        known = is_number(low) and is_number(high) and high > low
+        found[mark] = _Metric(
+            slug(str(config.get("metric_name") or config.get("metric_id") or mark)),
+            *((float(low), float(high)) if known else (0.0, 1.0)),
+            lower_is_better=config.get("lower_is_better") is True,
+        )
+    return found
+
+
+def _fit(
+    cases: Iterable[Sequence[tuple[str, Row]]], metrics: Mapping[str, _Metric]
+) -> frozenset[str]:
+    """Return the results whose scores can be those of records: from low to high, higher better."""
+    fit: dict[str, bool] = {}
+    for found in cases:
+        for result, row in found:
+            metric = metrics.get(result, _Metric(result))
+            inside = 0 <= metric.scaled(row.data["evaluation"]["score"]) <= 1
+            fit[result] = fit.get(result, not metric.lower_is_better) and inside
+    return frozenset(result for result, fine in fit.items() if fine)
+
+
+def _case(
+    source: Source,
+    key: tuple[str, str, int],
+    found: Sequence[tuple[str, Row]],
+    metrics: Mapping[str, _Metric],
+    fit: frozenset[str],
+) -> dict[str, Any]:
+    name, sample, repeat = key
+    known = {result: metrics.get(result, _Metric(slug(result))) for result, _ in found}
+    chosen = next(((result, row) for result, row in found if result in fit), None)
+    result, row = chosen or found[0]
+    data = row.data
+    answered = not (data.get("error") and not _said(data))
+    if answered and chosen is None:
+        raise DataError(
+            f"{row.place}: none of its scores ({', '.join(map(printable, known))}) goes from 0 to "
+            f"1, or between the bounds that its metric names, with more as better"
+        )
+    dataset, example = name_of(name), slug(sample)
+    case = "/".join((dataset, example, FORMAT, "none"))
+    metadata = data.get("metadata") or {}
+    fields: dict[str, Any] = {
+        "case_id": f"{case}/r{repeat}" if repeat > 1 else case,
+        "benchmark": name_of(str(source.facts["evaluation_id"]).partition("/")[0]),
+        "dataset": dataset,
+        "example_id": example,
+        "serializer": FORMAT,
+        "perturbation": "none",
+        "strategy": "direct",
+        "modality": "text",
+        "repeat": repeat,
+        "metric": known[result].name if answered else None,
+        "tags": {name: text for name, text in metadata.items() if _is_tag(text)},
+    }
+    if not answered:
+        return fields | {"outcome": "no_answer"}
+    passed = data["evaluation"]["is_correct"]
+    return fields | {
+        "outcome": "right" if passed else "wrong",
+        "score": known[result].scaled(data["evaluation"]["score"]),
+        "part": known[result].name,
+        "parts": {
+            known[mark].name: known[mark].scaled(one.data["evaluation"]["score"])
+            if mark in fit
+            else one.data["evaluation"]["score"]
+            for mark, one in found
+        },
+        "flags": ["error"] if data.get("error") else [],
+    }
+
+
+def _is_tag(text: str) -> bool:
+    """Return whether an entry can be a kind of question: no digest, and no JSON."""
+    return len(text) <= _LONGEST_TAG and not text.startswith(("{", "["))
+
+
+def _said(data: Mapping[str, Any]) -> bool:
+    """Return whether a model said anything in a row."""
+    output, messages = data.get("output"), data.get("messages")
+    if output is not None:
+        return any(output["raw"])
+    return any(one["role"] == "assistant" and one.get("content") for one in messages or ())

@@ -1,0 +1,175 @@
+"""A case as a row of every-eval-ever's instance-level file, and back.
+
+What the schema has a field for stands there; all else of a record is an entry of `metadata`, by
+the record's own name for it: text as it is, other values as JSON, what is usual left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from hashlib import sha256
+from typing import Any
+
+from pytest_tablebench.interchange._exporter import RunTexts
+from pytest_tablebench.results._record import Record
+
+__all__ = ["SCHEMA_VERSION", "TAG", "own_fields", "row_of", "turns_of"]
+
+SCHEMA_VERSION = "0.3.0"
+"""Of every-eval-ever's two schemas."""
+
+TAG = "tag:"
+"""Before the name of a tag in `metadata`."""
+
+_PLACED = {
+    *("model", "dataset", "example_id", "score", "passed", "raw", "references", "reason"),
+    *("prediction", "tags"),
+}
+"""Fields of a record that stand elsewhere in a row."""
+
+_TEXTS = {
+    *("case_id", "benchmark", "serializer", "perturbation", "strategy", "modality"),
+    *("outcome", "metric", "part", "prompt_digest", "transcript"),
+}
+_ROLES = {"user": "user", "reply": "assistant", "output": "tool"}
+_WHO = {role: who for who, role in _ROLES.items()}
+_TOOL = "program"
+
+
+def result_id(dataset: str, figure: str) -> str:
+    """Return the id by which rows name the aggregate result that they add to."""
+    return f"{dataset}::{figure}"
+
+
+def row_of(record: Record, texts: RunTexts, evaluation_id: str, model_id: str) -> dict[str, Any]:
+    """Return the row of a case.
+
+    A case without an answer has `error`, an empty output and `outcome` in its metadata; the
+    schema makes it have a score all the same, which is 0 and means nothing.
+    """
+    prompt, turns = texts.prompt(record), texts.turns(record)
+    question = texts.question(record)
+    references = [str(one) for one in record.references]
+    raw_input = question if question is not None else prompt or ""
+    mark = json.dumps({"raw": raw_input, "reference": references}, sort_keys=True)
+    row: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": evaluation_id,
+        "model_id": model_id,
+        "evaluation_name": record.dataset,
+        "evaluation_result_id": result_id(record.dataset, "performance"),
+        "sample_id": record.example_id,
+        "sample_hash": sha256(mark.encode("ascii")).hexdigest(),
+        "input": {"raw": raw_input, "formatted": prompt, "reference": references},
+        "evaluation": {"score": record.score or 0.0, "is_correct": record.passed is True},
+        "error": (record.reason or "no answer") if record.score is None else None,
+        "token_usage": _tokens(record),
+        "performance": None
+        if record.latency_s is None
+        else {"latency_ms": record.latency_s * 1000},
+        "metadata": _metadata(record),
+    }
+    if turns:
+        messages = _messages(prompt, turns)
+        calls = sum(len(one.get("tool_calls") or ()) for one in messages)
+        row["interaction_type"] = "agentic" if calls else "multi_turn"
+        row |= {"output": None, "messages": messages}
+        row["evaluation"] |= {"num_turns": len(turns), "tool_calls_count": calls}
+        if record.raw is not None:
+            row["metadata"]["raw"] = record.raw
+    else:
+        row["interaction_type"] = "single_turn"
+        row |= {"output": {"raw": [] if record.raw is None else [record.raw]}, "messages": None}
+    row["answer_attribution"] = _attribution(record, row["messages"])
+    return row
+
+
+def _attribution(record: Record, messages: Sequence[Any] | None) -> list[dict[str, Any]]:
+    if record.prediction is None:
+        return []
+    text = record.prediction
+    last = len(messages) - 1 if messages else 0
+    return [
+        {
+            "turn_idx": last,
+            "source": f"messages[{last}].content" if messages else "output.raw",
+            "extracted_value": text if isinstance(text, str) else json.dumps(text, default=str),
+            "extraction_method": record.metric or "none",
+            "is_terminal": True,
+        }
+    ]
+
+
+def _tokens(record: Record) -> dict[str, int] | None:
+    known = record.prompt_tokens, record.completion_tokens
+    if known[0] is None or known[1] is None:
+        return None
+    names = ("input_tokens", "output_tokens", "total_tokens")
+    return dict(zip(names, (known[0], known[1], known[0] + known[1]), strict=True))
+
+
+def _metadata(record: Record) -> dict[str, str]:
+    found: dict[str, str] = {}
+    placed = (
+        _PLACED if _tokens(record) is None else _PLACED | {"prompt_tokens", "completion_tokens"}
+    )
+    if record.latency_s is not None and record.latency_s * 1000 / 1000 == record.latency_s:
+        placed = placed | {"latency_s"}
+    for item in fields(Record):
+        value: Any = getattr(record, item.name)
+        value = tuple(value) if isinstance(value, list) else value
+        made = item.default_factory
+        usual = item.default if made is MISSING else made()
+        if item.name not in placed and value != usual:
+            found[item.name] = value if item.name in _TEXTS else json.dumps(value, default=str)
+    if record.prediction is not None and not isinstance(record.prediction, str):
+        found["prediction"] = json.dumps(record.prediction, default=str)
+    return found | {f"{TAG}{name}": text for name, text in record.tags.items()}
+
+
+def _messages(prompt: str | None, turns: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return prompt and turns as messages: a program is a call of a tool, its output the reply."""
+    found: list[dict[str, Any]] = [{"role": "user", "content": prompt or ""}]
+    call = 0
+    for who, said in turns:
+        if who == "program":
+            call += 1
+            wanted = {"id": f"call-{call}", "name": _TOOL, "arguments": {"text": said}}
+            found.append({"role": "assistant", "content": None, "tool_calls": [wanted]})
+        elif who == "output":
+            found.append({"role": "tool", "content": said, "tool_call_id": [f"call-{call}"]})
+        else:
+            found.append({"role": _ROLES.get(who, who), "content": said})
+    return [{"turn_idx": place, **one} for place, one in enumerate(found)]
+
+
+def turns_of(messages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Return messages behind the prompt as the turns of a transcript."""
+    found = []
+    for message in messages:
+        role, content = str(message.get("role")), message.get("content")
+        for call in message.get("tool_calls") or ():
+            given = call.get("arguments") or {}
+            text = given.get("text") if set(given) == {"text"} else json.dumps(given)
+            found.append(("program", str(text)))
+        if content is not None:
+            found.append((_WHO.get(role, role), str(content)))
+    return found
+
+
+def own_fields(metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a record that a row of ours has in its metadata.
+
+    Raises `ValueError` for an entry that is no JSON where it has to be.
+    """
+    names = {item.name for item in fields(Record)} | {"raw", "prediction"}
+    found: dict[str, Any] = {}
+    for name, text in metadata.items():
+        if name in names - _PLACED | {"raw", "prediction"}:
+            found[name] = text if name in _TEXTS | {"raw"} else json.loads(text)
+    found["tags"] = {
+        name.removeprefix(TAG): text for name, text in metadata.items() if name.startswith(TAG)
+    }
+    return found

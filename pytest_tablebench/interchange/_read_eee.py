@@ -1,0 +1,69 @@
+"""Files of every-eval-ever: each aggregate with the rows that lie beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import file_digest
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.interchange._row_check import check_facts
+from pytest_tablebench.interchange._source import Row, Source, read_json, read_lines
+from pytest_tablebench.util.names import printable
+
+__all__ = ["read_every_eval_ever"]
+
+
+def read_every_eval_ever(paths: Sequence[Path]) -> list[Source]:
+    """Read aggregate files, and those in folders, with their rows.
+
+    Raises `DataError` naming what cannot be read, is of another version, or has no rows.
+    """
+    return [_source(path) for path in _aggregates(paths)]
+
+
+def _aggregates(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        found = sorted(path.rglob("*.json"))
+        if not found:
+            raise DataError(f"{printable(str(path))}: there is no .json file in it")
+        yield from found
+
+
+def _source(path: Path) -> Source:
+    facts, place = read_json(path), printable(str(path))
+    check_facts(facts, place)
+    if not facts["schema_version"].startswith("0."):
+        version = printable(facts["schema_version"], 20)
+        raise DataError(f"{place}: version {version} of the schema is not known, 0.3.0 is")
+    detail = facts.get("detailed_evaluation_results")
+    named = detail.get("file_path") if isinstance(detail, dict) else None
+    if not isinstance(named, str):
+        raise DataError(f"{place}: it has figures only, and a run is made of cases")
+    # The name alone: the path is the datastore's, and the file lies beside this one.
+    rows = path.with_name(PurePosixPath(named).name or "unnamed")
+    found = tuple(Row(data, where) for data, where in read_lines(rows))
+    _check_rows(rows, detail, len(found))
+    for row in found:
+        if row.data.get("evaluation_id") != facts["evaluation_id"]:
+            raise DataError(f"{row.place}: its `evaluation_id` is not that of {path.name}")
+    return Source(path, facts, found)
+
+
+def _check_rows(path: Path, detail: Any, count: int) -> None:
+    """Raise `DataError` where the rows are not those that the aggregate speaks of."""
+    total, mark, place = detail.get("total_rows"), detail.get("checksum"), printable(str(path))
+    if isinstance(total, int) and total != count:
+        raise DataError(f"{place} has {count:,} rows, and there should be {total:,}")
+    if isinstance(mark, str) and detail.get("hash_algorithm") in {"sha256", "md5"}:
+        with path.open("rb") as file:
+            found = file_digest(file, detail["hash_algorithm"]).hexdigest()
+        if found != mark.lower():
+            raise DataError(
+                f"{place} is not the file that was written (checksum); fetch it again, or take "
+                f"`checksum` out of the .json file beside it"
+            )

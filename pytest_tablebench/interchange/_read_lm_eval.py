@@ -1,0 +1,200 @@
+"""What lm-eval leaves (`--log_samples`), as rows of every-eval-ever."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.interchange._instance import SCHEMA_VERSION
+from pytest_tablebench.interchange._source import Row, Source, read_json, read_lines
+from pytest_tablebench.util.names import printable
+
+__all__ = ["read_lm_eval"]
+
+_SAMPLES = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT[0-9.-]+)\.jsonl")
+
+
+def read_lm_eval(paths: Sequence[Path], *, model: str | None = None) -> list[Source]:
+    """Read `samples_TASK_DATE.jsonl`, and those in folders, with `results_DATE.json` beside them.
+
+    Arguments:
+        paths: files and folders.
+        model: its name; None takes it from the results.
+
+    Raises `DataError` naming what cannot be read, and where nothing names the model.
+    """
+    return [_source(path, model) for path in _samples(paths)]
+
+
+def _samples(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            found = sorted(path.rglob("samples_*.jsonl"))
+            if not found:
+                raise DataError(
+                    f"{printable(str(path))}: there is no samples_TASK_DATE.jsonl in it; lm-eval "
+                    f"writes them with --log_samples"
+                )
+            yield from found
+        elif not path.name.startswith("results_"):  # read with the samples beside it
+            yield path
+
+
+def _source(path: Path, model: str | None) -> Source:
+    named = _SAMPLES.fullmatch(path.name)
+    if named is None:
+        raise DataError(
+            f"{printable(str(path))}: no file of lm-eval: it is not called samples_TASK_DATE.jsonl"
+        )
+    task, date = named.groups()
+    results = path.with_name(f"results_{date}.json")
+    told = read_json(results) if results.exists() else {}
+    model = model or _model(told)
+    if model is None:
+        raise DataError(
+            f"{printable(str(path))}: {printable(results.name)} is not beside it, or names no "
+            f"model; say it: --model NAME"
+        )
+    samples = list(read_lines(path))
+    metrics = _metrics(task, samples)
+    facts = {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": f"lm-eval/{model}/{date}",
+        "model_info": {"name": model, "id": model},
+        "eval_library": {"name": "lm-eval", "version": str(told.get("lm_eval_version") or "?")},
+        "evaluation_results": [
+            {
+                "evaluation_result_id": mark,
+                "metric_config": {
+                    "metric_name": metric,
+                    "lower_is_better": _better(told, task, metric) is False,
+                },
+                "generation_config": {"generation_args": _params(told, task)},
+            }
+            for mark, metric in metrics.items()
+        ],
+    }
+    rows = [row for sample, place in samples for row in _rows(task, sample, place)]
+    return Source(path, facts, tuple(rows))
+
+
+def _model(told: Mapping[str, Any]) -> str | None:
+    config = _mapping(told, "config")
+    given = config.get("model_args")
+    if isinstance(given, str):
+        given = dict(part.split("=", 1) for part in given.split(",") if "=" in part)
+    wanted = given.get("pretrained") or given.get("model") if isinstance(given, dict) else None
+    found = wanted or told.get("model_name") or config.get("model")
+    return str(found) if found else None
+
+
+def _mapping(told: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    found: Any = told
+    for name in names:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _better(told: Mapping[str, Any], task: str, metric: str) -> object:
+    return _mapping(told, "higher_is_better", task).get(metric)
+
+
+def _params(told: Mapping[str, Any], task: str) -> dict[str, Any]:
+    given = _mapping(told, "configs", task, "generation_kwargs")
+    names = {"temperature": "temperature", "top_p": "top_p", "max_gen_toks": "max_tokens"}
+    return {name: given[own] for own, name in names.items() if own in given}
+
+
+def _metrics(task: str, samples: Sequence[tuple[Mapping[str, Any], str]]) -> dict[str, str]:
+    """Return the metrics that samples name, by the id of each one's result."""
+    found = {}
+    for sample, _ in samples:
+        named = sample.get("metrics")
+        for metric in named if isinstance(named, list) else ():
+            found[_result(task, sample, str(metric))] = str(metric)
+    return found
+
+
+def _result(task: str, sample: Mapping[str, Any], metric: str) -> str:
+    return f"{_dataset(task, sample)}::{metric}"
+
+
+def _dataset(task: str, sample: Mapping[str, Any]) -> str:
+    """Return the name of a task as one filter reads its replies."""
+    filtered = sample.get("filter") or "none"
+    return task if filtered == "none" else f"{task}/{filtered}"
+
+
+def _rows(task: str, sample: Mapping[str, Any], place: str) -> Iterator[Row]:
+    """Yield a row for each metric that gives the sample a number."""
+    named = sample.get("metrics")
+    metrics = [str(metric) for metric in named] if isinstance(named, list) else []
+    scored = {metric: sample.get(metric) for metric in metrics}
+    scores = {
+        metric: float(value) for metric, value in scored.items() if isinstance(value, int | float)
+    }
+    if "doc_id" not in sample or not scores:
+        raise DataError(f"{place}: no sample of lm-eval: it has no doc_id, or no score")
+    prompt, choices = _asked(sample.get("arguments"))
+    replies, read = _first(sample.get("resps")), _first(sample.get("filtered_resps"))
+    target = sample.get("target")
+    if choices:
+        replies = read = _chosen(sample.get("filtered_resps"), choices)
+        if str(target).isdecimal() and int(str(target)) < len(choices):
+            target = choices[int(str(target))]
+    for metric, score in scores.items():
+        data = {
+            "evaluation_name": _dataset(task, sample),
+            "evaluation_result_id": _result(task, sample, metric),
+            "sample_id": str(sample["doc_id"]),
+            "input": {"raw": prompt, "reference": _references(target), "choices": choices or None},
+            "output": {"raw": [] if replies is None else [replies]},
+            "answer_attribution": []
+            if read is None
+            else [{"extracted_value": read, "is_terminal": True}],
+            "evaluation": {"score": score, "is_correct": score == 1.0},
+        }
+        yield Row(data, place)
+
+
+def _references(target: object) -> list[str]:
+    found = target if isinstance(target, list) else [target]
+    return [one if isinstance(one, str) else json.dumps(one) for one in found if one is not None]
+
+
+def _asked(arguments: object) -> tuple[str, list[str]]:
+    """Return the prompt, and the continuations that were weighed, where there are several."""
+    if isinstance(arguments, dict):
+        found = [list(one.values()) for one in arguments.values() if isinstance(one, dict)]
+    else:
+        found = (
+            [one for one in arguments or () if isinstance(one, list)]
+            if isinstance(arguments, list)
+            else []
+        )
+    texts = [[part if isinstance(part, str) else json.dumps(part) for part in one] for one in found]
+    prompt = texts[0][0] if texts and texts[0] else ""
+    return prompt, [one[1].strip() for one in texts if len(one) > 1] if len(texts) > 1 else []
+
+
+def _first(replies: object) -> str | None:
+    """Return the first reply of `resps` or `filtered_resps`; None where there is none."""
+    while isinstance(replies, list):
+        replies = replies[0] if replies else None
+    return None if replies is None else str(replies)
+
+
+def _chosen(replies: object, choices: Sequence[str]) -> str | None:
+    """Return the continuation with the greatest log-likelihood."""
+    found = []
+    for one in replies if isinstance(replies, list) else ():
+        try:
+            found.append(float(_first(one) or "nan"))
+        except ValueError:
+            return None
+    best = max(range(len(found)), key=lambda place: found[place], default=None)
+    return None if best is None or best >= len(choices) else choices[best]

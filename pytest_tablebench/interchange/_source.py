@@ -1,0 +1,78 @@
+"""What an importer reads before it makes a run of it: an evaluation's facts, and its rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.names import printable
+
+__all__ = ["Row", "Source", "read_json", "read_lines"]
+
+LONGEST = 64_000_000
+"""Bytes of one line, or of a file that is read whole; more is refused."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of every-eval-ever's instance-level form, and where it stands, for messages."""
+
+    data: Mapping[str, Any]
+    place: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """One evaluation: the content of its aggregate file, and its rows."""
+
+    path: Path
+    facts: Mapping[str, Any]
+    rows: tuple[Row, ...]
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a file that holds one JSON object. Raises `DataError` naming it."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LONGEST + 1)
+    except OSError as error:
+        raise DataError(f"{_shown(path)} cannot be read: {error.strerror or error}") from None
+    return _parsed(data, _shown(path))
+
+
+def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the object on each line, and where it stands. Raises `DataError` naming the line."""
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(LONGEST + 1):
+                number += 1
+                if line.strip():
+                    place = f"{_shown(path)}, line {number}"
+                    yield _parsed(line, place), place
+    except OSError as error:
+        raise DataError(f"{_shown(path)} cannot be read: {error.strerror or error}") from None
+
+
+def _parsed(data: bytes, place: str) -> dict[str, Any]:
+    if len(data) > LONGEST:
+        raise DataError(f"{place}: longer than {LONGEST:,} bytes")
+    try:
+        found = json.loads(data.decode("utf-8"), parse_constant=_refused)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place}: no JSON: {printable(str(error), 200)}") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{place}: no JSON object")
+    return found
+
+
+def _refused(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _shown(path: Path) -> str:
+    return printable(str(path))

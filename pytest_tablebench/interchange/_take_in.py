@@ -1,0 +1,268 @@
+"""Sources as a run folder: every row checked, then records, texts, summary and `run.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.interchange._foreign import foreign_fields
+from pytest_tablebench.interchange._instance import own_fields, turns_of
+from pytest_tablebench.interchange._row_check import check_row, checked_record
+from pytest_tablebench.interchange._source import Row, Source
+from pytest_tablebench.interchange.every_eval_ever import LIBRARY
+from pytest_tablebench.results import RunFolder
+from pytest_tablebench.results._record import Record
+from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key
+from pytest_tablebench.results.loaded_run import summary_of
+from pytest_tablebench.util.names import counted, printable
+
+__all__ = ["Taken", "take_in"]
+
+_UNKNOWN: Mapping[str, str] = {
+    "raw": "replies",
+    "prompt_digest": "prompts",
+    "threshold": "thresholds",
+    "latency_s": "times",
+    "prompt_tokens": "tokens",
+    "cost_usd": "costs",
+}
+"""Fields of a record, and what nobody has said where all records lack them."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What an import came to."""
+
+    records: Sequence[Record]
+    libraries: Sequence[str]
+    unknown: Sequence[str]
+    """What the files do not say of any case."""
+
+    def lines(self) -> list[str]:
+        """Return what people are told."""
+        datasets = {record.dataset for record in self.records}
+        lost = sum(record.score is None for record in self.records)
+        said = f"{counted(len(self.records), 'case')} of {counted(len(datasets), 'dataset')}"
+        lines = [f"imported {said}, {lost:,} without an answer, from {', '.join(self.libraries)}"]
+        if self.unknown:
+            lines.append(f"not said there, so not known: {', '.join(self.unknown)}")
+        return lines
+
+
+@dataclass
+class _Texts:
+    """Prompts, transcripts and questions of the cases, each by the name a record has for it."""
+
+    prompts: dict[str, str]
+    turns: dict[str, Sequence[tuple[str, str]]]
+    questions: dict[str, str]
+
+    def write(self, path: Path) -> None:
+        writer = TextWriter(path)
+        try:
+            for digest, text in self.prompts.items():
+                writer.prompt(digest, text)
+            for digest, turns in self.turns.items():
+                writer.transcript(digest, turns)
+            for key, question in self.questions.items():
+                writer.example(key, question, ())
+        finally:
+            writer.close()
+
+
+def take_in(sources: Sequence[Source], out: Path, *, model: str | None = None) -> Taken:
+    """Write the evaluations of one model as one run folder.
+
+    Arguments:
+        sources: their files; all are checked before anything is written.
+        out: a folder without a run.
+        model: its name in the run; None takes the one in the files.
+
+    Raises `DataError` naming file and line of what cannot be a case, and where the evaluations
+    are of several models or hold a case twice; `SettingsError` for a folder that has a run.
+    """
+    if not sources:
+        raise DataError("there is no evaluation in these files")
+    model = model or _only_model(sources)
+    texts = _Texts({}, {}, {})
+    records: dict[str, tuple[Record, str]] = {}
+    for source in sources:
+        for row in source.rows:
+            check_row(row)
+        for row, fields in _cases(source):
+            ours = _is_ours(source.facts)
+            record = _record(row, fields | {"model": model}, texts, ours=ours)
+            if record.case_id in records:
+                case, first = printable(record.case_id, 120), records[record.case_id][1]
+                raise DataError(f"{row.place}: {case} is there twice, first in {first}")
+            records[record.case_id] = record, row.place
+    found = [record for record, _ in records.values()]
+    if not found:
+        raise DataError(f"{printable(str(sources[0].path))}: there is no case in it")
+    run = _run_facts(sources, found, model)
+    summary = summary_of(run, found)  # raises `DataError` for what makes no table
+    folder = RunFolder(out)
+    try:
+        for record in found:
+            folder.append(record.to_line())
+        texts.write(out / TEXTS)
+        folder.write_summary(summary)
+        folder.write_run(run)
+    finally:
+        folder.close()
+    return Taken(found, run["imported"]["libraries"], run["imported"]["unknown"])
+
+
+def _cases(source: Source) -> Iterable[tuple[Row, dict[str, Any]]]:
+    if not _is_ours(source.facts):
+        yield from foreign_fields(source)
+        return
+    for row in source.rows:
+        try:
+            fields = own_fields(row.data.get("metadata") or {})
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{row.place}: metadata: {printable(str(error), 200)}") from None
+        yield (
+            row,
+            fields
+            | {
+                "dataset": row.data["evaluation_name"],
+                "example_id": row.data["sample_id"],
+            },
+        )
+
+
+def _record(row: Row, fields: dict[str, Any], texts: _Texts, *, ours: bool) -> Record:
+    """Return the record of a case, and keep its texts."""
+    data = row.data
+    given, messages = data["input"], data.get("messages")
+    prompt: str | None = given.get("formatted") or (None if ours else given["raw"] or None)
+    fields["references"] = tuple(given["reference"])
+    if fields.get("outcome") == "no_answer":
+        fields |= {"score": None, "passed": None, "reason": data.get("error") or "unknown"}
+    else:
+        fields.setdefault("score", float(data["evaluation"]["score"]))
+        fields["passed"] = data["evaluation"]["is_correct"]
+    if messages is not None:
+        behind = _behind(messages)
+        if not (ours or given.get("formatted")):
+            prompt = "\n\n".join(str(one.get("content") or "") for one in messages[:behind])
+        turns = turns_of(messages[behind:])
+        digest = fields.get("transcript") or _digest(json.dumps(turns))
+        fields["transcript"] = digest
+        texts.turns[digest] = turns
+        said = [text for who, text in turns if who == "reply"]
+        fields.setdefault(
+            "raw", said[-1] if said and fields.get("outcome") != "no_answer" else None
+        )
+    elif data["output"]["raw"]:
+        fields["raw"] = data["output"]["raw"][0]
+    final = [one for one in data["answer_attribution"] if one.get("is_terminal")]
+    if final and fields.get("outcome") != "no_answer":
+        fields.setdefault("prediction", str(final[-1].get("extracted_value")))
+    _take_costs(data, fields)
+    if prompt and (fields.get("prompt_digest") or not ours):
+        fields["prompt_digest"] = fields.get("prompt_digest") or _digest(prompt)
+        texts.prompts[fields["prompt_digest"]] = prompt
+    record = checked_record(fields, row.place)
+    if given["raw"] and not (ours and given["raw"] == prompt):
+        key = example_key(record.dataset, record.example_id, record.perturbation)
+        texts.questions[key] = given["raw"]
+    return record
+
+
+def _behind(messages: Sequence[Mapping[str, Any]]) -> int:
+    """Return where a conversation goes on behind what the model was shown first."""
+    said = (place for place, one in enumerate(messages) if one["role"] == "assistant")
+    first = next(said, len(messages))
+    shown = (place for place, one in enumerate(messages) if one["role"] not in {"user", "system"})
+    return min(first, next(shown, first))
+
+
+def _take_costs(data: Mapping[str, Any], fields: dict[str, Any]) -> None:
+    used = data.get("token_usage") or {}
+    fields.setdefault("prompt_tokens", used.get("input_tokens"))
+    fields.setdefault("completion_tokens", used.get("output_tokens"))
+    latency = (data.get("performance") or {}).get("latency_ms")
+    fields.setdefault("latency_s", None if latency is None else latency / 1000)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _only_model(sources: Sequence[Source]) -> str:
+    names = {_own_name(source.facts) for source in sources}
+    if len(names) > 1:
+        shown = ", ".join(printable(name, 60) for name in sorted(names)[:5])
+        raise DataError(f"a run has one model, and these are {len(names)}: {shown}; import each")
+    return names.pop()
+
+
+def _own_name(facts: Mapping[str, Any]) -> str:
+    info = facts["model_info"]
+    return str(info["name"] if _is_ours(facts) else info["id"])
+
+
+def _is_ours(facts: Mapping[str, Any]) -> bool:
+    return bool(facts["eval_library"]["name"] == LIBRARY)
+
+
+def _run_facts(sources: Sequence[Source], records: Sequence[Record], model: str) -> dict[str, Any]:
+    """Return what `run.json` says: our own facts again, or what is known of others' runs."""
+    first = sources[0].facts
+    told: dict[str, Any] = {"status": "complete", "exit_code": None, "datasets": {}}
+    if all(_is_ours(source.facts) for source in sources):
+        own = _own_facts(sources)
+        told = own | {name: value for name, value in told.items() if name not in own}
+    else:
+        told |= {"cases_planned": len(records), "cases_recorded": len(records)}
+    told.setdefault("params", _params(first))
+    libraries = {
+        "{name} {version}".format(**source.facts["eval_library"]): None for source in sources
+    }
+    unknown = [said for name, said in _UNKNOWN.items() if all(_lacks(one, name) for one in records)]
+    imported = {
+        "from": "every-eval-ever",
+        "schema_version": str(first["schema_version"]),
+        "libraries": [printable(name, 80) for name in libraries],
+        "evaluations": [str(source.facts["evaluation_id"]) for source in sources],
+        "unknown": ["tables", *unknown],
+    }
+    return told | {"model": model, "imported": imported}
+
+
+def _lacks(record: Record, name: str) -> bool:
+    return getattr(record, name) is None
+
+
+def _own_facts(sources: Sequence[Source]) -> dict[str, Any]:
+    """Return what our own `run.json` said. Raises `DataError` for parts of different runs."""
+    told = [source.facts["eval_library"].get("additional_details") or {} for source in sources]
+    for source, facts in zip(sources, told, strict=True):
+        if facts != told[0]:
+            raise DataError(
+                f"{printable(str(source.path))} is of another run than "
+                f"{printable(str(sources[0].path))}; import each by itself"
+            )
+    try:
+        return {str(name): json.loads(text) for name, text in told[0].items()}
+    except (ValueError, TypeError, RecursionError) as error:
+        place = printable(str(sources[0].path))
+        raise DataError(f"{place}: eval_library: {printable(str(error), 200)}") from None
+
+
+def _params(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that the first result names."""
+    for result in facts.get("evaluation_results") or ():
+        config = result.get("generation_config") if isinstance(result, dict) else None
+        given = config.get("generation_args") if isinstance(config, dict) else None
+        if isinstance(given, dict):
+            known = ("temperature", "top_p", "top_k", "max_tokens")
+            return {name: given[name] for name in known if given.get(name) is not None}
+    return {}

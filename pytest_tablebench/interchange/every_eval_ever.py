@@ -1,0 +1,226 @@
+"""every-eval-ever: one aggregate file for each benchmark of a run, and one of all its cases."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.interchange._exporter import RunTexts, moment, plain, records_by, run_uuid
+from pytest_tablebench.interchange._instance import SCHEMA_VERSION, result_id, row_of
+from pytest_tablebench.results._record import Record
+from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.util.files import write_whole
+from pytest_tablebench.util.names import printable, slug
+
+__all__ = ["LIBRARY", "LOCAL", "EveryEvalEver"]
+
+LIBRARY = "pytest-tablebench"
+"""`eval_library.name` of our files."""
+
+LOCAL = {"schema", "model", "store", "data", "baseline", "api_base", "missing", "imported"}
+"""Of `run.json`: what is told elsewhere, or names places on one's own machines."""
+
+_FIGURES = {
+    "performance": "mean score",
+    "pass_rate": "share of cases that are right",
+    "robustness": "how little the score depends on format and arrangement",
+    "no_answer": "share of cases without an answer",
+}
+_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+@=~ -]{0,127}")
+_RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[1-9]|lpt[1-9])(\..*)?|data|unknown")
+
+
+@dataclass(frozen=True)
+class EveryEvalEver:
+    """`data/<benchmark>/<developer>/<model>/<uuid>.json`, and `<uuid>_samples.jsonl` beside it.
+
+    Arguments:
+        model_id: `developer/model`; None takes the model's name where it has that form.
+        organization: who evaluates.
+        relationship: what they are to the model, as the schema names it.
+        samples: whether to write the cases, with questions, prompts and replies.
+    """
+
+    model_id: str | None = None
+    organization: str = "unknown"
+    relationship: str = "other"
+    samples: bool = True
+    name: str = "every-eval-ever"
+
+    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
+        """Write the files of each benchmark."""
+        model = str(run.run.get("model"))
+        model_id = self.model_id or model
+        place = _model_place(model_id)
+        texts = RunTexts.of(run) if self.samples else RunTexts({}, {}, {})
+        written = []
+        for benchmark, records in records_by(run, "benchmark").items():
+            own = Path("data", slug(benchmark), *place)
+            (folder / own).mkdir(parents=True, exist_ok=True)
+            mark = run_uuid(run, benchmark)
+            aggregate = self._aggregate(run, benchmark, model_id)
+            if self.samples:
+                path = own / f"{mark}_samples.jsonl"
+                rows = _Rows(records, texts, aggregate["evaluation_id"], model_id)
+                write_whole(folder / path, rows)
+                aggregate["detailed_evaluation_results"] = rows.facts(path.as_posix())
+                written.append(folder / path)
+            text = json.dumps(plain(aggregate), indent=2, default=str) + "\n"
+            write_whole(folder / own / f"{mark}.json", text)
+            written.append(folder / own / f"{mark}.json")
+        return written
+
+    def _aggregate(self, run: LoadedRun, benchmark: str, model_id: str) -> dict[str, Any]:
+        facts = run.run
+        began, ended = (
+            str(int(moment(facts, *names).timestamp()))
+            for names in (("start", "end"), ("end", "start"))
+        )
+        versions = facts.get("versions")
+        version = versions.get(LIBRARY) if isinstance(versions, Mapping) else None
+        told = {name: json.dumps(value) for name, value in facts.items() if name not in LOCAL}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "evaluation_id": f"{slug(benchmark)}/{model_id}/{ended}",
+            "evaluation_timestamp": began,
+            "retrieved_timestamp": ended,
+            "source_metadata": {
+                "source_name": LIBRARY,
+                "source_type": "evaluation_run",
+                "source_organization_name": self.organization,
+                "evaluator_relationship": self.relationship,
+            },
+            "eval_library": {
+                "name": LIBRARY,
+                "version": str(version or "unknown"),
+                "additional_details": told,
+            },
+            "model_info": {
+                "name": str(facts.get("model")),
+                "id": model_id,
+                "additional_details": {
+                    "deployment_type": "unknown",
+                    "model_availability": "unknown",
+                },
+            },
+            "evaluation_results": list(_results(run, benchmark)),
+        }
+
+
+def _model_place(model_id: str) -> tuple[str, str]:
+    """Return the folders of a developer and a model, as the datastore makes them of an id."""
+    parts = model_id.split("/")
+    fine = len(parts) > 1 and all(
+        _PART.fullmatch(part) and not _RESERVED.fullmatch(part) and part[-1] not in ". "
+        for part in parts
+    )
+    if not fine:
+        raise SettingsError(
+            f"--model-id: {printable(model_id, 80)!r} does not say whose model it is; give "
+            f"developer/model, as the Hugging Face hub names it (openai/gpt-4o)"
+        )
+    return parts[0].replace(":", "_"), "_".join(parts[1:]).replace(":", "_")
+
+
+class _Rows:
+    """The lines of the cases; what they come to is known when all were taken."""
+
+    def __init__(
+        self, records: Sequence[Record], texts: RunTexts, evaluation_id: str, model_id: str
+    ) -> None:
+        self._records, self._texts = records, texts
+        self._ids = evaluation_id, model_id
+        self._digest = sha256()
+
+    def __iter__(self) -> Iterator[bytes]:
+        for record in self._records:
+            row = plain(row_of(record, self._texts, *self._ids))
+            line = json.dumps(row).encode("ascii") + b"\n"  # ASCII: no line end inside
+            self._digest.update(line)
+            yield line
+
+    def facts(self, path: str) -> dict[str, Any]:
+        """Return what the aggregate says of the file."""
+        return {
+            "format": "jsonl",
+            "file_path": path,
+            "hash_algorithm": "sha256",
+            "checksum": self._digest.hexdigest(),
+            "total_rows": len(self._records),
+        }
+
+
+def _results(run: LoadedRun, benchmark: str) -> Iterator[dict[str, Any]]:
+    """Yield the figures of a benchmark's datasets, and its own where it has several."""
+    found = run.summary["benchmarks"][benchmark]
+    scopes = dict(found["datasets"])
+    if set(scopes) != {benchmark}:
+        scopes[benchmark] = found
+    for name, scope in scopes.items():
+        for figure, meaning in _FIGURES.items():
+            value = scope.get(figure)
+            if value is not None:
+                yield _result(run, name, figure, meaning, scope)
+
+
+def _result(
+    run: LoadedRun, name: str, figure: str, meaning: str, scope: Mapping[str, Any]
+) -> dict[str, Any]:
+    digests = run.run.get("datasets")
+    own = digests.get(name) if isinstance(digests, Mapping) else None
+    files = own.get("files") if isinstance(own, Mapping) else None
+    source: dict[str, Any] = {"dataset_name": name, "source_type": "other"}
+    if isinstance(files, Mapping) and files:
+        source["additional_details"] = {f"sha256:{file}": str(mark) for file, mark in files.items()}
+    score: dict[str, Any] = {
+        "score": scope[figure],
+        "details": {name: str(scope[name]) for name in ("n_examples", "n_cases")},
+    }
+    interval = (scope.get("ci95") or {}).get(figure)
+    if interval:
+        low, high = interval
+        score["uncertainty"] = {
+            "confidence_interval": {
+                "lower": low,
+                "upper": high,
+                "confidence_level": 0.95,
+                "method": "clusters are examples",
+            },
+            "num_samples": scope["n_examples"],
+        }
+    return {
+        "evaluation_result_id": result_id(name, figure),
+        "evaluation_name": name,
+        "source_data": source,
+        "metric_config": {
+            "evaluation_description": meaning,
+            "metric_id": f"tablebench.{figure}",
+            "metric_name": figure,
+            "metric_unit": "proportion",
+            "lower_is_better": figure == "no_answer",
+            "score_type": "continuous",
+            "min_score": 0,
+            "max_score": 1,
+        },
+        "score_details": score,
+        "generation_config": _generation(run.run),
+    }
+
+
+def _generation(run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that were sent: by the schema's names, else as texts."""
+    sent = run.get("params_sent") or run.get("params")
+    params = dict(sent) if isinstance(sent, Mapping) else {}
+    named = {
+        name: params.pop(name)
+        for name in ("temperature", "top_p", "top_k", "max_tokens")
+        if type(params.get(name)) in ({int} if name == "max_tokens" else {int, float})
+    }
+    details = {str(name): json.dumps(value, default=str) for name, value in params.items()}
+    return {"generation_args": named, "additional_details": details}

@@ -1,0 +1,166 @@
+"""CSV and Parquet: one row for each case."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.interchange._exporter import RunTexts, plain, records_by
+from pytest_tablebench.results._record import Record
+from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.util.files import write_whole
+
+__all__ = ["Column", "Csv", "Parquet", "columns"]
+
+Kind = Literal["text", "number", "whole", "truth"]
+
+_KINDS: Mapping[str, Kind] = {
+    "repeat": "whole",
+    "prompt_tokens": "whole",
+    "completion_tokens": "whole",
+    "score": "number",
+    "threshold": "number",
+    "latency_s": "number",
+    "cost_usd": "number",
+    "passed": "truth",
+    "preserves_meaning": "truth",
+    "from_store": "truth",
+}
+_SPREAD: Mapping[str, tuple[str, Kind]] = {
+    "parts": ("part", "number"),
+    "checks": ("check", "truth"),
+    "tags": ("tag", "text"),
+}
+"""Fields with names of their own: each name becomes a column, `tag.kind`."""
+
+_MOST_NAMES = 100
+"""Of a field with more names than this, all stand in one column, as JSON."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: one value for each record, None where there is none."""
+
+    name: str
+    kind: Kind
+    values: Sequence[Any]
+
+
+def columns(records: Sequence[Record], texts: RunTexts) -> list[Column]:
+    """Return the fields of records as columns, and the question of each.
+
+    Lists, steps and a prediction that is no text are JSON.
+    """
+    found = []
+    for name in (item.name for item in fields(Record)):
+        values = [getattr(record, name) for record in records]
+        if name in _SPREAD:
+            found += _spread(name, values)
+        elif name in _KINDS:
+            found.append(Column(name, _KINDS[name], values))
+        else:
+            found.append(Column(name, "text", [_text(value) for value in values]))
+    return [*found, Column("question", "text", [texts.question(record) for record in records])]
+
+
+def _spread(name: str, values: Sequence[Mapping[str, Any]]) -> list[Column]:
+    names = sorted({inner for value in values for inner in value})
+    if len(names) > _MOST_NAMES:
+        return [Column(name, "text", [_text(dict(value)) for value in values])]
+    prefix, kind = _SPREAD[name]
+    return [
+        Column(f"{prefix}.{inner}", kind, [value.get(inner) for value in values]) for inner in names
+    ]
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, default=str)
+
+
+@dataclass(frozen=True)
+class Csv:
+    """`records.csv`: UTF-8, a comma between cells, empty where there is no value.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it, unless `raw`.
+    """
+
+    raw: bool = False
+    name: str = "csv"
+
+    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
+        """Write the file."""
+        records_by(run, "dataset")
+        path = folder / "records.csv"
+        write_whole(path, self._lines(columns(run.records, RunTexts.of(run))))
+        return [path]
+
+    def _lines(self, found: Sequence[Column]) -> Iterator[str]:
+        shown = [_shown if self.raw or one.kind != "text" else _guarded for one in found]
+        names = [one.name if self.raw else _guarded(one.name) for one in found]
+        buffer = io.StringIO()
+        writer = csv.writer(buffer)
+        writer.writerow(names)
+        for row in zip(*(one.values for one in found), strict=True):
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+            writer.writerow(show(cell) for show, cell in zip(shown, row, strict=True))
+        yield buffer.getvalue()
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+_FORMULA = tuple("=+-@＝＋－＠")
+
+
+def _guarded(value: str | None) -> str:
+    """Return a text that no spreadsheet computes (OWASP, CSV injection)."""
+    text = value or ""
+    if text.startswith(("\t", "\r", "\n")) or text.lstrip().startswith(_FORMULA):
+        return f"'{text}"
+    return text
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """`records.parquet`: the same columns with their types, texts as they are."""
+
+    name: str = "parquet"
+
+    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
+        """Write the file; it needs pyarrow."""
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise SettingsError(
+                "--to parquet needs pyarrow: pip install 'pytest-tablebench[parquet]'"
+            ) from None
+        records_by(run, "dataset")
+        found = columns(run.records, RunTexts.of(run))
+        types = {"text": pa.string(), "number": pa.float64(), "whole": pa.int64()}
+        arrays = {}
+        for one in found:
+            values = plain(list(one.values))
+            try:
+                arrays[one.name] = pa.array(values, types.get(one.kind, pa.bool_()))
+            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                raise SettingsError(
+                    f"{run.path / 'records.jsonl'}: {one.name!r} does not hold what it should: "
+                    f"{error}"
+                ) from None
+        path = folder / "records.parquet"
+        buffer = io.BytesIO()
+        pq.write_table(pa.table(arrays), buffer)
+        write_whole(path, buffer.getvalue())
+        return [path]

@@ -1,0 +1,95 @@
+"""A run with all that a record can hold, for what writes it in other forms."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.results import Record
+from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key
+from tests.support.run_folders import record, write_run
+
+__all__ = ["FORMULA", "PROMPT", "QUESTION", "TURNS", "record_lines", "write_full_run"]
+
+FORMULA = '=HYPERLINK("http://evil.example","x")'
+QUESTION = "Which town\u2028is largest?\x85"  # line ends to Python, inside a line of JSON
+PROMPT = "Table: ...\n\nQuestion: Which town is largest?"
+TURNS = (
+    ("reply", "Let me count."),
+    ("program", "print(len(df))"),
+    ("output", "6\n(ok)"),
+    ("drawn", "a tree"),
+    ("user", "And now?"),
+    ("reply", "Six: \u00e9"),
+)
+
+STEP = {"kind": "ask", "digest": "ab12", "outcome": "stop", "cost_usd": None, "latency_s": 0.5}
+
+
+def full_records() -> list[Record]:
+    """The three outcomes, and every field of a record used by one case at least."""
+    known: dict[str, Any] = {
+        "model": "acme/m-1",
+        "references": ("Hexley", "HEXLEY"),
+        "prompt_digest": "p0",
+        "tags": {"kind": "lookup", "tag:odd": "=1"},
+        "threshold": 1.0,
+        "part": "exact_match",
+        "latency_s": 0.30000000000000004,
+        "prompt_tokens": 12,
+        "completion_tokens": 3,
+        "cost_usd": 0.00125,
+    }
+    steps: dict[str, Any] = {
+        "steps": (STEP, {"kind": "execute", "digest": "cd34", "outcome": "ok"}),
+        "transcript": "t0",
+        "checks": {"test_toy": True, "test_odd": None},
+        "parts": {"exact_match": 1.0, "partial": 0.5},
+        "flags": ("truncated",),
+    }
+    return [
+        record("a", "csv", "none", (1.0, "Hexley"), **known, prediction="hexley"),
+        record("a", "html", "transpose", (0.25, FORMULA), **known, prediction=["x", 2]),
+        record("a", "html", "none", None, **known),
+        replace(
+            record("b", "csv", "none", (1.0, "Six: \u00e9"), **(known | steps), prediction="6"),
+            strategy="pot",
+        ),
+        record("b", "csv", "none", (0.0, ""), model="acme/m-1", repeat=2, tail="/r2"),
+        record(
+            "c",
+            "csv",
+            "none",
+            (1.0, "\u2028 said"),
+            model="acme/m-1",
+            benchmark="others",
+            dataset="other/one",
+            metric="assertion",
+            preserves_meaning=False,
+            from_store=True,
+            prompt_tokens=5,
+        ),
+    ]
+
+
+def write_full_run(path: Path, **facts: Any) -> Path:
+    """Write the run, with its texts and with places of one's own machine in `run.json`."""
+    local = {"store": "/home/me/answers", "data": "/home/me/data", "api_base": "http://10.1.2.3"}
+    told = {"model": "acme/m-1", "start": "2026-05-01T10:00:00+00:00", "exit_code": 0}
+    ended = {"end": "2026-05-01T10:05:00+00:00", "missing": {"wikitq": "/home/me/data/wikitq"}}
+    write_run(path, full_records(), **(local | told | ended | facts))
+    texts = TextWriter(path / TEXTS)
+    texts.prompt("p0", PROMPT)
+    texts.transcript("t0", TURNS)
+    for example in ("a", "b"):
+        for arrangement in ("none", "transpose"):
+            texts.example(example_key("toy", example, arrangement), QUESTION, ())
+    texts.close()
+    return path
+
+
+def record_lines(run: Path) -> list[dict[str, Any]]:
+    """The records of a run folder as they stand there."""
+    return [json.loads(line) for line in (run / "records.jsonl").read_text("ascii").splitlines()]
