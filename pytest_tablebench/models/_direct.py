@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.models._base import Reply, Request, limited
@@ -125,7 +124,7 @@ class DirectModel:
         if made is None:
             self._by_litellm = True
             if self._insist:
-                self._leave(f"because only {' and '.join(WIRES)} are asked otherwise")
+                self._leave(f"because only {', '.join(WIRES)} are asked otherwise")
         return made
 
     def _leave(self, why: str) -> None:
@@ -248,5 +247,16 @@ def _is_plain_count(value: object) -> bool:
     return value is None or type(value) is int
 
 
-_UNLOGGED = SimpleNamespace(post_call=lambda *_, **__: None)
-"""What litellm's configurations tell of a reply, to nobody."""
+class _Unlogged:
+    """Takes what litellm's configurations tell of a reply, and tells nobody."""
+
+    def post_call(self, *_: Any, **__: Any) -> None:
+        """Take a reply."""
+
+    @property
+    def model_call_details(self) -> dict[str, Any]:
+        """What is written into is forgotten."""
+        return {}
+
+
+_UNLOGGED = _Unlogged()

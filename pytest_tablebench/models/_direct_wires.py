@@ -12,7 +12,7 @@ import copy
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -237,5 +237,35 @@ def _tls() -> Any:
     return get_ssl_configuration()
 
 
-WIRES: Mapping[str, Callable[[Any, _Route], _Made]] = {"openai": _openai, "hosted_vllm": _handler}
+def _groq(litellm: Any, route: _Route) -> _Made:
+    """What litellm's own client sends, without what it makes of a wanted form of the reply."""
+    if {"response_format", "json_mode", "tools"} & set(route.options):
+        raise Unforeseen("a form of the reply that is wanted")
+    return _handler(litellm, route)
+
+
+def _openrouter(litellm: Any, route: _Route) -> _Made:
+    """What litellm's own client sends, and who asks."""
+    env = os.environ.get
+    headers = {
+        "HTTP-Referer": env("OR_SITE_URL") or "https://litellm.ai",
+        "X-Title": env("OR_APP_NAME") or "liteLLM",
+    }
+    key = route.key or litellm.api_key or litellm.openrouter_key
+    key = key or env("OPENROUTER_API_KEY") or env("OR_API_KEY")
+    base = route.base or litellm.api_base or env("OPENROUTER_API_BASE")
+    base = base or "https://openrouter.ai/api/v1"
+    return _handler(litellm, replace(route, key=key, base=base, headers=headers | route.headers))
+
+
+WIRES: Mapping[str, Callable[[Any, _Route], _Made]] = {
+    "openai": _openai,
+    "hosted_vllm": _handler,
+    "deepseek": _handler,
+    "groq": _groq,
+    "mistral": _handler,
+    "openrouter": _openrouter,
+    "together_ai": _handler,
+    "xai": _handler,
+}
 """Providers that may be asked without litellm's client, by litellm's names."""

@@ -33,7 +33,12 @@ __all__ = [
 TESTED = ((1, 106), (1, 107))
 """Releases of litellm, from the first one on and before the second, whose calls others may send."""
 
-DIRECT = frozenset({"hosted_vllm", "openai"})
+DIRECT = frozenset(
+    {
+        *("deepseek", "groq", "hosted_vllm", "mistral"),
+        *("openai", "openrouter", "together_ai", "xai"),
+    }
+)
 """Providers that may be asked without litellm's client; `_direct_wires` says how."""
 
 # Asked for facts about a model, litellm logs in there.

@@ -142,12 +142,14 @@ class PrefetchWindow:
 
     def _reach(self, position: int) -> None:
         """Begin what the window holds from here on; drop what lies behind or was passed over."""
+        passed: Iterable[int] = range(self._first, position)
         if not self._first <= position <= self._next:
             # Another part of the plan, as xdist hands them out.
-            self._next = position
+            passed, self._next = list(self._ahead), position
         self._first = position
-        for passed in [n for n in self._ahead if not position <= n < self._next]:
-            self._ahead.pop(passed).dropped = True
+        for number in passed:
+            if (pending := self._ahead.pop(number, None)) is not None:
+                pending.dropped = True
         if self._executor is not None:
             self._take_in(wait=False)
         end = min(position + self.size, len(self._plan))

@@ -5,8 +5,10 @@ Each request goes to a server on 127.0.0.1 by litellm's own call and then by our
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,23 +18,48 @@ from pytest_tablebench.models import LiteLLMModel, Message, Reply, Request
 from pytest_tablebench.models._direct import DirectModel
 from pytest_tablebench.models._direct_wires import PARAMETERS, WIRES
 from pytest_tablebench.models._litellm_facts import DIRECT, TESTED, not_tested
+from pytest_tablebench.models._litellm_session import close, direct_session
 from pytest_tablebench.serializers.content import Image
 from tests.support.calls import GENEROUS_S, QUIETLY, plain
 from tests.support.loop_thread import LoopThread
+from tests.support.matrix import reduced
 from tests.support.openai_server import (
     Behaviour,
     OpenAIServer,
     Received,
     completion,
     error,
+    hang,
     nonsense,
     text,
 )
+from tests.support.tls import make_certificate, server_context
 
-pytestmark = [pytest.mark.usefixtures("api_key"), QUIETLY]
+pytestmark = QUIETLY
+
+
+@pytest.fixture(autouse=True)
+def keys(api_key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every provider has a key, each the same."""
+    for provider in sorted(DIRECT):
+        monkeypatch.setenv(f"{provider.replace('_ai', 'ai').upper()}_API_KEY", api_key)
+
 
 # One model of each provider whose tables litellm does not have, and some that it treats apart.
 NAMES = ["openai/test-model", "hosted_vllm/test", "openai/gpt-4o", "openai/o3-mini", "openai/gpt-5"]
+HOSTED = [
+    "deepseek/deepseek-chat",
+    "groq/llama-3.3-70b-versatile",
+    "mistral/mistral-small-latest",
+    "openrouter/openai/gpt-4o",
+    "together_ai/meta-llama/Llama-3.3-70B-Instruct-Turbo",
+    "xai/grok-3",
+]
+"""One model of each of the others."""
+
+LEFT = {("groq", "response_format")}
+"""What litellm makes of it is left to it."""
+
 PICTURE = Image("image/png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
 
 MESSAGES: dict[str, tuple[Message, ...]] = {
@@ -118,9 +145,12 @@ def headers(received: Received) -> dict[str, str]:
     return {name.lower(): value for name, value in received.headers.items()}
 
 
-def check(both: Both, request: Request) -> None:
+def check(both: Both, request: Request, *, left: bool = False) -> None:
     (theirs, answer), (ours, same) = both.ask(request)
     assert answer == same
+    if left:
+        assert len(both.told) == 1
+        return
     if theirs is None:
         assert ours is None  # litellm refuses the parameter, and we leave it to litellm
         assert len(both.told) == 1
@@ -136,23 +166,24 @@ def check(both: Both, request: Request) -> None:
 
 def test_each_parameter_of_the_table_is_shown() -> None:
     assert set(PARAMS) - {"the usual", "none"} == PARAMETERS
-    assert {name.partition("/")[0] for name in NAMES} == set(WIRES) == DIRECT
+    assert {name.partition("/")[0] for name in NAMES + HOSTED} == set(WIRES) == DIRECT
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES + HOSTED)
 def test_the_wire_is_litellms(
     loop_thread: LoopThread, openai_server: OpenAIServer, name: str
 ) -> None:
     openai_server.always(text("26", usage=(1000, 100), model=name.partition("/")[2]))
-    for params in PARAMS.values():
+    for kind, params in PARAMS.items():
         request = Request(name, MESSAGES["system"], params)
-        check(Both(name, openai_server, loop_thread), request)
+        left = (name.partition("/")[0], kind) in LEFT
+        check(Both(name, openai_server, loop_thread), request, left=left)
     both = Both(name, openai_server, loop_thread)
     for messages in MESSAGES.values():
         check(both, Request(name, messages, {"max_tokens": 64, "seed": 7}))
 
 
-@pytest.mark.parametrize("name", NAMES[:2])
+@pytest.mark.parametrize("name", NAMES[:2] + reduced(HOSTED))
 @pytest.mark.parametrize("address", ["", "/", "/chat/completions", "?version=1"])
 def test_addresses(
     loop_thread: LoopThread, openai_server: OpenAIServer, name: str, address: str
@@ -174,7 +205,7 @@ ENVIRONMENTS: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES[:2])
+@pytest.mark.parametrize("name", NAMES[:2] + HOSTED)
 @pytest.mark.parametrize("case", ENVIRONMENTS)
 def test_the_environment_is_heeded(
     *,
@@ -185,7 +216,9 @@ def test_the_environment_is_heeded(
     case: str,
 ) -> None:
     url = openai_server.url
-    for variable, value in ENVIRONMENTS[case].items():
+    base = f"{name.partition('/')[0].upper()}_API_BASE".replace("MISTRAL", "MISTRAL_AZURE")
+    variables = ENVIRONMENTS[case] | ({base: "{url}"} if "address" in case else {})
+    for variable, value in variables.items():
         monkeypatch.setenv(variable, value.format(url=url, server=url.removesuffix("/v1")))
     given: Any = url
     if "address" in case:
@@ -199,6 +232,54 @@ def test_the_environment_is_heeded(
     both._server = openai_server
     openai_server.always(text("26"))
     check(both, Request(name, MESSAGES["text"], {}))
+
+
+@pytest.mark.parametrize("name", ["openai/test-model", "hosted_vllm/test", *reduced(HOSTED)])
+def test_a_server_with_a_certificate_of_its_own(
+    loop_thread: LoopThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    certificate = make_certificate(tmp_path)
+    request = Request(name, MESSAGES["system"], {"temperature": 0})
+    with OpenAIServer(tls=server_context(certificate)) as server:
+        both = Both(name, server, loop_thread)
+        (theirs, answer), (ours, same) = both.ask(request)
+        assert theirs is ours is None  # nobody trusts it yet, and nothing is sent to it
+        assert answer == same
+        assert isinstance(answer, tuple)
+        assert "certificate" in answer[0]
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        check(Both(name, server, loop_thread), request)
+        assert server.calls == 2
+        monkeypatch.delenv("SSL_CERT_FILE")
+        monkeypatch.setenv("SSL_VERIFY", "False")
+        check(Both(name, server, loop_thread), request)
+        assert server.calls == 4
+
+
+@pytest.mark.parametrize("name", ["openai/test-model", "hosted_vllm/test"])
+def test_a_call_that_is_broken_off_leaves_nothing_open(
+    openai_server: OpenAIServer, name: str
+) -> None:
+    """What Ctrl-C does to a call: its task is cancelled, and the connection closed."""
+    openai_server.always(hang())
+
+    async def broken_off() -> None:
+        both = DirectModel(plain(name, openai_server), connections=4, tell=lambda _: None)
+        call = asyncio.create_task(both.acomplete(Request(name, MESSAGES["text"], {})))
+        while not openai_server.calls:
+            await asyncio.sleep(0.01)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        opened = direct_session(name.partition("/")[0], 4).connector
+        assert opened is not None
+        assert not opened._acquired  # type: ignore[attr-defined]
+        await close()
+        assert opened.closed
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(broken_off())
+    assert openai_server.calls == 1  # litellm was not asked instead
 
 
 REPLIES: dict[str, Behaviour] = {
@@ -281,7 +362,7 @@ REPLIES: dict[str, Behaviour] = {
 }
 
 
-@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test"])
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *HOSTED])
 def test_what_comes_back_is_read_as_litellm_reads_it(
     loop_thread: LoopThread, openai_server: OpenAIServer, name: str
 ) -> None:
@@ -296,7 +377,7 @@ def test_what_comes_back_is_read_as_litellm_reads_it(
     assert both.told == []
 
 
-@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test"])
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *reduced(HOSTED)])
 def test_replies_with_a_part_that_is_odd(
     loop_thread: LoopThread, openai_server: OpenAIServer, name: str
 ) -> None:
@@ -325,7 +406,7 @@ def test_replies_with_a_part_that_is_odd(
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test"])
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *HOSTED])
 def test_plain_answers_need_no_call_of_litellms(
     loop_thread: LoopThread,
     openai_server: OpenAIServer,
@@ -338,7 +419,9 @@ def test_plain_answers_need_no_call_of_litellms(
     both = Both(name, openai_server, loop_thread)
     monkeypatch.setattr(LiteLLMModel, "acomplete", never)
     for case in ("usage in detail", "thoughts beside the text", "another model"):
-        openai_server.always(REPLIES[case])
+        # Groq always says it, and litellm cannot do without.
+        body = REPLIES[case].body.replace(b'"object"', b'"service_tier": "x", "object"', 1)
+        openai_server.always(nonsense(body))
         request = Request(name, MESSAGES["text"], {})
         assert loop_thread.run(both._direct.acomplete(request)).text == "26"
     openai_server.always(error(500))
@@ -353,9 +436,9 @@ def test_plain_answers_need_no_call_of_litellms(
 def test_a_provider_that_is_not_in_the_table(
     loop_thread: LoopThread, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MISTRAL_API_KEY", "sk-mistral-0123456789")
+    monkeypatch.setenv("CEREBRAS_API_KEY", "sk-cerebras-0123456789")
     openai_server.always(text("26"))
-    name = "mistral/mistral-small-latest"
+    name = "cerebras/llama3.1-8b"
     for insist in (True, False):
         told: list[str] = []
         model = DirectModel(

@@ -19,6 +19,7 @@ import argparse
 import json
 import os
 import socket
+import ssl
 import sys
 import threading
 from collections import deque
@@ -188,11 +189,17 @@ class OpenAIServer:
     Arguments:
         decide: what to do with the body of a request.
         port: where to listen; 0 lets the system choose. A closed server can so be back again.
+        tls: how it shows its certificate; None: it speaks in the clear.
     """
 
     def __init__(
-        self, decide: Callable[[dict[str, Any]], Behaviour] | None = None, *, port: int = 0
+        self,
+        decide: Callable[[dict[str, Any]], Behaviour] | None = None,
+        *,
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
+        self._scheme = "http" if tls is None else "https"
         self.decide: Callable[[dict[str, Any]], Behaviour] = decide or (lambda _: text("ok"))
         self.requests: list[Received] = []
         self.repeated: list[Received] = []
@@ -207,7 +214,7 @@ class OpenAIServer:
         self.closing = threading.Event()
         self._in_flight = 0
         self._lock = threading.Lock()
-        self._http = _HTTPServer(self, port)
+        self._http = _HTTPServer(self, port, tls)
         self._thread = threading.Thread(
             target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, name="openai-server"
         )
@@ -235,7 +242,7 @@ class OpenAIServer:
     @property
     def url(self) -> str:
         """What a client takes as its base URL."""
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{self._scheme}://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> OpenAIServer:
         self._thread.start()
@@ -282,9 +289,19 @@ class _HTTPServer(ThreadingHTTPServer):
     daemon_threads = False  # server_close() waits for the handlers
     request_queue_size = 128
 
-    def __init__(self, owner: OpenAIServer, port: int) -> None:
+    def __init__(self, owner: OpenAIServer, port: int, tls: ssl.SSLContext | None) -> None:
         self.owner = owner
+        self._tls = tls
         super().__init__(("127.0.0.1", port), _Handler)
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection in its own thread, its handshake too."""
+        if self._tls is not None:
+            try:
+                request = self._tls.wrap_socket(request, server_side=True)
+            except OSError:
+                return  # a client that does not trust it
+        super().finish_request(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
