@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -87,12 +89,8 @@ def asked_and_written(
 
     Returns what to say, and the exit code.
     """
-    from pytest_tablebench.running.builtins import builtin_registry
-    from pytest_tablebench.running.generating import Correspondence
-
-    letters = Correspondence(asking_settings(given, models), builtin_registry())
-    new = partial(maker, letters.tell, *([letters.run] if programs else []))
-    try:
+    with correspondence(given, models) as letters:
+        new = partial(maker, letters.tell, *([letters.run] if programs else []))
         lines, calls = _plan(letters, origin(letters.tell, True), new())
         if calls and not given.yes:
             return [*lines, "nothing was asked, and nothing written: ask with --yes"], 0
@@ -104,8 +102,20 @@ def asked_and_written(
             then=then,
         )
         return [*lines, *_written(given, letters, new, write)], 0
+
+
+@contextmanager
+def correspondence(given: argparse.Namespace, models: Sequence[str]) -> Iterator[Correspondence]:
+    """Open what asks the models; what could not be brought to a shared store is said in the end."""
+    from pytest_tablebench.running.builtins import builtin_registry
+    from pytest_tablebench.running.generating import Correspondence
+
+    letters = Correspondence(asking_settings(given, models), builtin_registry())
+    try:
+        yield letters
     finally:
-        letters.close()
+        for problem in letters.close():
+            sys.stderr.write(f"note: {problem}\n")
 
 
 def asking_settings(given: argparse.Namespace, models: Sequence[str]) -> Settings:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands._asking import add_asking, asking_settings, cost_lines
+from pytest_tablebench.commands._asking import add_asking, correspondence, cost_lines
 from pytest_tablebench.commands._generating import tables_given
 from pytest_tablebench.errors import DataError, ModelError, SettingsError, TableError
 from pytest_tablebench.util.names import counted, printable
@@ -95,25 +95,21 @@ def _by_model(
 ) -> tuple[list[str], _Marks | None, bool]:
     """Return what to say, the marks of the model, and whether it was asked."""
     from pytest_tablebench.reports.judge_text import plan_line
-    from pytest_tablebench.running.builtins import builtin_registry
-    from pytest_tablebench.running.generating import Correspondence
 
-    letters = Correspondence(asking_settings(given, [given.model]), builtin_registry())
     try:
-        _told(letters, given.model, measured)
-        [plan] = letters.plans()
-        lines = [f"at most: {plan_line(plan)}"]
-        if plan.calls and not given.yes:
-            return lines, None, False
-        letters.ask()
-        marks = _told(letters, given.model, measured)
-        lost = marks.count(None)
-        lines += [f"{counted(lost, 'table')} without marks that can be read"] if lost else []
-        return [*lines, *cost_lines(letters.spent)], marks, True
+        with correspondence(given, [given.model]) as letters:
+            _told(letters, given.model, measured)
+            [plan] = letters.plans()
+            lines = [f"at most: {plan_line(plan)}"]
+            if plan.calls and not given.yes:
+                return lines, None, False
+            letters.ask()
+            marks = _told(letters, given.model, measured)
+            lost = marks.count(None)
+            lines += [f"{counted(lost, 'table')} without marks that can be read"] if lost else []
+            return [*lines, *cost_lines(letters.spent)], marks, True
     except ModelError as error:
         raise SettingsError(f"--model: {error}") from None
-    finally:
-        letters.close()
 
 
 def _told(letters: Correspondence, model: str, measured: Sequence[_Measured]) -> _Marks:

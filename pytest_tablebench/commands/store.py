@@ -34,7 +34,7 @@ def add_parser(commands: Any) -> None:
         verb.add_argument("place", metavar="STORE", help=_PLACE)
         verb.set_defaults(lines=run)
     compact = verbs.add_parser("compact", help="one segment of many, each answer once")
-    compact.add_argument("place", metavar="STORE", help="folder of a store")
+    compact.add_argument("place", metavar="STORE", help=_PLACE)
     compact.add_argument(
         "--idle",
         type=float,
@@ -97,18 +97,21 @@ def _verify(given: argparse.Namespace) -> tuple[list[str], int]:
 def _compact(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.store.upkeep import IDLE, compact
 
-    folder = _place(given.place, lambda _: None)
-    if not isinstance(folder, Path) or not folder.is_dir():
-        raise SettingsError(
-            f"{printable(given.place) if isinstance(folder, Path) else folder.shown} is no folder: "
-            f"pieces in a shared store are never changed. Sync it to a folder, compact that, and "
-            f"sync it to a new address"
-        )
+    problems: list[str] = []
+    place = _place(given.place, problems.append)
+    if isinstance(place, Path) and not place.is_dir():
+        raise SettingsError(f"{printable(str(place))} is no folder of a store")
+    if not isinstance(place, Path) and given.idle is not None:
+        raise SettingsError("--idle is for folders: in a shared store nothing is written to twice")
     try:
-        done = compact(folder, idle=IDLE if given.idle is None else given.idle)
+        if isinstance(place, Path):
+            done = compact(place, idle=IDLE if given.idle is None else given.idle)
+        else:
+            done = place.compact()
     except OSError as error:
         raise _failed(error) from None
-    lines = [f"went no further: {done.stopped}"] if done.stopped else []
+    lines = [f"note: {problem}" for problem in dict.fromkeys(problems)]
+    lines += [f"went no further: {done.stopped}"] if done.stopped else []
     before, after = (
         f"{counted(number, 'segment')}, {size:,} bytes"
         for number, size in (done.before, done.after)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_tablebench.config.addresses import without_credentials
+from pytest_tablebench.config.addresses import is_shared, without_credentials
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.options import DEFAULT_MODEL, OPTIONS, Option
 from pytest_tablebench.config.reading import Given
@@ -65,6 +65,7 @@ class Settings:
     transport: Literal["auto", "litellm", "direct"] = "auto"
     scheduler: str | None = field(default=None, repr=False)
     score_there: bool = False
+    store_every: float = 30.0
     repeats: int = 1
     store: Path | str | None = None
     stored: bool = True
@@ -119,6 +120,10 @@ class Settings:
 
         return platformdirs.user_cache_path("pytest-tablebench") / "answers"
 
+    def store_place(self) -> Path | str | None:
+        """Return where answers are kept in the end: a folder, or the address of a shared store."""
+        return self.store if isinstance(self.store, str) else self.store_folder()
+
     def readonly_folders(self) -> tuple[Path, ...]:
         """Return the folders of the answers that are only read."""
         return tuple(map(_local, self.readonly_stores))
@@ -135,6 +140,13 @@ def shared_folder(address: str) -> Path:
     import platformdirs
 
     return platformdirs.user_cache_path("pytest-tablebench") / "shared" / slug(address, 60)
+
+
+def kept_store(kept: object) -> Path | str | None:
+    """Return where a run kept its answers, by what run.json says; None where it kept none."""
+    if not isinstance(kept, str) or kept == "none":
+        return None
+    return kept if is_shared(kept) else Path(kept)
 
 
 def _local(store: Path | str) -> Path:

@@ -303,7 +303,7 @@ def _asked(settings: Settings) -> dict[str, Any]:
     return found | {
         "params": without_secrets(settings.request_params()),
         "api_base": without_credentials(settings.api_base) if settings.api_base else None,
-        "store": str(settings.store_folder() or "none"),
+        "store": str(settings.store_place() or "none"),
     }
 
 

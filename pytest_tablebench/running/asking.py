@@ -20,6 +20,7 @@ from pytest_tablebench.running.prefetch import PROGRAMS
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.running.provider_pool import ProviderPool
+    from pytest_tablebench.store.shared import SharedStores
 
 __all__ = ["AskPlan", "Asking", "Spent"]
 
@@ -81,7 +82,7 @@ class Spent:
 
 
 class Asking:
-    """Looks requests up, and has those answered that the store lacks.
+    """Looks requests up, and has those answered that the store lacks; one that machines share too.
 
     What is neither there nor was asked is `missing`, by key, until `ask` has it answered. So
     whoever has several requests goes through them, asks all at once, and goes through them again.
@@ -101,6 +102,13 @@ class Asking:
         self._settings, self._models = settings, models
         self._told: dict[str, Reply | Execution | ModelError] = {}
         self._engine: Engine | None = None
+        self._shared: SharedStores | None = None
+        if settings.shared_stores():
+            from pytest_tablebench.store.shared import SharedStores
+
+            self._shared = SharedStores(settings.shared_stores())
+            self._shared.fetch()
+            self._shared.start(settings.store_every)
         if models.lanes():
             self._start()
 
@@ -217,7 +225,14 @@ class Asking:
         self.hits.clear()
 
     def close(self) -> None:
-        """End what asked; the models stay open."""
+        """End what asked, and send what a shared store lacks; the models stay open."""
         if self._engine is not None:
             self._engine.finish()
             self._engine.reap()
+        if self._shared is not None:
+            self._shared.close()
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with a shared store; all of it after `close`."""
+        return self._shared.warnings if self._shared is not None else []

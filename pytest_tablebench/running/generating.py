@@ -81,7 +81,8 @@ class Correspondence:
         """What was asked and paid for."""
         return self._asking.spent
 
-    def close(self) -> None:
-        """End what asks, and close the store."""
+    def close(self) -> list[str]:
+        """End what asks, and close the store; return what is wrong with one that is shared."""
         self._models.close()
         self._asking.close()
+        return self._asking.problems

@@ -345,7 +345,7 @@ class Session:
     def preflight(self) -> None:
         """Make the run folders, and check the store. Raises `SettingsError`."""
         if self._shared is not None:
-            self._shared.start()
+            self._shared.start(self.settings.store_every)
         if self.runner is not None and (self.settings.store or self.settings.readonly_stores):
             self.runner.models.store()  # what is wrong with a folder, it says itself
         self.claim()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,9 +66,12 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
-def covered(pieces: Iterable[Piece]) -> dict[str, int]:
-    """Return up to which byte the pieces of each segment hold it without a gap."""
-    found: dict[str, int] = {}
+def covered(pieces: Iterable[Piece], known: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Return up to which byte the pieces of each segment hold it without a gap.
+
+    `known` is up to where others hold what it held.
+    """
+    found = dict(known or {})
     for piece in sorted(pieces):
         reached = found.setdefault(piece.segment, 0)
         if piece.start <= reached:

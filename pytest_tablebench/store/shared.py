@@ -2,31 +2,34 @@
 
 It holds pieces of segments. Each machine has them in a folder of its own, which is a store as any
 other, and is what processes read and write; here that folder and the shared store are brought to
-the same contents. Nothing that is there is ever changed, and nobody waits for a lock.
+the same contents. Nothing that is there is ever changed, and nobody waits for a lock. Pieces go
+only once another holds what they held, and a note there says so (`_notes.py`).
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import SettingsError, StoreError
 from pytest_tablebench.store._layer import SEGMENTS
+from pytest_tablebench.store._notes import COMPACTED, Note, held
 from pytest_tablebench.store._pieces import Piece, covered, pieces_of
-from pytest_tablebench.store.upkeep import segments_of
+from pytest_tablebench.store.upkeep import Compacted, merged, merged_name, segments_of
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
-__all__ = ["EVERY", "Shared", "SharedStores", "Synced"]
+__all__ = ["Shared", "SharedStores", "Synced"]
 
-EVERY = 30.0
-"""Seconds between two looks at a shared store while a run is under way."""
+WAIT_S = 30.0
+"""Longest time for which the last upload waits for one that is under way."""
 
 MARK = "tablebench-answers.json"
 """The file that says what lies beside it."""
@@ -61,7 +64,9 @@ class Shared:
     def __init__(self, address: str, warn: Callable[[str], None] = lambda _: None) -> None:
         self.shown = printable(without_credentials(address))
         self._warn = warn
-        self._fs, self._prefix = self._opened(address)
+        self._fs, self._root = self._opened(address)
+        self._prefix, self._compacted = f"{self._root}/{SEGMENTS}", f"{self._root}/{COMPACTED}"
+        self._known: dict[str, Note] = {}
 
     def _opened(self, address: str) -> tuple[Any, str]:
         try:
@@ -75,7 +80,7 @@ class Shared:
             found, path = url_to_fs(address, **options)
         except (ImportError, ValueError) as error:
             raise self._unusable(_why(error)) from None
-        return found, f"{str(path).rstrip('/')}/{SEGMENTS}"
+        return found, str(path).rstrip("/")
 
     def _unusable(self, why: str) -> SettingsError:
         return SettingsError(f"answer store {self.shown}: {why}")
@@ -89,7 +94,7 @@ class Shared:
         Raises `StoreError`.
         """
         found = []
-        for path, facts in self._listed().items():
+        for path, facts in self._listed(self._prefix).items():
             name = str(path).rpartition("/")[2]
             piece = Piece.read(name)
             if piece is None:
@@ -103,10 +108,10 @@ class Shared:
                 found.append(piece)
         return sorted(found)
 
-    def _listed(self) -> dict[str, Any]:
+    def _listed(self, prefix: str) -> dict[str, Any]:
         try:
             self._fs.invalidate_cache()
-            found: dict[str, Any] = self._fs.find(self._prefix, detail=True)
+            found: dict[str, Any] = self._fs.find(prefix, detail=True)
             # Where there was nothing yet, and now is, s3fs tells of the prefix as a directory.
             found = {path: facts for path, facts in found.items() if facts.get("type") == "file"}
         except FileNotFoundError:
@@ -118,14 +123,9 @@ class Shared:
     def read(self, piece: Piece) -> bytes | None:
         """Return the bytes of a piece; None, and a warning, where they are not what it says.
 
-        Raises `StoreError`.
+        Raises `StoreError`, and `FileNotFoundError` where somebody has taken it away.
         """
-        try:
-            data = bytes(self._fs.cat_file(f"{self._prefix}/{piece.name}", end=piece.size + 1))
-        except FileNotFoundError:
-            return None  # somebody took it away meanwhile
-        except Exception as error:
-            raise self._failed("read", error) from None
+        data = self._cat(f"{self._prefix}/{piece.name}", piece.size + 1)
         if not piece.holds(data):
             self._warn(
                 f"answer store {self.shown}: {piece.name} is damaged: its digest does not hold; "
@@ -136,36 +136,49 @@ class Shared:
 
     def write(self, piece: Piece, data: bytes) -> None:
         """Put a piece there. Raises `StoreError`."""
-        try:
-            self._fs.pipe_file(f"{self._prefix}/{piece.name}", data)
-        except Exception as error:
-            raise self._failed("written", error) from None
+        self._pipe(f"{self._prefix}/{piece.name}", data)
 
     def claim(self) -> None:
         """See that answers can be put there: what it is gets a mark. Raises `StoreError`."""
-        try:
-            self._fs.pipe_file(f"{self._prefix.rpartition('/')[0]}/{MARK}", _MARK)
-        except Exception as error:
-            raise self._failed("written", error) from None
+        self._pipe(f"{self._root}/{MARK}", _MARK)
 
     def fetch(self, folder: Path) -> Synced:
         """Bring what a folder lacks into it. Raises `StoreError`, `OSError`."""
         found, segments = Synced(), folder / SEGMENTS
         segments.mkdir(parents=True, exist_ok=True)
-        for piece in self.pieces():
-            own, here = segments / f"{piece.segment}.jsonl", segments / piece.name
-            if here.exists() or (own.exists() and own.stat().st_size >= piece.end):
-                continue
-            data = self.read(piece)
-            if data is not None:
-                write_whole(here, data)
-                found.add(len(data))
+
+        def lacks(piece: Piece) -> bool:
+            own = segments / f"{piece.segment}.jsonl"
+            here = (segments / piece.name).exists()
+            return not here and not (own.exists() and own.stat().st_size >= piece.end)
+
+        for piece, data in self._new(lacks):
+            write_whole(segments / piece.name, data)
+            found.add(len(data))
         return found
+
+    def _new(self, lacks: Callable[[Piece], bool]) -> Iterator[tuple[Piece, bytes]]:
+        """Yield the pieces that somebody lacks, and their bytes. Raises `StoreError`."""
+        known: set[Piece] = set()
+        again = True
+        while again:
+            again = False
+            for piece in self.pieces():
+                if piece in known or not lacks(piece):
+                    continue
+                known.add(piece)
+                try:
+                    data = self.read(piece)
+                except FileNotFoundError:  # what it held is in one that has come meanwhile
+                    again = True
+                    continue
+                if data is not None:
+                    yield piece, data
 
     def push(self, folder: Path) -> Synced:
         """Bring what a folder has and the store lacks there. Raises `StoreError`, `OSError`."""
-        found, there = Synced(), self.pieces()
-        names, reached = {piece.name for piece in there}, covered(there)
+        found = Synced()
+        names, reached = self._held()
         for path in segments_of(folder):
             fetched = Piece.read(path.name)
             if fetched is None:
@@ -181,16 +194,101 @@ class Shared:
 
     def copy_to(self, other: Shared) -> Synced:
         """Bring what another shared store lacks there. Raises `StoreError`."""
-        found, there = Synced(), other.pieces()
-        names, reached = {piece.name for piece in there}, covered(there)
-        for piece in self.pieces():
-            if piece.name in names or piece.end <= reached.get(piece.segment, 0):
-                continue
-            data = self.read(piece)
-            if data is not None:
-                other.write(piece, data)
-                found.add(len(data))
+        found = Synced()
+        names, reached = other._held()
+
+        def lacks(piece: Piece) -> bool:
+            return piece.name not in names and piece.end > reached.get(piece.segment, 0)
+
+        for piece, data in self._new(lacks):
+            other.write(piece, data)
+            found.add(len(data))
         return found
+
+    def _held(self) -> tuple[set[str], dict[str, int]]:
+        """Return the names of what is there, and up to where each segment is. See `covered`."""
+        there = self.pieces()
+        names = {piece.name for piece in there}
+        return names, covered(there, held(self._notes().values(), names))
+
+    # Compaction: notes say what was put together.
+
+    def _notes(self) -> dict[str, Note]:
+        """Return the notes by their path. Raises `StoreError`."""
+        listed = self._listed(self._compacted)
+        self._known = {path: note for path, note in self._known.items() if path in listed}
+        for path in listed:
+            if path in self._known:
+                continue
+            with suppress(FileNotFoundError):
+                note = Note.read(self._cat(path))
+                if note is None:
+                    self._warn(f"answer store {self.shown}: {printable(path, 200)} is damaged")
+                else:
+                    self._known[path] = note
+        return dict(self._known)
+
+    def compact(self) -> Compacted:
+        """Put all pieces into one segment, each entry once; what is served stays the same.
+
+        Whoever writes meanwhile goes on: what was not there at the beginning stays as it is. The
+        old pieces go when the new ones were read back whole, and a note says what these hold, so
+        that no machine sends it again. Raises `StoreError`, `OSError`.
+        """
+        old = self.pieces()
+        before = len(old), sum(piece.size for piece in old)
+        with TemporaryDirectory(prefix="tablebench-") as folder:
+            self.fetch(Path(folder))
+            found = merged(segments_of(Path(folder)), idle=0.0)
+            taken = [piece for path, _ in found.taken if (piece := Piece.read(path.name))]
+            if len(taken) < 2:
+                return Compacted(before, before, found.stopped)
+            whole = Path(folder) / f"{merged_name(taken[0].segment)}.jsonl"
+            write_whole(whole, found.lines)
+            made = [self._put(piece, data) for piece, data in pieces_of(whole, 0)]
+        # What somebody else has put together meanwhile was fetched, and noted before.
+        notes, names = self._notes(), {piece.name for piece in (*old, *taken)}
+        note = Note(covered(taken, held(notes.values(), names)), tuple(one.name for one in made))
+        path = f"{self._compacted}/{whole.stem}.json"
+        self._pipe(path, note.text())
+        if Note.read(self._cat(path)) != note:
+            raise StoreError(f"answer store {self.shown}: a note was not kept; nothing was removed")
+        self._remove([f"{self._prefix}/{piece.name}" for piece in taken])
+        self._remove([one for one, other in notes.items() if other.is_in(note)])
+        left = self.pieces()
+        return Compacted(before, (len(left), sum(piece.size for piece in left)), found.stopped)
+
+    def _put(self, piece: Piece, data: bytes) -> Piece:
+        """Put a piece there and read it back. Raises `StoreError`."""
+        self.write(piece, data)
+        if self.read(piece) is None:
+            raise StoreError(
+                f"answer store {self.shown}: a piece was not kept; nothing was removed"
+            )
+        return piece
+
+    def _remove(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            try:
+                self._fs.rm_file(path)
+            except FileNotFoundError:  # somebody else put it together, too
+                continue
+            except Exception as error:
+                raise self._failed("made smaller", error) from None
+
+    def _cat(self, path: str, end: int | None = None) -> bytes:
+        try:
+            return bytes(self._fs.cat_file(path, end=end))
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            raise self._failed("read", error) from None
+
+    def _pipe(self, path: str, data: bytes) -> None:
+        try:
+            self._fs.pipe_file(path, data)
+        except Exception as error:
+            raise self._failed("written", error) from None
 
 
 class SharedStores:
@@ -226,8 +324,8 @@ class SharedStores:
                     f"cannot be written ({error.strerror or error})"
                 ) from None
 
-    def start(self, every: float = EVERY) -> None:
-        """Go on, from now and then, until `close`."""
+    def start(self, every: float) -> None:
+        """Go on, every so many seconds, until `close`."""
         if self._thread is None and self._places:
             self._thread = threading.Thread(
                 target=self._go_on, args=(every,), name="tablebench-shared-store", daemon=True
@@ -259,7 +357,7 @@ class SharedStores:
             return
         self._ended.set()
         with suppress(RuntimeError):
-            self._thread.join(timeout=EVERY)
+            self._thread.join(timeout=WAIT_S)
         self._sync(last=True)
 
 

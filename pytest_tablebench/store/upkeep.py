@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +18,22 @@ from pytest_tablebench.store._segment import blocks
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
-__all__ = ["Compacted", "Survey", "compact", "copy_segments", "segments_of", "survey"]
+__all__ = [
+    "Compacted",
+    "Survey",
+    "compact",
+    "copy_segments",
+    "merged",
+    "merged_name",
+    "segments_of",
+    "survey",
+]
 
 IDLE = 600.0
 """Seconds for which a segment was not written to, so that it is taken to be finished."""
+
+
+_MERGED = re.compile(r"(-c[0-9a-f]{8})+$")
 
 
 def segments_of(folder: Path) -> list[Path]:
@@ -103,10 +116,36 @@ def compact(folder: Path, *, idle: float = IDLE) -> Compacted:
     up to the first that was written to within the last `idle` seconds or is damaged. Processes
     that have the old ones open are told that these are gone. Raises `OSError`, `StoreError`.
     """
-    paths, stopped = segments_of(folder), ""
+    paths = segments_of(folder)
     before = len(paths), sum(path.stat().st_size for path in paths)
-    taken: list[Path] = []
-    sizes: list[int] = []
+    found = merged(paths, idle=idle)
+    if len(found.taken) < 2:
+        return Compacted(before, before, found.stopped)
+    first = found.taken[0][0]
+    whole = first.with_name(f"{merged_name(first.name.partition('.jsonl')[0])}.jsonl")
+    write_whole(whole, found.lines, durable=True)
+    for path, size in found.taken:
+        if path.stat().st_size != size:  # somebody went on writing: it stays
+            continue
+        with suppress(FileNotFoundError):
+            path.unlink()
+    left = segments_of(folder)
+    return Compacted(before, (len(left), sum(path.stat().st_size for path in left)), found.stopped)
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Segments put together: which, with their sizes; each entry once; why it went no further."""
+
+    taken: Sequence[tuple[Path, int]]
+    lines: Sequence[bytes]
+    stopped: str = ""
+
+
+def merged(paths: Iterable[Path], *, idle: float) -> Merged:
+    """Put the first segments together, up to the first that cannot be. Raises `OSError`."""
+    stopped = ""
+    taken: list[tuple[Path, int]] = []
     answers: dict[bytes, bytes] = {}
     others: dict[str, tuple[str, bytes]] = {}
     for path in paths:
@@ -124,20 +163,13 @@ def compact(folder: Path, *, idle: float = IDLE) -> Compacted:
                 answers.setdefault(key, line)
             elif key not in others or written >= others[key][0]:
                 others[key] = written, line
-        taken.append(path)
-        sizes.append(facts.st_size)
-    if len(taken) < 2:
-        return Compacted(before, before, stopped)
-    name = f"{taken[0].name.partition('.jsonl')[0][:80]}-c{secrets.token_hex(4)}.jsonl"
-    whole = taken[0].with_name(name)
-    write_whole(whole, [*answers.values(), *(line for _, line in others.values())], durable=True)
-    for path, size in zip(taken, sizes, strict=True):
-        if path.stat().st_size != size:  # somebody went on writing: it stays
-            continue
-        with suppress(FileNotFoundError):
-            path.unlink()
-    left = segments_of(folder)
-    return Compacted(before, (len(left), sum(path.stat().st_size for path in left)), stopped)
+        taken.append((path, facts.st_size))
+    return Merged(taken, [*answers.values(), *(line for _, line in others.values())], stopped)
+
+
+def merged_name(first: str) -> str:
+    """Return a name for what segments become: it sorts as the first of them does."""
+    return f"{_MERGED.sub('', first)[:80]}-c{secrets.token_hex(4)}"
 
 
 def _sound(path: Path) -> Iterator[tuple[bytes | str, str, bytes]]:

@@ -56,14 +56,18 @@ def command(tmp_path: Path, server: OpenAIServer, out: str, *more: str) -> list[
     return [
         "generate", "llm", str(tmp_path / "ages.csv"), "-o", str(tmp_path / out),
         f"--model={MODEL}", f"--bench-api-base={server.url}",
-        f"--bench-store={tmp_path / 'answers'}", "--per-table=9",
+        f"--bench-store=file://{tmp_path / 'answers'}", "--per-table=9",
         "--subtask=Table_Query,Table_General_Operations,Table_Fact_Checking", *more,
     ]  # fmt: skip
 
 
 def test_tables_become_a_folder_of_what_both_discriminators_give_full_marks(
-    tmp_path: Path, server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    server: OpenAIServer,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "one"))
     assert main(command(tmp_path, server, "mine", "--yes")) == 0
     out = capsys.readouterr().out
     # Three kinds of question, and for three pairs of each two marks.
@@ -96,7 +100,9 @@ def test_tables_become_a_folder_of_what_both_discriminators_give_full_marks(
     }
     assert {row["tags"]["skill"] for row in rows} == {"TBO", "TCO"}
 
-    # All is in the store: the same questions cost nothing, and nobody has to say yes.
+    # All is in the store, which machines share: the same questions cost nothing on another one,
+    # and nobody has to say yes.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
     assert main(command(tmp_path, server, "again")) == 0
     assert server.calls == 9
     assert "asked: 0 calls" in capsys.readouterr().out

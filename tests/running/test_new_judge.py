@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,8 @@ from pytest_tablebench.results._record import Record
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.rejudge import NewJudge, Rejudged, rejudge
 from pytest_tablebench.running.runner import Runner
+from tests.support.openai_server import OpenAIServer, text
+from tests.support.plain_model import Plain
 from tests.support.realhit_files import write_folder
 
 SAID = "[Final Answer]: People came."
@@ -92,3 +95,26 @@ def test_marks_that_cannot_be_read_are_no_score_and_the_others_stay(run: Path) -
 def test_a_judge_without_an_answer_is_counted_as_such(run: Path) -> None:
     plain, *_ = by(run, [{"match": "nowhere", "text": "x"}]).records
     assert (plain.score, plain.reason) == (None, "not_judged")
+
+
+def test_marks_are_in_the_store_that_machines_share(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def again(machine: str, **how: Any) -> Rejudged:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / machine))
+        registry = builtin_registry()
+        registry.providers["plain"] = Plain
+        return rejudge(run, registry=registry, **how)
+
+    with OpenAIServer(lambda _: text("[Score]: 70/100")) as server:
+        told = json.loads((run / "run.json").read_text())
+        told |= {"store": f"file://{tmp_path}/net", "judge": "plain/j", "api_base": server.url}
+        (run / "run.json").write_text(json.dumps(told))
+        judge = partial(NewJudge, "plain/j", api_base=server.url)
+        first, second = (again(name, judge=judge, ask=True) for name in ("one", "two"))
+        # Without a new judge the run's own is not asked: what he said is fetched.
+        third = again("three", compat="fixed")
+    assert [one.plan.calls for one in (first, second) if one.plan is not None] == [2, 0]
+    assert len(server.requests) == 2
+    for found in (first, second, third):
+        assert [record.parts.get("gpt_eval") for record in found.records] == [0.7, 0.7, None]

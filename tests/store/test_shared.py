@@ -220,8 +220,14 @@ def test_stores_are_brought_together_by_command(
     assert main(["store", "verify", net]) == 0
     assert capsys.readouterr().out == "2 entries checked: nothing is damaged\n"
     assert main(["store", "sync", str(tmp_path / "none"), net]) == 2
-    assert main(["store", "compact", net]) == 2
-    assert "are never changed" in capsys.readouterr().err
+    assert main(["store", "sync", b, net]) == 0
+    capsys.readouterr()
+    assert main(["store", "compact", net]) == 0
+    before, after = capsys.readouterr().out.splitlines()
+    assert before.startswith("before: 2 segments, ")
+    assert after.startswith("after: 1 segment, ")
+    assert main(["store", "compact", net, "--idle", "0"]) == 2
+    assert "--idle is for folders" in capsys.readouterr().err
 
 
 def test_damage_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,6 +262,101 @@ def test_many_segments_become_one_that_serves_the_same(tmp_path: Path) -> None:
     compact(tmp_path, idle=0)
     assert known(tmp_path, *names, "later") == {**before, "later": "later"}
     assert survey(tmp_path).entries == 5
+
+
+def objects(tmp_path: Path) -> list[int]:
+    """How many pieces and notes a shared store holds."""
+    return [len(list((tmp_path / "net" / one).iterdir())) for one in ("segments", "compacted")]
+
+
+def test_pieces_of_many_machines_become_one_and_none_is_sent_again(tmp_path: Path) -> None:
+    address, machines = f"file://{tmp_path}/net", [tmp_path / name for name in "abc"]
+    for number, machine in enumerate(machines):
+        with Store.open(machine) as store:
+            store.put(ask("shared"), Reply(f"shared, {number}", "stop"))
+            store.put(ask(f"own {number}"), Reply("own", "stop"))
+            Shared(address).push(machine)
+            store.put(ask(f"later {number}"), Reply("later", "stop"))
+    names = ["shared", *(f"{name} {n}" for name in ("own", "later") for n in range(3))]
+    Shared(address).fetch(tmp_path / "before")
+    served = known(tmp_path / "before", *names)
+    place = Shared(address)
+    done = place.compact()
+    assert (done.before[0], done.after[0], done.stopped) == (3, 1, "")
+    assert done.after[1] < done.before[1]
+    # What the segments have grown by is sent, and nothing besides; what others fetched is not.
+    assert [Shared(address).push(machine).files for machine in machines] == [1, 1, 1]
+    assert Shared(address).push(tmp_path / "before").files == 0
+    assert objects(tmp_path) == [4, 1]
+    place.compact()
+    assert objects(tmp_path) == [1, 1]  # the second note says what the first said
+    assert [Shared(address).push(machine).files for machine in machines] == [0, 0, 0]
+    Shared(address).fetch(tmp_path / "after")
+    assert known(tmp_path / "after", *names) == {
+        **served,
+        **{f"later {number}": "later" for number in range(3)},
+    }
+    assert survey(tmp_path / "after").entries == len(names)
+    assert place.compact().after[0] == 1  # there is nothing to do
+    # A piece that somebody lost: the note is not believed, and who has the answers sends them.
+    [piece] = (tmp_path / "net" / "segments").iterdir()
+    piece.unlink()
+    assert [Shared(address).push(machine).files for machine in machines] == [1, 1, 1]
+
+
+def test_what_a_compaction_leaves_that_is_broken_off_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"file://{tmp_path}/net"
+    for name in "ab":
+        filled(tmp_path / name, name)
+        Shared(address).push(tmp_path / name)
+
+    def broken(*_: object) -> None:
+        raise StoreError("broken off")
+
+    for step, left in (("_remove", [3, 1]), ("_put", [3, 1]), ("_pipe", [3, 1])):
+        with monkeypatch.context() as patched:
+            patched.setattr(Shared, step, broken)
+            with pytest.raises(StoreError):
+                Shared(address).compact()
+        assert objects(tmp_path) == left
+        assert [Shared(address).push(tmp_path / name).files for name in "ab"] == [0, 0]
+    Shared(address).compact()
+    assert objects(tmp_path) == [1, 1]
+    Shared(address).fetch(tmp_path / "c")
+    assert known(tmp_path / "c", "a", "b") == {"a": "to a", "b": "to b"}
+
+
+def test_a_piece_that_goes_while_it_is_fetched_is_fetched_with_what_holds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"file://{tmp_path}/net"
+    for name in "ab":
+        filled(tmp_path / name, name)
+        Shared(address).push(tmp_path / name)
+    place, read = Shared(address), Shared.read
+
+    def late(shared: Shared, piece: Piece) -> bytes | None:
+        if shared is place and not compacted:
+            compacted.append(piece)
+            Shared(address).compact()
+        return read(shared, piece)
+
+    compacted: list[Piece] = []
+    monkeypatch.setattr(Shared, "read", late)
+    place.fetch(tmp_path / "c")
+    assert known(tmp_path / "c", "a", "b") == {"a": "to a", "b": "to b"}
+
+
+def test_a_damaged_note_is_named_and_left_out(tmp_path: Path) -> None:
+    address, warnings = f"file://{tmp_path}/net", list[str]()
+    filled(tmp_path / "a", "one")
+    (tmp_path / "net" / "compacted").mkdir(parents=True)
+    (tmp_path / "net" / "compacted" / "x.json").write_text('{"schema": 1, "segments": [')
+    assert Shared(address, warnings.append).push(tmp_path / "a").files == 1
+    assert len(warnings) == 1
+    assert warnings[0].endswith("compacted/x.json is damaged")
 
 
 def test_a_damaged_segment_is_left_as_it_is(tmp_path: Path) -> None:

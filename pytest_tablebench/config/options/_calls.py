@@ -178,6 +178,15 @@ CALLS = (
         path=True,
     ),
     Option(
+        "--bench-store-every",
+        "S",
+        "seconds between two looks at a shared store while a run is under way. Default: 30",
+        setting="store_every",
+        read=number(float, 1.0, "seconds from 1 on"),
+        recorded=None,
+        differs=ignore("stored answers are the same"),
+    ),
+    Option(
         "--bench-replay",
         "",
         "answer from the stores only, ask no model",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.config.settings import Settings, kept_store
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import NotJudgedError, SettingsError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.models import Reply, Request
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.results._record import Record
+    from pytest_tablebench.store import Store
 
 
 class StoredJudge:
@@ -46,19 +47,21 @@ class StoredJudge:
         self._judge = judge or run.get("judge")
         self.asked = False
         """Whether the last conversation asked the judge."""
+        self._shared: list[tuple[str, Path, bool]] = []
         self._models = models or self._of_the_run(run)
 
     def _of_the_run(self, run: Mapping[str, Any]) -> ProviderPool:
-        kept = run.get("store")
-        stored = isinstance(kept, str) and kept != "none" and Path(kept).is_dir()
+        kept = kept_store(run.get("store"))
+        stored = kept is not None and (not isinstance(kept, Path) or kept.is_dir())
         settings = Settings(
             models=(self._judge,) if isinstance(self._judge, str) else (),
             params=_mapping(run.get("params")),
             api_base=run.get("api_base"),
             replay=True,
-            store=Path(str(kept)) if stored else None,
+            store=kept if stored else None,
             stored=stored,
         )
+        self._shared = [(place, folder, False) for place, folder, _ in settings.shared_stores()]
         return ProviderPool(settings, self._registry, judged_as(run, settings))
 
     def scores(self, dataset: Asked) -> bool:
@@ -86,7 +89,7 @@ class StoredJudge:
 
     def _stored(self, record: Record, dataset: Asked, step: Step, number: int) -> Reply | Execution:
         if isinstance(step, Execute):
-            store = self._models.store()
+            store = self._store()
             ran = None if store is None else store.get_execution(step.key())
             if ran is None:
                 raise NotJudgedError("what came of its program is not in the answer store")
@@ -112,13 +115,22 @@ class StoredJudge:
         return self._reply(request)
 
     def _reply(self, request: Request) -> Reply:
-        store = self._models.store()
+        store = self._store()
         if store is None:
             raise NotJudgedError("the run keeps no answer of a judge")
         found = store.get(request.key())
         if found is None:
             raise NotJudgedError(f"not in the answer store: {store.explain(request)}")
         return found
+
+    def _store(self) -> Store | None:
+        """Return the answers of the run; those that machines share are fetched first."""
+        if self._shared:
+            from pytest_tablebench.store.shared import SharedStores
+
+            shared, self._shared = self._shared, []
+            SharedStores(shared).fetch()
+        return self._models.store()
 
     def close(self) -> None:
         """Close the store."""

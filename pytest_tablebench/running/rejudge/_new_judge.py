@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.config.settings import Settings, kept_store
 from pytest_tablebench.errors import ModelError, NotJudgedError
 from pytest_tablebench.models import Reply, Request
 from pytest_tablebench.running.asking import Asking, AskPlan
@@ -39,13 +38,12 @@ class NewJudge(StoredJudge):
         max_cost: float | None = None,
     ) -> None:
         kept, params = run.get("store"), run.get("params")
-        named = isinstance(kept, str) and kept != "none"
         settings = Settings(
             models=(judge,),
             params=params if isinstance(params, dict) else {},
             api_base=api_base,
             max_cost=max_cost,
-            store=Path(str(kept)) if named else None,
+            store=kept_store(kept),
             stored=kept != "none",
         )
         models = ProviderPool(settings, registry, judged_as(run, settings))
@@ -78,3 +76,8 @@ class NewJudge(StoredJudge):
         """Close the store, and end what asked."""
         super().close()
         self._asking.close()
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with a shared store; all of it after `close`."""
+        return self._asking.problems

@@ -100,8 +100,9 @@ def rejudge(
     if judge is not None:
         compat = compat or check_compat(str(run.get("compat", COMPAT_MODES[0])))
         opener = Opener(path, run, compat, _data_folder(data, run), registry)
-        judged, plan = _by_another(judge(run, registry), opener, records, ask=ask)
-        notes += opener.notes
+        other = judge(run, registry)
+        judged, plan = _by_another(other, opener, records, ask=ask)
+        notes += [*opener.notes, *other.problems]
         if asked:
             judged = [under(record, asked.get(record.dataset)) for record in judged]
     elif compat is not None:
