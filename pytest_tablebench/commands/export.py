@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,16 @@ def add_parser(commands: Any) -> None:
         default=None,
         help="every-eval-ever: figures only, none of the data's questions and answers",
     )
+    parser.add_argument(
+        "--hub-dataset",
+        action="append",
+        metavar="NAME=DATASET:TASK",
+        help="community-evals: dataset or benchmark of the run, dataset on the hub, and the task "
+        "as its eval.yaml names it. Repeatable",
+    )
+    parser.add_argument(
+        "--source-url", metavar="URL", help="community-evals: where the run can be seen"
+    )
     parser.set_defaults(lines=_export)
 
 
@@ -71,9 +82,45 @@ def _every_eval_ever(given: argparse.Namespace) -> Exporter:
     )
 
 
+def _inspect(_: argparse.Namespace) -> Exporter:
+    from pytest_tablebench.interchange.inspect_log import InspectLog
+
+    return InspectLog()
+
+
+_HUB_TASK = re.compile(r"([^=]+)=([\w.-]+/[\w.-]+):([\w.-]+)", re.ASCII)
+
+
+def _community_evals(given: argparse.Namespace) -> Exporter:
+    from pytest_tablebench.datasets.pull._known import UPSTREAM
+    from pytest_tablebench.interchange.community_evals import CommunityEvals, HubTask
+
+    if not given.hub_dataset:
+        raise SettingsError(
+            "--to community-evals: say which benchmark on the hub a dataset of the run is: "
+            "--hub-dataset NAME=DATASET:TASK, the task as the eval.yaml there names it"
+        )
+    if given.source_url and not re.fullmatch(r"https?://[^\s<>]+", given.source_url):
+        raise SettingsError("--source-url: that is no address of a web page")
+    pinned = {one.repository: one.revision for one in UPSTREAM.values() if one.pinned}
+    tasks = {}
+    for text in given.hub_dataset:
+        found = _HUB_TASK.fullmatch(text)
+        if found is None:
+            raise SettingsError(
+                f"--hub-dataset: {printable(text, 80)!r} is not NAME=DATASET:TASK, such as "
+                f"hle=cais/hle:default"
+            )
+        name, dataset, task = found.groups()
+        tasks[name] = HubTask(dataset, task, pinned.get(dataset))
+    return CommunityEvals(tasks, given.source_url)
+
+
 _FORMS: Mapping[str, tuple[Callable[[argparse.Namespace], Exporter], tuple[str, ...]]] = {
     "csv": (_csv, ("raw",)),
     "parquet": (_parquet, ()),
+    "inspect": (_inspect, ()),
+    "community-evals": (_community_evals, ("hub_dataset", "source_url")),
     "every-eval-ever": (
         _every_eval_ever,
         ("model_id", "organization", "relationship", "no_samples"),

@@ -15,7 +15,15 @@ from typing import Any
 from pytest_tablebench.interchange._exporter import RunTexts
 from pytest_tablebench.results._record import Record
 
-__all__ = ["SCHEMA_VERSION", "TAG", "own_fields", "row_of", "turns_of"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "TAG",
+    "messages_of",
+    "own_fields",
+    "result_id",
+    "row_of",
+    "turns_of",
+]
 
 SCHEMA_VERSION = "0.3.0"
 """Of every-eval-ever's two schemas."""
@@ -72,7 +80,7 @@ def row_of(record: Record, texts: RunTexts, evaluation_id: str, model_id: str) -
         "metadata": _metadata(record),
     }
     if turns:
-        messages = _messages(prompt, turns)
+        messages = messages_of(prompt, turns)
         calls = sum(len(one.get("tool_calls") or ()) for one in messages)
         row["interaction_type"] = "agentic" if calls else "multi_turn"
         row |= {"output": None, "messages": messages}
@@ -129,7 +137,7 @@ def _metadata(record: Record) -> dict[str, str]:
     return found | {f"{TAG}{name}": text for name, text in record.tags.items()}
 
 
-def _messages(prompt: str | None, turns: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+def messages_of(prompt: str | None, turns: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     """Return prompt and turns as messages: a program is a call of a tool, its output the reply."""
     found: list[dict[str, Any]] = [{"role": "user", "content": prompt or ""}]
     call = 0

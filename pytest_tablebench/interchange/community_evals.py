@@ -1,0 +1,104 @@
+"""Community evals: the file with which a model's repository on the hub names its results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.interchange._exporter import moment, records_by
+from pytest_tablebench.interchange.every_eval_ever import LIBRARY
+from pytest_tablebench.results._folder import selection_text
+from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.util.files import write_whole
+from pytest_tablebench.util.names import counted, known_names, printable, slug
+
+__all__ = ["CommunityEvals", "HubTask"]
+
+
+@dataclass(frozen=True)
+class HubTask:
+    """A benchmark on the hub: its dataset, the task as `eval.yaml` there names it, a commit."""
+
+    dataset: str
+    task: str
+    revision: str | None = None
+
+
+@dataclass(frozen=True)
+class CommunityEvals:
+    """`.eval_results/<name>.yaml` for each dataset, or whole benchmark, that is given a task.
+
+    The value is the mean score, from 0 to 1, of the cases that were answered; how many were not,
+    and what of the dataset was asked, stands in the notes. Format of the file:
+    https://huggingface.co/docs/hub/eval-results.
+
+    Arguments:
+        tasks: by name of a dataset or benchmark of the run.
+        source: address of where the run can be seen.
+    """
+
+    tasks: Mapping[str, HubTask]
+    source: str | None = None
+    name: str = "community-evals"
+
+    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
+        """Write the files."""
+        import yaml
+
+        records_by(run, "dataset")
+        scopes = _scopes(run)
+        entries = {name: self._entry(run, name, scopes) for name in self.tasks}
+        (folder / ".eval_results").mkdir(exist_ok=True)
+        written = []
+        for name, entry in entries.items():
+            path = folder / ".eval_results" / f"{slug(name)}.yaml"
+            write_whole(path, yaml.safe_dump([entry], sort_keys=False, allow_unicode=True))
+            written.append(path)
+        return written
+
+    def _entry(
+        self, run: LoadedRun, name: str, scopes: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        task, scope = self.tasks[name], scopes.get(name)
+        if scope is None:
+            known = known_names(name, scopes)
+            raise SettingsError(f"--hub-dataset: the run has no {printable(name, 60)!r}; {known}")
+        if scope["performance"] is None:
+            raise SettingsError(f"--hub-dataset: {printable(name, 60)} has no answered case")
+        dataset = {"id": task.dataset, "task_id": task.task}
+        if task.revision is not None:
+            dataset["revision"] = task.revision
+        entry = {
+            "dataset": dataset,
+            "value": scope["performance"],
+            "date": moment(run.run, "end", "start").isoformat(),
+            "notes": "; ".join(_notes(run.run, scope)),
+        }
+        if self.source is not None:
+            entry["source"] = {"url": self.source, "name": f"{LIBRARY} run"}
+        return entry
+
+
+def _scopes(run: LoadedRun) -> dict[str, Mapping[str, Any]]:
+    """Return the figures of each benchmark and dataset, by name."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for benchmark, scope in run.summary["benchmarks"].items():
+        found |= {benchmark: scope} | scope["datasets"]
+    return found
+
+
+def _notes(run: Mapping[str, Any], scope: Mapping[str, Any]) -> Sequence[str]:
+    versions = run.get("versions")
+    version = versions.get(LIBRARY) if isinstance(versions, Mapping) else None
+    lost = round(scope["no_answer"] * scope["n_cases"])
+    notes = [
+        f"{LIBRARY} {version or 'of unknown version'}, mean score",
+        f"{counted(scope['n_examples'], 'example')}, {counted(scope['n_cases'], 'case')}, "
+        f"{lost:,} without an answer left out",
+    ]
+    asked = {name: run.get(name) for name in ("compat", "limit", "sample", "shots", "strategy")}
+    said = [f"{name} {printable(str(value), 40)}" for name, value in asked.items() if value]
+    return [*notes, *said, *filter(None, [selection_text(run)])]

@@ -1,0 +1,258 @@
+"""Inspect: one `.eval` log for each dataset of a run, as `inspect view` opens it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from pytest_tablebench.interchange._exporter import (
+    RunTexts,
+    moment,
+    plain,
+    records_by,
+    run_uuid,
+)
+from pytest_tablebench.interchange._instance import messages_of
+from pytest_tablebench.interchange.every_eval_ever import LIBRARY, LOCAL
+from pytest_tablebench.results._record import Record
+from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.util.files import write_whole
+from pytest_tablebench.util.names import slug
+
+__all__ = ["InspectLog"]
+
+VERSION = 2
+"""Of Inspect's log format."""
+
+_ROLES = {"system", "user", "assistant", "tool"}
+_PLACED = {
+    *("model", "dataset", "score", "raw", "prediction", "references", "reason", "metric"),
+    *("passed", "repeat", "latency_s", "prompt_tokens", "completion_tokens"),
+}
+_FIGURES = ("performance", "robustness", "pass_rate", "no_answer")
+
+
+@dataclass(frozen=True)
+class InspectLog:
+    """`<time>_<dataset>_<id>.eval`: a zip of JSON, which needs no package to be written.
+
+    A sample is an example in one configuration, an epoch one time it was asked. A case without
+    an answer has an error and no score, as Inspect's own samples that failed.
+    """
+
+    name: str = "inspect"
+
+    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
+        """Write a log for each dataset."""
+        texts, written = RunTexts.of(run), []
+        created = moment(run.run, "start", "end").astimezone(UTC)
+        for dataset, records in records_by(run, "dataset").items():
+            log = _Log(run, dataset, records, texts, created)
+            stamp = created.strftime("%Y-%m-%dT%H-%M-%S-00-00")
+            path = folder / f"{stamp}_{slug(dataset)}_{log.task_id}.eval"
+            with tempfile.SpooledTemporaryFile(max_size=32_000_000) as file:
+                log.write(file)
+                file.seek(0)
+                write_whole(path, iter(lambda f=file: f.read(1 << 20), b""))  # type: ignore[misc]
+            written.append(path)
+        return written
+
+
+class _Log:
+    """The log of one dataset."""
+
+    def __init__(
+        self,
+        run: LoadedRun,
+        dataset: str,
+        records: Sequence[Record],
+        texts: RunTexts,
+        created: datetime,
+    ) -> None:
+        self.run, self.dataset, self.records, self.texts = run, dataset, records, texts
+        self.created = created.isoformat()
+        self.task_id = run_uuid(run, f"inspect {dataset}").hex[:22]
+        metrics = {record.metric for record in records if record.metric}
+        self.scorer = metrics.pop() if len(metrics) == 1 else "score"
+        self.several = [
+            name
+            for name in ("strategy", "modality")
+            if len({getattr(record, name) for record in records}) > 1
+        ]
+
+    def write(self, file: IO[bytes]) -> None:
+        """Write the zip, sample by sample."""
+        summaries = []
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as log:
+            start = {"version": VERSION, "eval": self._spec(), "plan": {}}
+            _put(log, "_journal/start.json", start)
+            for sample in self._samples():
+                _put(log, f"samples/{sample['id']}_epoch_{sample['epoch']}.json", sample)
+                summaries.append(_summary(sample))
+            _put(log, "summaries.json", summaries)
+            _put(log, "header.json", self._header())
+
+    def _spec(self) -> dict[str, Any]:
+        facts = self.run.run
+        versions = facts.get("versions")
+        version = versions.get(LIBRARY) if isinstance(versions, Mapping) else None
+        ids = list(dict.fromkeys(map(self._id, self.records)))
+        config = facts.get("params_sent") or facts.get("params")
+        params = config if isinstance(config, Mapping) else {}
+        known = ("temperature", "top_p", "top_k", "max_tokens")
+        return {
+            "eval_id": run_uuid(self.run, f"eval {self.dataset}").hex[:22],
+            "run_id": run_uuid(self.run, "run").hex[:22],
+            "created": self.created,
+            "task": self.dataset,
+            "task_id": self.task_id,
+            "dataset": {"name": self.dataset, "samples": len(ids), "sample_ids": ids},
+            "model": str(facts.get("model")),
+            "model_generate_config": {
+                name: params[name] for name in known if type(params.get(name)) in {int, float}
+            },
+            "config": {
+                "epochs": max(record.repeat for record in self.records),
+                "fail_on_error": False,
+            },
+            "packages": {LIBRARY: str(version or "unknown")},
+            "scorers": [{"name": self.scorer}],
+            "metadata": {name: value for name, value in facts.items() if name not in LOCAL},
+        }
+
+    def _header(self) -> dict[str, Any]:
+        facts = self.run.run
+        ended = moment(facts, "end", "start").astimezone(UTC).isoformat()
+        scope = self._scope()
+        lost = sum(record.score is None for record in self.records)
+        score = {
+            "name": self.scorer,
+            "scorer": self.scorer,
+            "scored_samples": len(self.records) - lost,
+            "unscored_samples": lost,
+            "metrics": {
+                name: {"name": name, "value": scope[name]}
+                for name in _FIGURES
+                if scope.get(name) is not None
+            },
+        }
+        return {
+            "version": VERSION,
+            "status": "success" if facts.get("status") == "complete" else "cancelled",
+            "eval": self._spec(),
+            "plan": {},
+            "results": {
+                "total_samples": len(self.records),
+                "completed_samples": len(self.records) - lost,
+                "scores": [score],
+            },
+            "stats": {"started_at": self.created, "completed_at": ended},
+        }
+
+    def _scope(self) -> Mapping[str, Any]:
+        benchmarks = self.run.summary["benchmarks"].values()
+        return next(
+            dict(one["datasets"][self.dataset])
+            for one in benchmarks
+            if self.dataset in one["datasets"]
+        )
+
+    def _id(self, record: Record) -> str:
+        parts = (record.example_id, record.serializer, record.perturbation)
+        return "/".join((*parts, *(getattr(record, name) for name in self.several)))
+
+    def _samples(self) -> Iterator[dict[str, Any]]:
+        for record in self.records:
+            yield self._sample(record)
+
+    def _sample(self, record: Record) -> dict[str, Any]:
+        prompt, turns = self.texts.prompt(record), self.texts.turns(record)
+        question = self.texts.question(record)
+        answer = [] if turns or record.raw is None else [("reply", record.raw)]
+        sample: dict[str, Any] = {
+            "id": self._id(record),
+            "epoch": record.repeat,
+            "input": question if question is not None else prompt or "",
+            "target": [str(one) for one in record.references],
+            "messages": [_message(one) for one in messages_of(prompt, [*turns, *answer])],
+            "output": _output(record),
+            "metadata": {
+                item.name: getattr(record, item.name)
+                for item in fields(Record)
+                if item.name not in _PLACED
+            },
+            "model_usage": {} if (used := _usage(record)) is None else {record.model: used},
+            "total_time": record.latency_s,
+            "scores": {},
+        }
+        if record.score is None:
+            reason = record.reason or "no answer"
+            sample["error"] = {"message": reason, "traceback": "", "traceback_ansi": ""}
+        else:
+            said = record.prediction
+            sample["scores"][self.scorer] = {
+                "value": record.score,
+                "answer": said if said is None or isinstance(said, str) else json.dumps(said),
+                "metadata": {"metric": record.metric, "passed": record.passed},
+            }
+        return sample
+
+
+def _message(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message as Inspect has it: every role is one of four."""
+    role = found["role"] if found["role"] in _ROLES else "assistant"
+    message: dict[str, Any] = {"role": role, "content": found["content"] or ""}
+    if calls := found.get("tool_calls"):
+        message["tool_calls"] = [
+            {
+                "id": call["id"],
+                "function": call["name"],
+                "arguments": call["arguments"],
+                "type": "function",
+            }
+            for call in calls
+        ]
+    if ids := found.get("tool_call_id"):
+        message["tool_call_id"] = ids[0]
+    return message
+
+
+def _output(record: Record) -> dict[str, Any]:
+    output: dict[str, Any] = {"model": record.model, "choices": [], "usage": _usage(record)}
+    if record.raw is not None:
+        message = {"role": "assistant", "content": record.raw, "model": record.model}
+        why = "max_tokens" if "truncated" in record.flags else "stop"
+        output |= {"choices": [{"message": message, "stop_reason": why}], "completion": record.raw}
+    return output
+
+
+def _usage(record: Record) -> dict[str, int] | None:
+    sent, said = record.prompt_tokens, record.completion_tokens
+    if sent is None or said is None:
+        return None
+    return {"input_tokens": sent, "output_tokens": said, "total_tokens": sent + said}
+
+
+def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a list of samples shows of one, with long texts cut."""
+    names = ("id", "epoch", "target", "scores", "model_usage", "total_time")
+    found = {name: sample[name] for name in names}
+    error = sample.get("error")
+    return found | {
+        "input": sample["input"][:1000],
+        "error": error["message"] if error else None,
+        "completed": True,
+        "message_count": len(sample["messages"]),
+    }
+
+
+def _put(log: zipfile.ZipFile, name: str, value: Any) -> None:
+    entry = zipfile.ZipInfo(name)  # of 1980: the same run gives the same bytes
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    log.writestr(entry, json.dumps(plain(value), default=str))
