@@ -19,6 +19,7 @@ import pytest_tablebench
 from pytest_tablebench import hookspecs
 from pytest_tablebench.cli import make_parser
 from pytest_tablebench.config.options import OPTIONS
+from pytest_tablebench.metrics import METRICS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -39,6 +40,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert done.returncode == 0, done.stderr
     return folder
+
+
+def test_every_metric_has_an_example() -> None:
+    page = (DOCS / "metrics.md").read_text("utf-8")
+    sections = dict(re.findall(r"^### `(\w+)`\n(.*?)(?=^##|\Z)", page, re.DOTALL | re.MULTILINE))
+    assert set(sections) == set(METRICS)
+    assert {name for name, text in sections.items() if f'("{name}", ' not in text} == set()
 
 
 def _text(page: Path) -> str:

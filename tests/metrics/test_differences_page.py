@@ -1,0 +1,129 @@
+"""docs/differences.md: every line gives what it says, and no difference of scores is left out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench import postprocess, score, score_answer
+from pytest_tablebench.errors import NotJudgedError
+from pytest_tablebench.metrics import Score, begin
+from pytest_tablebench.metrics.steps import Ask, Execution
+from pytest_tablebench.models import Reply
+from pytest_tablebench.running.builtins import builtin_registry
+
+DOCS = Path(__file__).parents[2] / "docs"
+DATASETS = builtin_registry().datasets
+
+NOT_OF_ONE_REPLY = {
+    # What is read, shown or run differently, before there is a reply to score.
+    "ToRR": {
+        "wikitq: quotes in files",
+        "finqa: fallback on the reply's text",
+        "turl_cta: rows of the table",
+        "prompt: line ends between its parts",
+    },
+    "TReB": {
+        *("several tables", "a table's header", "Markdown with `\\\\|` in a cell", "instructions"),
+        *("room for a table", "programs that models write", "interleaved programs: blocks"),
+        *("interleaved programs: output", "interleaved programs: an answer without a box"),
+    },
+    "TableBench's own scores": {"charts in the overall figure"},
+    "RealHiTBench": {
+        *("what a judge is shown", "how a judge is asked", "a judge's score", "pictures"),
+        *("how a chart's program runs", "an unperturbed table", "how a question is asked"),
+        *("the reminder at a prompt's end", "structure comprehending"),
+    },
+}
+
+
+def rows(page: str, first: str, sections: str = "") -> Iterator[tuple[str, list[str]]]:
+    """The rows of tables whose first column is called so, each with the section it stands in."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for heading, body in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE):
+        inside = False
+        for line in body.splitlines() if heading.endswith(sections) else ():
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            if len(cells) < 3:
+                inside = inside and not line  # a table with a gap goes on
+            elif cells[0] in {first, "class"}:
+                inside = cells[0] == first
+            elif inside and not set(cells[0]) <= {"-"}:
+                yield heading.partition(":")[0], cells
+
+
+LINES = list(rows("differences.md", "difference"))
+
+
+def plain(cell: str) -> str:
+    return cell.removeprefix("`").removesuffix("`")
+
+
+def given(cell: str) -> Any:
+    """A text; or JSON, where it begins as a text or list of that."""
+    text = plain(cell)
+    return json.loads(text) if text[:1] in {'"', "["} and "'" not in text else text
+
+
+def outcome(name: str, reply: Any, expected: Any, mode: Any, context: dict[str, Any]) -> Score:
+    references = expected if isinstance(expected, list) else [expected]
+    if name in DATASETS:
+        return score_answer(name, reply, references, compat=mode, **context)
+    if name not in {"treb", "realhit_chart"}:
+        return score(name, reply, references, compat=mode, **context)
+    references = [json.dumps(expected)] if isinstance(expected, list) else references
+    said, printed = context.pop("judge", ""), context.pop("prints", "")
+    values = context.pop("values", None)
+    conversation = begin(name, reply, references, compat=mode, **context)
+    try:
+        step = next(conversation)
+        while True:
+            asked = isinstance(step, Ask)
+            ran = Execution("ok", printed, {"ran": True, "values": values})
+            step = conversation.send(Reply(said) if asked else ran)
+    except StopIteration as end:
+        found: Score = end.value
+        return found
+
+
+@pytest.mark.parametrize("mode", ["reference", "fixed"])
+@pytest.mark.parametrize(
+    "cells", [pytest.param(one, id=f"{head}: {one[0]}") for head, one in LINES]
+)
+def test_a_line_gives_what_it_says(cells: list[str], mode: str) -> None:
+    _, by, reply, expected, context, reference, fixed = cells
+    wanted = reference if mode == "reference" else fixed
+    if ", " in by:  # what reads an answer out of a reply
+        step = plain(by.split(", ")[mode == "fixed"])
+        assert postprocess(step, given(reply)) == plain(wanted)
+        return
+    name, _, part = plain(by).partition(".")
+    more = json.loads(plain(context)) if context else {}
+    try:
+        found = outcome(name, given(reply), given(expected), mode, more)
+    except NotJudgedError:
+        assert wanted == "none"
+        return
+    value = found.parts.get(part) if part else found.value
+    if wanted == "none":
+        assert value is None
+    else:
+        digits = len(wanted.partition(".")[2])
+        assert value == pytest.approx(float(wanted), abs=0.5001 * 10**-digits if digits else 1e-12)
+
+
+def test_every_difference_has_an_example_or_is_none_of_one_reply() -> None:
+    shown: dict[str, set[str]] = {head: set() for head in NOT_OF_ONE_REPLY}
+    for head, cells in LINES:
+        shown[head].add(cells[0])
+        assert cells[5] != cells[6], cells[0]
+    explained: dict[str, set[str]] = {head: set() for head in NOT_OF_ONE_REPLY}
+    for head, cells in rows("fidelity.md", "what", "what the modes change"):
+        explained[head].add(cells[0])
+    for head, names in explained.items():
+        assert names == shown[head] | NOT_OF_ONE_REPLY[head], head
