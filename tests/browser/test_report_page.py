@@ -118,7 +118,7 @@ def test_flips_of_the_baseline_can_be_filtered(watched: Watched, report: Path) -
     assert shown(page) == len(better) > 0
     page.click(".ids button >> nth=0")
     page.wait_for_selector("dialog[open]")
-    assert "Before: right" in page.inner_text("#case-body")
+    assert "before right" in page.inner_text("#case-body")
 
 
 def test_search_finds_ids_questions_and_answers(watched: Watched, report: Path) -> None:
@@ -174,9 +174,9 @@ def test_a_case_opens_by_keyboard_and_shows_all_of_it(watched: Watched, report: 
     assert page.locator("#case-body .shown thead th").all_inner_texts() == [
         "year", "club", "points", "goals",
     ]  # fmt: skip
-    page.click("#case-body summary")
-    page.wait_for_selector("details .said")
-    assert page.inner_text("details .said").startswith("Answer the question.")
+    page.click("#case-body details.card > summary")
+    page.wait_for_selector("details.card .said")
+    assert page.inner_text("details.card .said").startswith("Answer the question.")
     page.keyboard.press("Escape")
     page.wait_for_selector("dialog", state="hidden")
     assert watched.unwanted == []
@@ -230,7 +230,7 @@ def test_links_lead_to_the_repeat_and_model_they_name(watched: Watched, tmp_path
     page.click(".ids button")
     page.wait_for_selector("dialog[open]")
     assert page.inner_text("#case-title") == "finqa/page-1-12ab34cd/csv/none/new/r2"
-    assert "Before: right" in page.inner_text("#case-body")
+    assert "before right" in page.inner_text("#case-body")
     address = page.evaluate("location.hash")
     page.click("#close")
     watched.open(out, address)
@@ -255,8 +255,8 @@ def test_without_texts_the_case_says_so(watched: Watched, tmp_path: Path) -> Non
     page.focus("#list")
     page.keyboard.press("Enter")
     page.wait_for_selector("dialog[open]")
-    page.click("#case-body summary")
-    page.wait_for_selector("details .empty")
+    page.click("#case-body details.card > summary")
+    page.wait_for_selector("details.card .empty")
     text = page.inner_text("#case-body")
     assert "kept no texts" in text
     assert "ab12" in text

@@ -110,8 +110,8 @@ def test_nothing_of_a_case_runs_out_of_its_card(phone: Watched, report: Path) ->
     page.keyboard.press("Enter")
     page.wait_for_selector("dialog[open]")
     for left in (2, 1, 0):
-        page.click("#case-body summary")
-        page.wait_for_selector("details .said")
+        page.click("#case-body details.card > summary")
+        page.wait_for_selector("details.card .said")
         assert page.inner_text("#case-body .big").startswith("Donau")
         assert outside(page, "dialog") == []
         if left:

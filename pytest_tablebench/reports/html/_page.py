@@ -37,7 +37,10 @@ _MODULES = (
     "detail",
     "tables",
     "example",
+    "compared",
+    "grid",
     "steps",
+    "scatter",
     "begin",
 )
 """The script of the page, in the order in which its parts build on each other."""

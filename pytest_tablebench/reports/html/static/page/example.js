@@ -2,7 +2,7 @@
 const { card, count, entry, fact, full, make, said, table, where, write } = page;
 const { OUTCOMES, WORDS } = page;
 const factCard = (i, detail) => {
-  const [, , , , , , , parts, facts, cost, , before, checks] = detail;
+  const [, , , , , , , parts, facts, cost, , , checks] = detail;
   const [strategy, modality, model, metric, flags] = facts;
   const [latency, prompt, completion, usd, stored] = cost;
   const line = make("div", "facts");
@@ -23,12 +23,7 @@ const factCard = (i, detail) => {
   }
   for (const tag of page.data.examples[page.columns.e[i]][4]) rest.append(fact(...page.data.tags[tag]));
   if (stored) rest.append(fact("answer", "from the store"));
-  const node = card("", line, rest);
-  if (before) {
-    const [outcome, , reason, told] = before;
-    node.append(make("h3", "", "Before: " + WORDS[outcome] + (reason ? ", " + reason : "")), said((told === 1 ? detail[1] : told[0]) || "(no reply)"));
-  }
-  return [full(node)];
+  return [full(card("", line, rest))];
 };
 const exampleCards = async (i) => {
   const place = page.columns.t[i], example = page.data.examples[page.columns.e[i]];

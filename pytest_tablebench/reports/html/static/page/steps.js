@@ -1,5 +1,5 @@
 // Panels of a case: chart, steps and prompt.
-const { byId, card, count, counted, entry, full, make, said, where } = page;
+const { byId, card, count, counted, entry, fact, full, make, said, where } = page;
 const picture = (file, alt) => {
   const number = page.data.facts.pictures[file];
   if (number === undefined) return where("media/" + file, "The picture is not in this page but in");
@@ -38,6 +38,8 @@ const chartCard = (i, detail) => {
   };
   const values = (here < all ? "the first " + count(here) + " of " : "") + counted(all, "value");
   const both = make("div", "charts");
+  const before = detail[11]?.[4];
+  if (before) both.append(side("Drawn before", picture(before, "The chart that the program of the run before drew")));
   both.append(
     side("Drawn by the program", file ? picture(file, "The chart that the program drew") : make("p", "empty", "Nothing was drawn.")),
     side("Expected: " + kind + ", " + values, shapes.length ? drawing(shapes, "The expected values as a chart: " + kind)
@@ -61,14 +63,35 @@ const promptCard = (i, detail) => {
   return [node];
 };
 const SPEAKERS = {system: "System message", user: "The model is told", reply: "It replies", program: "A program is run", output: "It prints", drawn: "Read as this tree"};
-const transcriptCard = async (i) => {
-  if (page.columns.h[i] < 0) return [];
-  const node = card("Step by step");
-  for (const [who, text, length] of await entry("q", page.columns.h[i])) {
-    node.append(make("h3", "", SPEAKERS[who] ?? "Further"), said(text === "" ? "(nothing)" : text));
-    if (length > text.length) node.append(where("texts.jsonl.gz", "Cut here: all " + count(length) + " characters are in"));
+// What is known of a step: who was asked, how it ended, what it took.
+const took = ([, outcome, model, seconds, prompt, completion, usd, stored]) => {
+  const line = make("div", "facts hint");
+  for (const [label, value] of [["ended", outcome], ["model", model], ["seconds", seconds], ["prompt tokens", prompt],
+    ["completion tokens", completion], ["cost", usd === null ? null : "$" + usd], ["from", stored ? "the store" : null]]) {
+    if (value !== null) line.append(fact(label, value));
   }
-  return [full(node)];
+  return line;
+};
+// Turns are what was said; the steps behind them, in the same order, what it took. A judge's words
+// are in his step alone.
+const transcriptCard = async (i, detail) => {
+  const turns = page.columns.h[i] < 0 ? [] : await entry("q", page.columns.h[i]);
+  const steps = Map.groupBy(detail[14], ([kind]) => kind), next = (kind) => steps.get(kind)?.shift();
+  const list = make("ol", "steps");
+  const add = (title, text, length, file, step) => {
+    const node = make("li");
+    node.append(make("h3", "", title), ...(text === null ? [] : [said(text === "" ? "(nothing)" : text)]));
+    if (text !== null && length > text.length) node.append(where(file, "Cut here: all " + count(length) + " characters are in"));
+    if (step?.[8]) node.append(picture(step[8], "What the program drew"));
+    if (step) node.append(took(step));
+    list.append(node);
+  };
+  for (const [who, text, length] of turns) {
+    add(SPEAKERS[who] ?? "Further", text, length, "texts.jsonl.gz", who === "reply" ? next("ask") : who === "output" ? next("execute") : undefined);
+  }
+  if (!turns.length) for (const step of detail[14]) if (step[0] !== "judge") add(step[0] === "ask" ? "A question" : "A program is run", null, 0, "", step);
+  for (const step of steps.get("judge") ?? []) add("The judge says", step[9], step[10], "records.jsonl", step);
+  return list.childElementCount ? [full(card("Step by step", list))] : [];
 };
 page.panel(30, chartCard);
 page.panel(50, transcriptCard);

@@ -44,7 +44,7 @@ const card = (title, ...content) => {
 const full = (node) => { node.classList.add("full"); return node; };
 const fact = (label, value) => {
   const node = make("div");
-  node.append(make("span", "", label), write(make("b"), String(value), true));
+  node.append(make("span", "", label), " ", write(make("b"), String(value), true));
   return node;
 };
 Object.assign(page, { byId, card, count, counted, fact, full, make, plain, said, write });

@@ -1,0 +1,78 @@
+// A case in both runs: outcomes, scores, the other answer, and what changed word by word.
+const { card, count, fact, full, make, said, write, OUTCOMES, WORDS } = page;
+// As `word_diff` in Python: words, gaps and signs. Of each text so many are compared.
+const TOKEN = /\s+|[\p{L}\p{M}\p{N}_]+|[^\s\p{L}\p{M}\p{N}_]/gu, MOST = 2000;
+const pieces = (before, after) => {
+  const old = before.match(TOKEN) ?? [], now = after.match(TOKEN) ?? [];
+  const cut = old.length > MOST || now.length > MOST;
+  const a = old.slice(0, MOST), b = now.slice(0, MOST), found = [];
+  const add = (sign, text) => {
+    if (found.length && found.at(-1)[0] === sign) found.at(-1)[1] += text;
+    else found.push([sign, text]);
+  };
+  let low = 0, highA = a.length, highB = b.length;
+  while (low < highA && low < highB && a[low] === b[low]) low++;
+  while (highA > low && highB > low && a[highA - 1] === b[highB - 1]) { highA--; highB--; }
+  // Lengths of the longest common sequences of what is left, from its end.
+  const width = highB - low + 1, longest = new Uint16Array((highA - low + 1) * width);
+  for (let i = highA - low - 1; i >= 0; i--) {
+    for (let j = width - 2; j >= 0; j--) {
+      longest[i * width + j] = a[low + i] === b[low + j] ? longest[(i + 1) * width + j + 1] + 1
+        : Math.max(longest[(i + 1) * width + j], longest[i * width + j + 1]);
+    }
+  }
+  add("=", a.slice(0, low).join(""));
+  let i = 0, j = 0;
+  while (i < highA - low || j < width - 1) {
+    if (i < highA - low && j < width - 1 && a[low + i] === b[low + j]) { add("=", a[low + i]); i++; j++; }
+    else if (j === width - 1 || (i < highA - low && longest[(i + 1) * width + j] >= longest[i * width + j + 1])) add("-", a[low + i++]);
+    else add("+", b[low + j++]);
+  }
+  add("=", a.slice(highA).join(""));
+  return [found.filter(([, text]) => text), cut];
+};
+const TAGS = { "=": "span", "-": "del", "+": "ins" };
+const changed = (before, after) => {
+  const [found, cut] = pieces(before, after);
+  const node = make("pre", "said");
+  node.dir = "auto";
+  node.tabIndex = 0;
+  node.append(...found.map(([sign, text]) => write(make(TAGS[sign]), text)));
+  return cut ? [node, make("p", "hint", "Of each text the first " + count(MOST) + " words and signs are compared.")] : [node];
+};
+const badge = (word, outcome, score) => {
+  const node = make("div");
+  node.append(make("span", "", word), " ", make("b", "state tone-" + OUTCOMES[outcome], WORDS[outcome]));
+  if (score !== null) node.append(" ", make("b", "", String(score)));
+  return node;
+};
+const MARKS = [[2, "regressed"], [4, "improved"], [32, "newly unanswered"], [64, "newly answered"]];
+const panel = (i, detail) => {
+  if (page.data.facts.points === null || page.data.facts.points === undefined) return [];
+  const other = detail[11];
+  if (!other) return [full(card("Before and after", make("p", "empty", "The run before did not ask this case.")))];
+  const [outcome, score, reason, told] = other, { columns } = page;
+  const facts = make("div", "facts");
+  facts.append(badge("before", outcome, score), badge("after", columns.o[i], columns.v[i]));
+  for (const [bit, name] of MARKS) if (columns.f[i] & bit) facts.append(fact("change", name));
+  if (reason) facts.append(fact("no answer before", reason));
+  const node = card("Before and after", facts);
+  if (told === 1) {
+    node.append(make("p", "hint", detail[1] === null ? "Neither run has a reply." : "The reply is the same in both, word for word."));
+    return [full(node)];
+  }
+  const [raw, rawLength, read, readLength] = told;
+  const texts = [["Reply", raw, detail[1], rawLength], ["Read as", read, detail[3], readLength]];
+  const cards = texts.map(([name, text, , length]) => {
+    const one = card(name + " before");
+    one.append(text === null ? make("p", "empty", "There was none.") : said(text === "" ? "(empty)" : text));
+    if (length > (text ?? "").length) one.append(make("p", "hint", "Cut here: all " + count(length) + " characters are in records.jsonl of the run before."));
+    return one;
+  });
+  for (const [name, before, after] of texts) {
+    if (before === null || after === null || before === after) continue;
+    node.append(make("h3", "", name + ", word by word"), ...changed(before, after));
+  }
+  return [...cards, full(node)];
+};
+page.panel(42, panel);

@@ -1,0 +1,136 @@
+// All configurations of a case's example: outcomes as a map, and its answers side by side.
+const { card, count, counted, entry, full, make, said, write, OUTCOMES, WORDS } = page;
+const LETTERS = ["R", "W", "N"], STEPS = 20;
+// The cases of an example lie beside each other.
+const siblings = (i) => {
+  const { e } = page.columns;
+  let first = i, last = i;
+  while (e[first - 1] === e[i]) first--;
+  while (e[last + 1] === e[i]) last++;
+  return Array.from({ length: last - first + 1 }, (_, n) => first + n);
+};
+const named = (cases, axis, key) => {
+  const used = new Set(cases.map((n) => page.columns[key][n]));
+  return [...page.data.names[axis].keys()].filter((n) => used.has(n)).map((n) => [n, page.data.names[axis][n]]);
+};
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const ways = (n) => page.data.names[1][page.columns.s[n]] + " · " + page.data.names[2][page.columns.p[n]]
+  + (page.columns.n[n] > 1 ? " · r" + page.columns.n[n] : "");
+const told = (n) => {
+  const { o, v, bo, f } = page.columns;
+  const before = bo && bo[n] >= 0 ? "; before " + WORDS[bo[n]] : "";
+  return WORDS[o[n]] + (v[n] === null ? "" : ", score " + v[n].toFixed(2)) + before;
+};
+// The filters stay as they are, though they may leave this case out.
+const opens = (button, n) => {
+  button.type = "button";
+  button.addEventListener("click", () => page.open(n));
+};
+// A cell: one case, or several that were asked in one way; the first is what it opens.
+const cell = (cases, i, label) => {
+  const { o, v, f } = page.columns, node = make("button");
+  const scores = cases.map((n) => v[n]).filter((value) => value !== null);
+  opens(node, cases.includes(i) ? i : cases[0]);
+  node.append(cases.length === 1 ? LETTERS[o[cases[0]]]
+    : LETTERS.map((letter, outcome) => [letter, cases.filter((n) => o[n] === outcome).length])
+      .filter(([, n]) => n).map(([letter, n]) => letter + n).join(" "));
+  const flips = cases.reduce((bits, n) => bits | f[n], 0);
+  if (flips & 6) node.append(make("small", flips & 2 ? "down" : "up", flips & 2 ? "▼" : "▲"));
+  node.setAttribute("aria-label", label + ": " + cases.map(told).join("; "));
+  node.title = node.getAttribute("aria-label");
+  if (cases.includes(i)) node.setAttribute("aria-current", "true");
+  const td = make("td", scores.length ? "h" + Math.round(mean(scores) * STEPS) : "unknown");
+  td.append(node);
+  return td;
+};
+const gridCard = (i) => {
+  const cases = siblings(i), { s, p } = page.columns;
+  if (cases.length < 2) return [];
+  const forms = named(cases, 1, "s"), changes = named(cases, 2, "p");
+  const table = make("table", "heat outcomes"), head = make("tr"), body = make("tbody");
+  head.append(make("td"));
+  for (const [, name] of changes) {
+    const th = make("th");
+    th.scope = "col";
+    th.append(write(make("span"), name, true));
+    head.append(th);
+  }
+  for (const [form, name] of forms) {
+    const tr = make("tr"), th = write(make("th"), name, true);
+    th.scope = "row";
+    tr.append(th, ...changes.map(([change, arrangement]) => {
+      const found = cases.filter((n) => s[n] === form && p[n] === change);
+      return found.length ? cell(found, i, name + ", " + arrangement) : make("td");
+    }));
+    body.append(tr);
+  }
+  const thead = make("thead");
+  thead.append(head);
+  table.append(thead, body);
+  // Tab stops once; arrows go from cell to cell, and not to the next case.
+  const rows = [...body.rows].map((tr) => [...tr.cells].slice(1).map((td) => td.firstChild));
+  const buttons = rows.flat().filter(Boolean);
+  for (const button of buttons) button.tabIndex = button.hasAttribute("aria-current") ? 0 : -1;
+  table.addEventListener("keydown", (event) => {
+    const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] ?? [0, 0];
+    if (!down && !right) return;
+    event.preventDefault();
+    event.stopPropagation();
+    let row = rows.findIndex((line) => line.includes(event.target)), column = rows[row]?.indexOf(event.target);
+    do { row += down; column += right; } while (rows[row] && column in rows[row] && !rows[row][column]);
+    const next = rows[row]?.[column];
+    if (!next) return;
+    event.target.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  });
+  const scroll = make("div", "scroll");
+  scroll.setAttribute("role", "region");
+  scroll.setAttribute("aria-label", "Outcomes of this example by serializer and perturbation");
+  scroll.append(table);
+  const flips = page.columns.bo ? " ▲ improved, ▼ regressed." : "";
+  const hint = make("p", "hint", "R right, W wrong, N no answer; the more colour, the higher the score." + flips + " A cell opens its case.");
+  return [full(card("This example in all its configurations", scroll, hint))];
+};
+// Equal answers fold into one; those of most configurations come first.
+const answersCard = async (i) => {
+  const cases = siblings(i), { o, r } = page.columns;
+  if (cases.length < 2) return [];
+  const groups = new Map();
+  for (const n of cases) {
+    const [, raw, rawLength, read, readLength] = await entry("d", n);
+    const [text, length] = o[n] === 2 ? [null, page.data.reasons[r[n]] ?? ""] : read === null ? [raw ?? "", rawLength] : [read, readLength];
+    const key = JSON.stringify([text, length]);
+    if (!groups.has(key)) groups.set(key, { text, length, cases: [] });
+    groups.get(key).cases.push(n);
+  }
+  const found = [...groups.values()].sort((one, other) => other.cases.length - one.cases.length);
+  const box = make("div", "answers");
+  box.tabIndex = 0;
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", "Answers to this example");
+  for (const { text, length, cases: own } of found) {
+    const node = make("figure"), line = make("figcaption");
+    line.append(make("b", "", count(own.length) + " of " + count(cases.length)));
+    for (const [outcome, name] of OUTCOMES.entries()) {
+      const n = own.filter((one) => o[one] === outcome).length;
+      if (n) line.append(" ", make("span", "state tone-" + name, WORDS[outcome] + (n < own.length ? " " + count(n) : "")));
+    }
+    node.append(line, text === null ? write(make("p", "empty"), "No answer: " + (length || "no reason was kept"), true) : said(text === "" ? "(empty)" : text));
+    if (text !== null && length > text.length) node.append(make("p", "hint", "The first " + count(text.length) + " of " + count(length) + " characters."));
+    const names = make("ul", "ids"), list = make("details");
+    for (const one of own) {
+      const item = make("li"), button = write(make("button"), ways(one), true);
+      opens(button, one);
+      if (one === i) button.setAttribute("aria-current", "true");
+      item.append(button);
+      names.append(item);
+    }
+    if (own.length > 1) list.append(make("summary", "", counted(own.length, "configuration")), names);
+    node.append(own.length > 1 ? list : names);
+    box.append(node);
+  }
+  return [full(card("Its answers: " + counted(found.length, found.length === 1 ? "answer" : "different answer") + " in " + counted(cases.length, "case"), box))];
+};
+page.panel(44, gridCard);
+page.panel(46, answersCard);
