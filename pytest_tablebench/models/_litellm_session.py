@@ -179,8 +179,10 @@ def session() -> aiohttp.ClientSession:
     def options() -> dict[str, Any]:
         trace = aiohttp.TraceConfig()
         trace.on_request_start.append(_ask_for_known_encodings)
+        from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
+
         # How many calls go on at once, and what a cookie may do, is for others to say.
-        connector = aiohttp.TCPConnector(limit=0)
+        connector = aiohttp.TCPConnector(limit=0, ssl=get_ssl_configuration())
         return {"connector": connector, "trace_configs": [trace], "middlewares": (_played,)}
 
     return _session("", options)

@@ -291,17 +291,17 @@ class _HTTPServer(ThreadingHTTPServer):
 
     def __init__(self, owner: OpenAIServer, port: int, tls: ssl.SSLContext | None) -> None:
         self.owner = owner
-        self._tls = tls
         super().__init__(("127.0.0.1", port), _Handler)
+        if tls is not None:
+            # The handshake is the handler's: who does not trust it keeps nobody waiting.
+            self.socket = tls.wrap_socket(
+                self.socket, server_side=True, do_handshake_on_connect=False
+            )
 
-    def finish_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in its own thread, its handshake too."""
-        if self._tls is not None:
-            try:
-                request = self._tls.wrap_socket(request, server_side=True)
-            except OSError:
-                return  # a client that does not trust it
-        super().finish_request(request, client_address)
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that does not trust the certificate."""
+        if not isinstance(sys.exception(), ssl.SSLError | ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
