@@ -135,24 +135,6 @@ def test_search_finds_ids_questions_and_answers(watched: Watched, report: Path) 
     assert shown(page) == 0
 
 
-def test_a_search_says_that_it_knows_beginnings_only(watched: Watched, tmp_path: Path) -> None:
-    answer = f"{'so far away ' * 20}needle"
-    folder = write_run(tmp_path / "run", [record(prediction=answer, raw=answer)])
-    write_page(folder, tmp_path / "report.html")
-    page = watched.page
-    watched.open(tmp_path / "report.html")
-    assert "start of" in (page.get_attribute("#search", "placeholder") or "")
-    page.fill("#search", "so far away")
-    until_shown(page, "1 ")
-    page.fill("#search", "needle")
-    page.wait_for_selector(".nothing")
-    assert "beginnings of questions, references and answers" in page.inner_text(".nothing")
-    page.fill("#search", "")
-    page.select_option("#f-o", label="wrong")
-    page.wait_for_selector(".nothing")
-    assert page.inner_text(".nothing") == "No case matches."
-
-
 def test_a_case_opens_by_keyboard_and_shows_all_of_it(watched: Watched, report: Path) -> None:
     page = watched.page
     watched.open(report)

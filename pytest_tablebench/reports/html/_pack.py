@@ -1,9 +1,9 @@
 """The cases of a run as compressed blocks inside the page.
 
-The index holds what filters, search and rows need and is unpacked when the page opens; blocks
-of details, tables and prompts are unpacked when a case in them is opened. The search knows the
-beginnings of texts only: to unpack all details would take seconds in a large run. A block is JSON
-in ASCII, deflated, in base64, so no text in it can end the element that holds it.
+The index holds what filters and rows need and is unpacked when the page opens; blocks of details,
+tables and prompts are unpacked when a case in them is opened, and once for the search, one by one
+while the page is idle. A block is JSON in ASCII, deflated, in base64, so no text in it can end the
+element that holds it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pytest_tablebench.reports.html._details import (
     pack_details,
     text_of,
 )
+from pytest_tablebench.reports.html._known import known
 from pytest_tablebench.reports.html._tables import shown_example
 from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import ExampleText, Text, TranscriptText, example_key
@@ -88,14 +89,16 @@ def pack(
     for entry, found in zip(index["examples"], _tags(ordered), strict=True):
         entry.append([tags[tag] for tag in found.items() if tag in tags])
     index["tags"] = [[name[:80], value[:200]] for name, value in tags]
-    index |= {"facts": dict(facts), "sizes": [DETAILS, _TABLES, _PROMPTS], "limit": limit}
+    left_out = tuple(_notes(ordered, places, limit))
+    facts = {**facts, "unsearched": left_out}
+    index |= {"facts": facts, "sizes": [DETAILS, _TABLES, _PROMPTS], "limit": limit}
     blocks["index"] = deflated(index)
     return Pack(
         blocks,
         names["dataset"],
         names["serializer"],
         names["perturbation"],
-        tuple(_notes(ordered, places, limit)),
+        left_out,
     )
 
 
@@ -143,7 +146,10 @@ def _index(
         columns["k"].append(record.case_id)
     if marks.before is not None:
         columns |= _columns_before(records, marks.before)
+    beside = known(records)
+    columns |= beside.pop("columns")
     return {
+        **beside,
         "count": len(records),
         "names": [list(names[axis]) for axis in ("dataset", "serializer", "perturbation")],
         "reasons": list(reasons),

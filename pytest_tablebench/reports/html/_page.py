@@ -11,6 +11,7 @@ from pytest_tablebench.reports.formats import left_out_lines, origins_text
 from pytest_tablebench.reports.html import _beside, _facts
 from pytest_tablebench.reports.html._compared import marks_of, points, records_before
 from pytest_tablebench.reports.html._details import excerpt
+from pytest_tablebench.reports.html._known import again, run_key
 from pytest_tablebench.reports.html._pack import CaseMarks, pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.html._render import compiled, money, save_page
@@ -32,8 +33,12 @@ _MODULES = (
     "text",
     "blocks",
     "state",
+    "search",
     "cases",
+    "columns",
+    "groups",
     "list",
+    "views",
     "detail",
     "tables",
     "example",
@@ -41,6 +46,8 @@ _MODULES = (
     "grid",
     "steps",
     "scatter",
+    "notes",
+    "export",
     "begin",
 )
 """The script of the page, in the order in which its parts build on each other."""
@@ -91,6 +98,8 @@ def write_page(
         CaseMarks(marks_of(own, comparison, snapshots), before),
         {
             "folder": folder.name,
+            "run": run_key(run),
+            "again": again(run),
             "points": points(comparison, tags),
             "texts": (folder / TEXTS).exists(),
             "pictures": pictures.numbers,

@@ -10,7 +10,8 @@ const bytes = (text) => {
   return out;
 };
 const cache = new Map();
-const block = (name) => {
+const block = (name, keep = true) => {
+  if (!keep && !cache.has(name)) return unpack(byId("b-" + name).textContent);
   if (!cache.has(name)) {
     const source = byId("b-" + name);
     cache.set(name, source === null ? Promise.resolve(null) : unpack(source.textContent));

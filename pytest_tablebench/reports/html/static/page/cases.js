@@ -1,10 +1,10 @@
 // Which cases are looked at: filters and search, each a key of the state.
-const { byId, count, counted, declare, make, plain, set, watch } = page;
+const { byId, count, counted, declare, make, plain, searches, set, watch } = page;
 const OUTCOMES = ["right", "wrong", "no_answer"];
 const WORDS = ["right", "wrong", "no answer"];
 const search = byId("search"), shown = byId("shown");
 const filters = new Map();
-let haystacks, ids = new Map(), visible = [];
+let ids = new Map(), visible = [];
 
 // A filter: `options()` gives [value, label] or [value, label, group] of the select, in the order
 // of the numbers by which buttons of the page (data-KEY) name them; `test(value)` gives a function
@@ -35,42 +35,29 @@ const build = () => {
   }
 };
 
-// The search: each word stands somewhere in the case.
-const prepare = () => {
-  const { data, columns } = page, [datasets, serializers, perturbations] = data.names;
-  haystacks = {
-    examples: data.examples.map(([d, id, question, references]) =>
-      [datasets[d] + "/" + id, question, references].join("\n").toLowerCase()),
-    cases: columns.a.map((answer, i) =>
-      (columns.k[i] + "\n" + serializers[columns.s[i]] + "/" + perturbations[columns.p[i]] + "\n" + answer +
-        (columns.r[i] >= 0 ? "\n" + data.reasons[columns.r[i]] : "")).toLowerCase()),
-  };
-};
-const holds = (i, words) => {
-  const example = haystacks.examples[page.columns.e[i]], own = haystacks.cases[i];
-  for (const word of words) if (!example.includes(word) && !own.includes(word)) return false;
-  return true;
-};
+// Who is told when other cases are looked at: they are in `page.visible`, in order.
+const drawers = [];
+const told = () => { for (const draw of drawers) draw(); };
 
 const choose = () => {
   const from = performance.now(), { state } = page;
   const tests = [...filters].filter(([key]) => state[key] !== "").map(([key, one]) => one.test(state[key]));
-  const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length) tests.push((i) => holds(i, words));
+  if (state.q.trim()) { searches.readAll(); tests.push(searches.test(state.q)); }
   visible = [];
   for (let i = 0; i < page.data.count; i++) if (tests.every((test) => test(i))) visible.push(i);
+  page.sorted(visible);
   if (search.value !== state.q) search.value = state.q;
   for (const [key, one] of filters) if (one.select) one.select.value = state[key];
   const of = visible.length === page.data.count ? "" : count(visible.length) + " of ";
   const right = visible.reduce((n, i) => n + (page.columns.o[i] === 0), 0);
   shown.textContent = of + counted(page.data.count, "case") + ", " + count(right) + " right";
-  page.redraw();
+  byId("searched").textContent = state.q.trim() ? searches.state() : "";
+  told();
   document.documentElement.dataset.filterMs = (performance.now() - from).toFixed(1);
 };
 const cleared = () => Object.fromEntries(["q", ...filters.keys()].map((key) => [key, page.usual(key)]));
 
 const wellFormed = (text) => text.toWellFormed ? text.toWellFormed() : text;
-declare("q");
 const named = (axis) => () => page.data.names[axis].map((name) => [name, name]);
 filter("d", "Dataset", { options: named(0), test: (value) => {
   const { data, columns } = page, number = data.names[0].indexOf(value);
@@ -93,6 +80,26 @@ filter("o", "Outcome", {
   options: () => OUTCOMES.map((name, n) => [name, WORDS[n]]),
   test: (value) => (i) => OUTCOMES[page.columns.o[i]] === value,
 });
+for (const [key, label] of [["g", "Strategy"], ["m", "Modality"], ["w", "Model"]]) {
+  filter(key, label, {
+    options: () => page.data.more[key].length > 1 ? page.data.more[key].map((name) => [name, name]) : [],
+    test: (value) => {
+      const column = page.columns[key], number = page.data.more[key].indexOf(value);
+      return (i) => column[i] === number;
+    },
+  });
+}
+// Parts of the score: whole, nothing, between, or not told.
+const LEVELS = [["whole", "1", (x) => x === 1], ["between", "between 0 and 1", (x) => x > 0 && x < 1],
+  ["nothing", "0", (x) => x === 0], ["absent", "absent", (x) => x === null]];
+filter("part", "Part", {
+  options: () => page.data.parts.flatMap((name, n) => LEVELS.filter(([, , holds]) => page.columns.y[n].some(holds))
+    .map(([level, label]) => [name + "=" + level, name + ": " + label, name])),
+  test: (wanted) => {
+    const n = page.data.parts.findIndex((name) => wanted.startsWith(name + "=")), holds = LEVELS.find(([level]) => wanted.endsWith("=" + level))?.[2];
+    return n < 0 || !holds ? () => false : (i) => holds(page.columns.y[n][i]);
+  },
+});
 // Marks of `_pack.py`; those that no case has are left out.
 const FLIPS = [["mixed", "right and wrong by configuration", 1], ["regressed", "regressed", 2], ["improved", "improved", 4],
   ["unanswered", "newly unanswered", 32], ["answered", "newly answered", 64], ["changed", "changed", 230],
@@ -107,16 +114,16 @@ filter("f", "Flip", {
 
 page.ready(() => {
   ids = new Map(page.columns.k.map((key, i) => [wellFormed(key), i]));
-  prepare();
   build();
-  watch(["q", ...filters.keys()], choose);
-  choose();
+  watch(["q", "sort", ...filters.keys()], choose);
+  searches.whenRead(() => { if (page.state.q.trim()) choose(); });
 });
 let waiting = 0;
 search.addEventListener("input", () => {
   cancelAnimationFrame(waiting);
   waiting = requestAnimationFrame(() => set({ q: search.value }, { replace: true }));
 });
+search.addEventListener("focus", searches.readAll);
 byId("filters").addEventListener("submit", (event) => event.preventDefault());
 byId("clear").addEventListener("click", () => set(cleared()));
 // Figures of the page lead to their cases: <button data-d="0" data-f="worse">.
@@ -134,4 +141,4 @@ document.addEventListener("click", (event) => {
   byId("list").focus({ preventScroll: true });
 });
 Object.defineProperty(page, "visible", { get: () => visible });
-Object.assign(page, { OUTCOMES, WORDS, cleared, filter, idOf: (i) => wellFormed(page.columns.k[i]), numberOf: (id) => ids.get(id) });
+Object.assign(page, { OUTCOMES, WORDS, choose, cleared, filter, idOf: (i) => wellFormed(page.columns.k[i]), numberOf: (id) => ids.get(id), whenVisible: (draw) => drawers.push(draw) });

@@ -32,7 +32,7 @@ const look = () => {
     opened = -1;
     if (dialog.open) dialog.close();
   } else {
-    page.move(page.visible.indexOf(i));
+    page.reveal(i);
     show(i);
   }
 };
@@ -41,10 +41,7 @@ const step = (by) => {
   if (place >= 0 && place + by >= 0 && place + by < page.visible.length) open(page.visible[place + by]);
 };
 
-page.ready(() => {
-  watch(["case"], look);
-  look();
-});
+page.ready(() => watch(["case"], look));
 byId("before").addEventListener("click", () => step(-1));
 byId("after").addEventListener("click", () => step(1));
 byId("close").addEventListener("click", () => dialog.close());
@@ -61,4 +58,4 @@ document.addEventListener("click", (event) => {
   const i = page.numberOf(event.target.closest("button")?.dataset.case);
   if (i !== undefined) set({ ...(page.visible.includes(i) ? {} : page.cleared()), case: page.idOf(i) });
 });
-Object.assign(page, { open, panel });
+Object.assign(page, { look, open, panel });

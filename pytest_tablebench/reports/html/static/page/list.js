@@ -1,87 +1,160 @@
 // The list: only rows in view are in the document.
-const { byId, make, OUTCOMES, WORDS, write } = page;
-const ROW = 56, MARKS = ["✓", "✕", "–"];
-const SEARCHED = " The search looks at ids, configurations, reasons and the beginnings of questions, references and answers as they were read; whole texts are in the run folder.";
-const list = byId("list"), spacer = byId("spacer"), drawn = new Map();
-let active = -1;
+const { byId, count, counted, make, OUTCOMES, WORDS, write } = page;
+const MARKS = ["✓", "✕", "–"];
+const list = byId("list"), spacer = byId("spacer"), drawn = new Map(), phone = matchMedia("(max-width:640px)");
+let rows = [], active = -1, names = {};
+const height = () => phone.matches ? 96 : 56;
+
+// Names cut in the middle, where they are all alike least, and numbered where that is not enough.
+const shorten = (texts, most) => {
+  const seen = new Map();
+  return texts.map((text) => {
+    const signs = [...text], half = Math.floor((most - 1) / 2);
+    const short = signs.length > most ? signs.slice(0, half).join("") + "…" + signs.slice(-half).join("") : text;
+    const n = (seen.get(short) ?? 0) + 1;
+    seen.set(short, n);
+    return n > 1 ? short + " #" + n : short;
+  });
+};
+const prepare = () => {
+  const { data } = page, [id, most] = phone.matches ? [26, 20] : [90, 60], examples = new Map();
+  data.examples.forEach(([d, name], n) => examples.set(d, [...(examples.get(d) ?? []), [n, name]]));
+  names = { e: [], d: shorten(data.names[0], most), s: shorten(data.names[1], most), p: shorten(data.names[2], most) };
+  for (const found of examples.values()) shorten(found.map(([, name]) => name), id).forEach((name, n) => { names.e[found[n][0]] = name; });
+  for (const key of "gmw") names[key] = shorten(data.more[key], most);
+};
+const how = (i, again = true) => {
+  const { data, columns: c } = page, parts = [names.s[c.s[i]], names.p[c.p[i]]];
+  for (const key of "gmw") if (data.more[key].length > 1) parts.push(names[key][c[key][i]]);
+  if (again && c.n[i] > 1) parts.push("r" + c.n[i]);
+  return parts.join(" · ");
+};
 
 const redraw = () => {
-  active = page.visible.length ? 0 : -1;
+  rows = page.rows(page.visible);
+  active = rows.length ? 0 : -1;
   list.scrollTop = 0;
-  spacer.style.height = page.visible.length * ROW + "px";
+  again();
+};
+const again = () => {
+  spacer.style.height = rows.length * height() + "px";
   drawn.clear();
   spacer.replaceChildren();
   draw();
 };
 const draw = () => {
-  const { visible } = page;
-  const first = Math.max(0, Math.floor(list.scrollTop / ROW) - 6);
-  const last = Math.min(visible.length, Math.ceil((list.scrollTop + list.clientHeight) / ROW) + 6);
+  const tall = height();
+  const first = Math.max(0, Math.floor(list.scrollTop / tall) - 6);
+  const last = Math.min(rows.length, Math.ceil((list.scrollTop + list.clientHeight) / tall) + 6);
   for (const [place, node] of drawn) {
     if (place < first || place >= last) { node.remove(); drawn.delete(place); }
   }
   for (let place = first; place < last; place++) {
     if (!drawn.has(place)) {
-      const node = row(place);
+      const node = typeof rows[place] === "number" ? row(rows[place]) : heading(rows[place]);
+      node.id = "row-" + place;
+      node.dataset.place = place;
+      node.style.top = place * tall + "px";
+      node.setAttribute("role", "option");
+      node.setAttribute("aria-setsize", rows.length);
+      node.setAttribute("aria-posinset", place + 1);
       drawn.set(place, node);
       spacer.append(node);
     }
     drawn.get(place).classList.toggle("active", place === active);
     drawn.get(place).setAttribute("aria-selected", String(place === active));
   }
-  if (!visible.length && !spacer.firstChild) {
-    spacer.append(make("p", "nothing", "No case matches." + (page.state.q.trim() ? SEARCHED : "")));
-  }
+  if (!rows.length && !spacer.firstChild) spacer.append(make("p", "nothing", "No case matches."));
   if (active >= 0) list.setAttribute("aria-activedescendant", "row-" + active);
   else list.removeAttribute("aria-activedescendant");
 };
-const row = (place) => {
-  const { data, columns, visible } = page;
-  const i = visible[place], [d, id, question] = data.examples[columns.e[i]];
-  const outcome = columns.o[i];
-  const node = make("div", "row");
-  node.id = "row-" + place;
-  node.dataset.place = place;
-  node.style.top = place * ROW + "px";
-  node.setAttribute("role", "option");
-  node.setAttribute("aria-setsize", visible.length);
-  node.setAttribute("aria-posinset", place + 1);
+const dotOf = (outcome) => {
   const dot = make("span", "dot " + OUTCOMES[outcome], MARKS[outcome]);
   dot.setAttribute("role", "img");
   dot.setAttribute("aria-label", WORDS[outcome]);
-  const name = make("div", "id");
-  name.append(write(make("b"), data.names[0][d] + " / " + id, true), " ");
-  const again = columns.n[i] > 1 ? " · r" + columns.n[i] : "";
-  const how = data.names[1][columns.s[i]] + " · " + data.names[2][columns.p[i]] + again;
-  name.append(write(make("span"), how, true));
-  const text = make("div", "text");
+  return dot;
+};
+const titled = (i, rest) => {
+  const name = make("div", "id"), e = page.columns.e[i];
+  name.append(write(make("span", "of"), names.d[page.data.examples[e][0]] + " / ", true), write(make("b"), names.e[e], true), " ");
+  name.append(write(make("span", "how"), rest, true));
+  return name;
+};
+const texts = (i) => {
+  const question = page.data.examples[page.columns.e[i]][2], answer = page.columns.a[i], text = make("div", "text");
   text.append(write(make("bdi"), question.slice(0, 200), true));
-  if (columns.a[i]) text.append(question ? " → " : "", write(make("em"), columns.a[i], true));
-  const score = make("div", "score", columns.v[i] === null ? "" : columns.v[i].toFixed(2));
-  if (columns.r[i] >= 0) score.append(write(make("small"), data.reasons[columns.r[i]], true));
-  node.append(dot, name, score, text);
+  if (answer) text.append(question ? " → " : "", write(make("em"), answer, true));
+  return text;
+};
+const cells = (inside) => {
+  const node = make("div", "cells");
+  node.append(...page.chosen().map((key) => inside(key)));
+  return node;
+};
+const row = (i) => {
+  const node = make("div", "row"), { data, columns } = page;
+  node.append(dotOf(columns.o[i]), titled(i, how(i)), texts(i), cells((key) => {
+    const cell = write(make("span", "cell " + key.split(":")[0]), page.shown(key, i), true);
+    if (key === "score" && columns.r[i] >= 0) cell.replaceChildren(write(make("small"), data.reasons[columns.r[i]], true));
+    return cell;
+  }));
+  return node;
+};
+const heading = ({ cases, name, fold, open: isOpen }) => {
+  const node = make("div", "row group" + (isOpen ? " open" : "")), [right, wrong, none] = page.counts(cases), i = cases[0];
+  const sums = [count(right) + " right", ...(wrong ? [count(wrong) + " wrong"] : []), ...(none ? [count(none) + " no answer"] : [])].join(", ");
+  const mark = make("span", "fold", isOpen ? "▾" : "▸");
+  mark.setAttribute("role", "img");
+  mark.setAttribute("aria-label", isOpen ? "open group" : "folded group");
+  const title = fold ? titled(i, fold(i)) : write(make("div", "id"), "", true);
+  if (!fold) title.append(write(make("b"), name, true));
+  const text = fold ? texts(i) : make("div", "text");
+  text.prepend(make("b", "times", fold ? "×" + count(cases.length) + " " : counted(cases.length, "case") + " "), sums + (fold ? " · " : ""));
+  node.append(mark, title, text, cells((key) => {
+    const found = cases.map((one) => page.columnsOf().get(key).value(one)), numbers = found.filter((value) => typeof value === "number");
+    const mean = numbers.length && key !== "repeat" ? numbers.reduce((a, b) => a + b, 0) / numbers.length : null;
+    return make("span", "cell " + key.split(":")[0], mean === null ? "" : "⌀ " + mean.toFixed(2));
+  }));
   return node;
 };
 const move = (place) => {
-  if (!page.visible.length) return;
-  active = Math.max(0, Math.min(page.visible.length - 1, place));
-  const top = active * ROW;
+  if (!rows.length) return;
+  active = Math.max(0, Math.min(rows.length - 1, place));
+  const tall = height(), top = active * tall;
   if (top < list.scrollTop) list.scrollTop = top;
-  if (top + ROW > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW - list.clientHeight;
+  if (top + tall > list.scrollTop + list.clientHeight) list.scrollTop = top + tall - list.clientHeight;
   draw();
 };
+// The row of a case, or that of the group in which it is folded.
+const reveal = (i) => {
+  const place = rows.indexOf(i);
+  move(place >= 0 ? place : rows.findIndex((one) => typeof one !== "number" && one.cases.includes(i)));
+};
+const enter = () => {
+  const one = rows[active];
+  if (typeof one === "number") { page.open(one); return; }
+  page.toggle(one);
+  rows = page.rows(page.visible);
+  again();
+};
 
+page.ready(() => {
+  prepare();
+  page.whenVisible(redraw);
+  page.watch(["cols"], again);
+});
+phone.addEventListener("change", () => { prepare(); again(); });
 list.addEventListener("scroll", draw, { passive: true });
 window.addEventListener("resize", draw);
 list.addEventListener("click", (event) => {
   const node = event.target.closest(".row");
-  if (node) { move(Number(node.dataset.place)); page.open(page.visible[active]); }
+  if (node) { move(Number(node.dataset.place)); enter(); }
 });
 list.addEventListener("keydown", (event) => {
-  const step = Math.max(1, Math.floor(list.clientHeight / ROW) - 1);
-  const to = { ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + step, PageUp: active - step, Home: 0, End: page.visible.length - 1 }[event.key];
+  const step = Math.max(1, Math.floor(list.clientHeight / height()) - 1);
+  const to = { ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + step, PageUp: active - step, Home: 0, End: rows.length - 1 }[event.key];
   if (to !== undefined) { event.preventDefault(); move(to); }
-  if ((event.key === "Enter" || event.key === " ") && active >= 0) { event.preventDefault(); page.open(page.visible[active]); }
+  if ((event.key === "Enter" || event.key === " ") && active >= 0) { event.preventDefault(); enter(); }
 });
 const search = byId("search");
 search.addEventListener("keydown", (event) => {
@@ -95,4 +168,4 @@ document.addEventListener("keydown", (event) => {
   search.focus();
   search.select();
 });
-Object.assign(page, { move, redraw });
+Object.assign(page, { how, redraw, reveal });

@@ -1,0 +1,95 @@
+"""What the page knows of every case beside its marks: columns, parts of the score, node ids."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.config.options import OPTIONS
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.reports.html._details import finite
+from pytest_tablebench.results import Record
+from pytest_tablebench.util.names import slug
+
+_AXES = {"g": "strategy", "m": "modality", "w": "model"}
+_PARTS = 12
+_ASKED = frozenset(
+    {
+        *("compat", "judge", "structure", "format_retries", "limit", "sample", "shots", "demos"),
+        *("configs_per_example", "seed", "api_base", "params", "repeats", "data"),
+    }
+)
+"""Settings without which a case would be another one, beside those that name it."""
+
+
+def known(records: Sequence[Record]) -> dict[str, Any]:
+    """Return names of axes (`more`) and of parts, and `columns` that hold one value for each case.
+
+    Columns are: `g`, `m`, `w` numbers of strategy, modality and model; `l` seconds, `ti` and `to`
+    tokens of prompt and reply, `c` dollars; `y` a list for each part; `u` what pytest calls a case
+    where that does not follow from its id.
+    """
+    more = {key: sorted({getattr(r, axis) for r in records}) for key, axis in _AXES.items()}
+    counts: Counter[str] = Counter()
+    for record in records:
+        counts.update(name for name, value in record.parts.items() if _number(value, 6) is not None)
+    parts = [name for name, _ in counts.most_common(_PARTS)]
+    columns: dict[str, list[Any]] = {}
+    for key, axis in _AXES.items():
+        numbers = {name: number for number, name in enumerate(more[key])}
+        columns[key] = [numbers[getattr(record, axis)] for record in records]
+    columns["l"] = [_number(record.latency_s, 3) for record in records]
+    columns["ti"] = [_number(record.prompt_tokens, 0) for record in records]
+    columns["to"] = [_number(record.completion_tokens, 0) for record in records]
+    columns["c"] = [_number(record.cost_usd, 8) for record in records]
+    columns["y"] = [[_number(record.parts.get(name), 4) for record in records] for name in parts]
+    if len(more["g"]) > 1 or len(more["m"]) > 1:
+        columns["u"] = [_node(record) for record in records]
+    return {"more": more, "parts": [name[:80] for name in parts], "columns": columns}
+
+
+def _number(value: Any, digits: int) -> float | int | None:
+    found = finite(value, digits)
+    if not isinstance(found, float):
+        return None
+    return found if digits else round(found)
+
+
+def _node(record: Record) -> str:
+    """Return what pytest calls a case of several strategies or modalities: its names are short."""
+    names = ((record.example_id, 24), (record.serializer, 12), (record.perturbation, 16))
+    short = (slug(text, limit, digest=True) for text, limit in names)
+    return "-".join([*short, *record.case_id.split("/")[4:]])
+
+
+def run_key(run: Mapping[str, Any]) -> str:
+    """Return what notes are kept by: the same wherever the folder lies, another for another run."""
+    told = json.dumps([run.get(name) for name in ("model", "start", "host")], default=str)
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def again(run: Mapping[str, Any]) -> list[str]:
+    """Return the options that say how this run asked, where that is not the usual way."""
+    usual = Settings()
+    return [
+        f"{option.flag}={text}"
+        for option in OPTIONS
+        if option.setting in _ASKED and option.recorded
+        for text in _texts(run.get(option.recorded), usual, option.setting)
+        if "***" not in text  # a key that was taken out is left for people to add
+    ]
+
+
+def _texts(value: Any, usual: Settings, setting: str) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        told = usual.request_params()
+        yield from (
+            f"{name}={found if isinstance(found, str) else json.dumps(found)}"
+            for name, found in value.items()
+            if told.get(name) != found
+        )
+    elif value is not None and value != getattr(usual, setting):
+        yield str(value)

@@ -1,0 +1,108 @@
+// The search: every text of the page, in lower case, one long string for each block.
+const { block, count, declare } = page;
+const ROOM = 180e6;  // characters kept in memory; a page of larger texts says what is left out
+const END = "\u0000";
+const pools = { c: [], x: [], d: [], t: [], q: [] };  // by what a text belongs to: case, example, place of a block
+let total = 0, done = 0, left = 0, room = ROOM, started = false, told = () => {};
+const found = new Map();
+
+// A pool's part: texts one behind the other, where each begins, and the number of the first.
+const part = (texts, first) => {
+  const starts = new Uint32Array(texts.length);
+  const lower = texts.map((text) => text.toLowerCase().replaceAll(END, " "));
+  let at = 0;
+  lower.forEach((text, n) => { starts[n] = at; at += text.length + 1; });
+  return { text: lower.join(END), starts, first };
+};
+const marked = (size, parts, word) => {
+  const marks = new Uint8Array(size);
+  for (const one of parts) mark(marks, one, word);
+  return marks;
+};
+const mark = (marks, { text, starts, first }, word) => {
+  let n = 0;
+  for (let at = text.indexOf(word); at >= 0; at = n < starts.length ? text.indexOf(word, starts[n]) : -1) {
+    let low = n, high = starts.length;  // the last text that begins at or before the hit
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (starts[middle] <= at) low = middle; else high = middle;
+    }
+    marks[first + low] = 1;
+    n = low + 1;
+  }
+};
+const sizes = () => ({ c: page.data.count, x: page.data.examples.length,
+  d: page.data.count, t: (most(page.columns.t) + 1), q: Math.max(most(page.columns.q), most(page.columns.h)) + 1 });
+const most = (column) => column.reduce((a, b) => Math.max(a, b), -1);
+
+// Texts of a value of a block: reply, answer and references; question and tables; prompt or steps.
+const flat = (value, out = []) => {
+  if (typeof value === "string") out.push(value);
+  else if (Array.isArray(value)) for (const one of value) flat(one, out);
+  else if (value && typeof value === "object") for (const [key, one] of Object.entries(value)) { out.push(key); flat(one, out); }
+  return out;
+};
+const PLACES = "dtq";
+const readBlock = async (name) => {
+  const values = await block(name, false), letter = name[0];
+  const texts = values.map((value) => flat(letter === "t" ? value.slice(1) : value).join("\n"));
+  const one = part(texts, Number(name.slice(1)) * page.data.sizes[PLACES.indexOf(letter)]);
+  if (one.text.length > room) { left += values.length; return; }
+  room -= one.text.length;
+  pools[letter].push(one);
+  for (const [word, marks] of found) mark(marks[letter], one, word);
+};
+const idle = () => new Promise((go) => (window.requestIdleCallback ?? setTimeout)(go, { timeout: 60 }));
+// Replies first, then prompts: as soon as the page is idle, and at once when somebody types.
+const readAll = async () => {
+  if (started) return;
+  started = true;
+  const names = [...document.querySelectorAll("script[id^='b-']")].map((node) => node.id.slice(2)).filter((name) => /^[dtq]\d+$/.test(name));
+  names.sort((a, b) => PLACES.indexOf(a[0]) - PLACES.indexOf(b[0]) || Number(a.slice(1)) - Number(b.slice(1)));
+  total = names.length;
+  let last = performance.now();
+  for (const name of names) {
+    await idle();
+    await readBlock(name);
+    done += 1;
+    if (performance.now() - last > 400 || done === total) { last = performance.now(); told(); }
+  }
+  document.documentElement.dataset.searched = String(done);
+};
+
+// Words of a query: "in quotes" is one; of a node id that was pasted what is in its brackets.
+const words = (query) => [...query.toLowerCase().matchAll(/"([^"]+)"|(\S+)/g)].map(([, phrase, word]) => {
+  if (phrase) return phrase;
+  const inside = /^(?:\S*::)?\w+\[(.+?)\]?$/.exec(word);
+  return inside && (word.includes("::") || word.startsWith("test")) ? inside[1] : word;
+});
+const marksOf = (word) => {
+  if (!found.has(word)) {
+    const size = sizes();
+    found.set(word, Object.fromEntries(Object.keys(pools).map((key) => [key, marked(size[key], pools[key], word)])));
+    if (found.size > 12) found.delete(found.keys().next().value);
+  }
+  return found.get(word);
+};
+const test = (query) => {
+  const { e, t, q, h } = page.columns, wanted = words(query).map(marksOf);
+  return (i) => wanted.every((m) => m.c[i] || m.x[e[i]] || m.d[i] || m.t[t[i]] || m.q[q[i]] || m.q[h[i]]);
+};
+const state = () => {
+  if (done < total || !started) return "Replies and prompts are still being read: " + (total ? Math.floor(100 * done / total) : 0) + " %.";
+  const cut = page.data.facts.unsearched ?? [];
+  const parts = [...cut, ...(left ? [count(left) + " long texts did not fit into memory"] : [])];
+  return parts.length ? "The search does not know all: " + parts.join("; ") + "." : "";
+};
+declare("q");
+page.ready(() => {
+  const { data, columns } = page, [datasets, serializers, perturbations] = data.names;
+  pools.x.push(part(data.examples.map(([d, id, question, references]) => [datasets[d] + "/" + id, question, references].join("\n")), 0));
+  pools.c.push(part(columns.k.map((id, i) => [id, page.nodeOf(i), serializers[columns.s[i]] + "/" + perturbations[columns.p[i]],
+    columns.a[i], columns.r[i] >= 0 ? data.reasons[columns.r[i]] : ""].join("\n")), 0));
+});
+Object.assign(page, {
+  // What pytest calls a case in the brackets of its test, as long as nothing of it was cut.
+  nodeOf: (i) => page.columns.u?.[i] || page.columns.k[i].split("/").slice(1).join("-"),
+  searches: { test, readAll, state, whenRead: (act) => { told = act; } },
+});
