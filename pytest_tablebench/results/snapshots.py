@@ -29,6 +29,7 @@ __all__ = [
     "compare",
     "diff_line",
     "excerpt",
+    "merged_changes",
     "read_changes",
     "shorten",
     "word_diff",
@@ -273,6 +274,42 @@ def changes_data(
         "problems": list(problems),
         "changes": [change.to_json(texts=n < MAX_TEXTS) for n, change in enumerate(ordered)],
     }
+
+
+def merged_changes(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the content of `snapshots.json` of a run, from those of its parts.
+
+    No two parts may have a case in common. What is unused, no part can tell. Raises
+    `SettingsError` for content that `changes_data` did not write.
+    """
+    try:
+        changes = sorted(
+            (change for part in parts for change in part["changes"]),
+            key=lambda change: (change["kind"] != "flipped", change["case_id"]),
+        )
+        for change in changes[MAX_TEXTS:]:
+            change["old"].pop("text", None)
+            change["new"].pop("text", None)
+            change.pop("start", None)
+            change.pop("cut", None)
+        stored: dict[str, int] = {}
+        for part in parts:
+            for name, found in part["files"].items():
+                stored[name] = max(stored.get(name, 0), found["stored"])
+        return {
+            "schema": SCHEMA,
+            "updated": any(part["updated"] for part in parts),
+            "counts": {
+                name: sum(part["counts"][name] for part in parts) for name in (*KINDS, "no_answer")
+            },
+            "files": {name: {"stored": count, "unused": None} for name, count in stored.items()},
+            "problems": list(dict.fromkeys(one for part in parts for one in part["problems"])),
+            "changes": changes,
+        }
+    except (LookupError, TypeError, AttributeError) as error:
+        raise SettingsError(
+            f"a {FILE} is damaged ({type(error).__name__}: {error}); delete it"
+        ) from None
 
 
 def write_changes(folder: Path, data: Mapping[str, Any]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,13 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import Record, read_records, read_run
 from pytest_tablebench.results._texts import TEXTS, TextWriter, read_texts
 from pytest_tablebench.results.merge import read_merge
+from pytest_tablebench.results.snapshots import (
+    Change,
+    changes_data,
+    excerpt,
+    read_changes,
+    write_changes,
+)
 from tests.support.matrix import FULL
 from tests.support.run_folders import GRID, record, write_run
 
@@ -374,3 +382,48 @@ def test_a_baseline_is_compared_with(tmp_path: Path, capsys: pytest.CaptureFixtu
     asked = ["-o", str(tmp_path / "out3"), "--bench-baseline", str(unlike)]
     assert main(["merge", *paths, *gate, *asked]) == 2
     assert not (tmp_path / "out3").exists()
+
+
+def changed(numbers: Iterable[int], stored: int, **more: Any) -> dict[str, Any]:
+    """What a run over these cases tells of their answers: each fifth one has another verdict."""
+    changes = [
+        Change(
+            f"d1/{n:04}/csv/none",
+            "reworded" if n % 5 else "flipped",
+            "f.ambr",
+            f"n{n}",
+            ("right", "right" if n % 5 else "wrong"),
+            (1.0, 0.0),
+            excerpt("old", f"new {n}", 100),
+        )
+        for n in numbers
+    ]
+    counts = Counter(change.kind for change in changes) + Counter(same=len(changes), no_answer=1)
+    given: dict[str, Any] = {"updated": False, "problems": ["f.ambr: odd"], **more}
+    return changes_data(counts, changes, files={"f.ambr": {"stored": stored}}, **given)
+
+
+def test_comparisons_with_stored_answers_are_put_together(tmp_path: Path) -> None:
+    parts = halves(tmp_path)
+    for number, path in enumerate(parts):  # more than have their texts kept
+        write_changes(path, changed(range(number, 2100, 2), 5000 + number))
+    merged = read_merge(parts)
+    assert merged.notes == ()
+    found = read_changes(merged.write(tmp_path / "whole").path)
+    whole = changed(range(2100), 5001)
+    whole["counts"]["no_answer"] = 2
+    whole["files"]["f.ambr"]["unused"] = None
+    assert found == whole
+    assert found is not None
+    assert ["text" in change["new"] for change in found["changes"]].count(True) == 2000
+
+
+def test_comparisons_that_do_not_add_up_are_left_out(tmp_path: Path) -> None:
+    parts = halves(tmp_path)
+    write_changes(parts[0], changed([1], 3))
+    merged = read_merge(parts)
+    assert merged.notes == ("snapshots.json is left out: 1 of the runs have none",)
+    assert read_changes(merged.write(tmp_path / "whole").path) is None
+    (parts[1] / "snapshots.json").write_text('{"schema": 1, "changes": [{}]}')
+    with pytest.raises(SettingsError, match=r"a snapshots\.json is damaged \(KeyError"):
+        read_merge(parts)

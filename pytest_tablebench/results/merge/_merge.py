@@ -19,6 +19,12 @@ from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.merge._parts import MERGED, Parts, read_parts
 from pytest_tablebench.results.merge._records import MergedRecords
 from pytest_tablebench.results.score_table import ScoreTable
+from pytest_tablebench.results.snapshots import (
+    FILE,
+    merged_changes,
+    read_changes,
+    write_changes,
+)
 from pytest_tablebench.util.names import counted, printable
 
 
@@ -37,6 +43,8 @@ class Merge:
     ended: str | None
     _folders: Sequence[Path]
     _records: MergedRecords
+    _changes: Mapping[str, Any] | None
+    """The content of `snapshots.json`; None where answers were not compared with stored ones."""
 
     def write(self, out: Path) -> LoadedRun:
         """Write the run folder, which is there when it is whole, or not at all.
@@ -52,6 +60,8 @@ class Merge:
             merge_media(self._folders, there)
             run = folder.write_run(self.run)
             folder.write_summary(LoadedRun(there, run, self.table).summary)
+            if self._changes is not None:
+                write_changes(there, self._changes)
         return LoadedRun(out, run, self.table)
 
 
@@ -72,7 +82,23 @@ def read_merge(paths: Sequence[Path]) -> Merge:
     if ended is None and "budget" in table.names["reason"]:
         ended = "the budget was spent"
     run = {**_run_data(parts, len(records)), "ended": ended}
-    return Merge(run, table, len(parts.leaves), _notes(parts, records), ended, folders, records)
+    changes, left_out = _changes(folders, records)
+    notes = (*_notes(parts, records), *left_out)
+    return Merge(run, table, len(parts.leaves), notes, ended, folders, records, changes)
+
+
+def _changes(
+    folders: Sequence[Path], records: MergedRecords
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return how answers compare with stored ones; where that cannot be told, a note of why."""
+    found = [data for folder in folders if (data := read_changes(folder)) is not None]
+    if not found:
+        return None, []
+    if len(found) < len(folders):
+        return None, [f"{FILE} is left out: {len(folders) - len(found)} of the runs have none"]
+    if records.overlapping:
+        return None, [f"{FILE} is left out: it does not tell which cases two runs have in common"]
+    return merged_changes(found), []
 
 
 def _notes(parts: Parts, records: MergedRecords) -> tuple[str, ...]:
