@@ -2,6 +2,7 @@
 #   make bench    set everything up and measure a model (MODEL=..., DATA=..., ARGS=...)
 #   make test     set everything up and run the tests
 #   make docs     the documentation site
+#   make test-versions, test-lowest    a short set on each other Python, on the oldest libraries
 
 PYTHON ?= python3
 MODEL ?= tablebench/lexical
@@ -19,7 +20,7 @@ STAMP ?= $(VENV)/.installed
 # What a run needs, without the tests' tools: a third of the time and of the space.
 RUNS ?= $(VENV)/.runs
 
-.PHONY: bench example test check docs clean
+.PHONY: bench example test test-versions test-lowest check docs clean
 
 # Wrong answers are the result of a run, not an error of it: pytest's exit code 1 is fine here.
 bench: $(RUNS)
@@ -38,6 +39,14 @@ check: $(STAMP)
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
+
+# The wheel on every other Python that is installed, and with the lowest versions of dependencies
+# that pyproject.toml allows: imports, twenty cases, and there the tests of some rooms.
+test-versions test-lowest: export TABLEBENCH_FULL = 1
+test-versions: $(STAMP)
+	$(BIN)/python -m pytest tests/plugin/test_versions.py -k another -rs
+test-lowest: $(STAMP)
+	$(BIN)/python -m pytest tests/plugin/test_versions.py -k lowest -rs
 
 # The documentation site, in docs/_build; a warning is an error.
 docs: $(STAMP)

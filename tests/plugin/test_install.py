@@ -6,47 +6,27 @@ import configparser
 import json
 import os
 import re
-import subprocess
 import sys
 import sysconfig
+import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.metadata import Metadata
+from packaging.requirements import Requirement
 
-from tests.support.runs import environment
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.wheels import ROOT, build_wheel, execute
 
 pytest.importorskip("build", reason="builds the wheel with the `build` package")
 pytest.importorskip("hatchling", reason="builds the wheel with hatchling, without isolation")
 
 
-def execute(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    own = {name: value for name, value in environment(None).items() if name != "PYTHONPATH"}
-    return subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env=own,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=240,
-        check=False,
-    )
-
-
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    done = execute(
-        sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT,
-        cwd=folder,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    [path] = folder.glob("*.whl")
-    return path
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
@@ -94,6 +74,41 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
             # Written for this project.
             own = ("datasets/starter/", "datasets/treb/instructions.jsonl")
             assert name.removeprefix("pytest_tablebench/").startswith(own), name
+
+
+def test_its_metadata_is_whole_and_says_what_pyproject_says(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        # Every field by the packaging specifications; what is unknown or wrong raises.
+        described = Metadata.from_email(archive.read(name), validate=True)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert str(described.version) == project["version"]
+    assert wheel.name == f"pytest_tablebench-{project['version']}-py3-none-any.whl"
+    assert str(described.requires_python) == project["requires-python"]
+    assert described.license_expression == "MIT"
+    assert described.license_files == ["LICENSE"]
+    assert described.description_content_type == "text/markdown"
+    assert described.description == (ROOT / "README.md").read_text(encoding="utf-8")
+    assert set(described.provides_extra or ()) == set(project["optional-dependencies"])
+    wanted = {Requirement(text) for text in project["dependencies"]}
+    assert {each for each in described.requires_dist or () if each.marker is None} == wanted
+    for each in wanted:
+        assert each.specifier, f"{each.name}: no lower bound, so the oldest release would do"
+
+
+def test_the_source_distribution_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    done = execute(
+        sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path, ROOT, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+    [source] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        tops = {name.split("/")[1] for name in archive.getnames()}
+    assert tops == {
+        *("pytest_tablebench", "suites", "tests", "README.md", "LICENSE", "CHANGELOG.md"),
+        *("pyproject.toml", "PKG-INFO", ".gitignore"),
+    }
 
 
 @pytest.fixture(scope="module")

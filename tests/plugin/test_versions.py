@@ -1,0 +1,113 @@
+"""The wheel on other Pythons, and with the lowest dependencies that it allows: a short set each.
+
+`make test-versions` and `make test-lowest` run all of it; a usual run takes one other Python.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.matrix import FULL, reduced
+from tests.support.runs import SUITE
+from tests.support.wheels import (
+    ROOT,
+    VERSIONS,
+    build_wheel,
+    execute,
+    interpreter,
+    make_environment,
+)
+
+pytest.importorskip("build", reason="builds the wheel with the `build` package")
+
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+IMPORTS = """
+import importlib, pkgutil, warnings
+import pytest_tablebench
+
+warnings.filterwarnings("error", module=r"pytest_tablebench\\b")
+found = pkgutil.walk_packages(pytest_tablebench.__path__, "pytest_tablebench.")
+# A text that runs inside the sandbox only, from its first line on.
+names = [module.name for module in found if module.name != "pytest_tablebench.strategies._runner"]
+for name in names:
+    importlib.import_module(name)
+print(len(names))
+"""
+
+TOOLS = ("hypothesis", "pytest-randomly", "pytest-rerunfailures", "pyyaml")
+"""What those tests need beside the package."""
+
+ROOMS = ("metrics", "serializers", "tables", "models", "results", "reports")
+"""Of the tests: those in which libraries do the work."""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+def measured(python: Path | str, folder: Path) -> tuple[dict[str, Any], str]:
+    """Run twenty cases with the built-in model; return records by case id, and the figures."""
+    folder.mkdir()
+    (folder / "test_suite.py").write_text(SUITE, encoding="utf-8")
+    done = execute(
+        python, "-m", "pytest", "test_suite.py", "--bench-limit", "5",
+        "--bench-serializer", "csv,df,html,json",
+        "--bench-perturbation", "none", "--bench-results", "run", "-p", "no:cacheprovider",
+        cwd=folder,
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    lines = (folder / "run/records.jsonl").read_text(encoding="utf-8").splitlines()
+    records = {record["case_id"]: record for record in map(json.loads, lines)}
+    assert len(records) == 20
+    for record in records.values():
+        del record["latency_s"]
+    assert (folder / "run/report.html").exists()
+    return records, (folder / "run/summary.json").read_text(encoding="utf-8")
+
+
+def imported(python: Path, folder: Path) -> None:
+    """Import every module; a warning about one of ours is an error."""
+    done = execute(python, "-c", IMPORTS, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 400
+
+
+@pytest.mark.parametrize("version", reduced(VERSIONS, "another"))
+def test_another_python_measures_the_same(version: str, wheel: Path, tmp_path: Path) -> None:
+    wanted = [each for each in VERSIONS if each != HERE] if version == "another" else [version]
+    found = next(filter(None, map(interpreter, wanted)), None)
+    if found is None:
+        pytest.skip(f"not installed: Python {' or '.join(wanted)}")
+    python = make_environment(
+        tmp_path / "venv", found, "--constraint", ROOT / "constraints.txt", wheel
+    )
+    imported(python, tmp_path)
+    theirs, ours = measured(python, tmp_path / "its"), measured(sys.executable, tmp_path / "own")
+    assert theirs == ours
+
+
+@pytest.mark.skipif(not FULL, reason="`make test-lowest` runs it: two minutes")
+def test_the_lowest_dependencies_allowed_do(wheel: Path, tmp_path: Path) -> None:
+    found = interpreter("3.11")
+    if found is None:
+        pytest.skip("not installed: Python 3.11")
+    tools = [f"{name}=={metadata.version(name)}" for name in TOOLS]
+    python = make_environment(
+        tmp_path / "venv", found, "--resolution", "lowest-direct", wheel, *tools
+    )
+    imported(python, tmp_path)
+    theirs, _ = measured(python, tmp_path / "its")
+    assert theirs == measured(sys.executable, tmp_path / "own")[0]
+    tests = [f"tests/{room}" for room in ROOMS]
+    done = execute(
+        python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=ROOT, seconds=900
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr

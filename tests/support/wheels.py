@@ -1,0 +1,79 @@
+"""The package as a wheel, and environments with it: of other Pythons, of other dependencies."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.runs import environment
+
+__all__ = ["ROOT", "VERSIONS", "build_wheel", "execute", "interpreter", "make_environment"]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+VERSIONS = ("3.14", "3.13", "3.12", "3.11")
+"""Newest first."""
+
+_UNREACHABLE = ("failed to fetch", "dns error", "could not connect", "error sending request")
+
+
+def execute(
+    *command: str | Path, cwd: Path, seconds: float = 240
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in a clean environment; what it prints is kept."""
+    own = {name: value for name, value in environment(None).items() if name != "PYTHONPATH"}
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=own,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=seconds,
+        check=False,
+    )
+
+
+def build_wheel(folder: Path, source: Path = ROOT) -> Path:
+    """Build the wheel of a source tree into a folder, with the tools of this environment."""
+    done = execute(
+        sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, source,
+        cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    [path] = folder.glob("*.whl")
+    return path
+
+
+def interpreter(version: str) -> Path | None:
+    """Return an installed Python of a version such as 3.12, None where there is none."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    found: list[Path | str | None] = [*pyenv.glob(f"versions/{version}.*/bin/python")]
+    found.append(shutil.which(f"python{version}"))
+    for path in filter(None, found):
+        asked = [str(path), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        if done.stdout.strip() == version:  # a shim of pyenv's may be there without its Python
+            return Path(path)
+    return None
+
+
+def make_environment(folder: Path, python: Path | str, *requirements: str | Path) -> Path:
+    """Return the interpreter of a new environment, made by uv; skip where no index answers."""
+    uv = pytest.importorskip("uv", reason="uv makes environments in seconds").find_uv_bin()
+    made = execute(uv, "venv", "--quiet", "--python", python, folder, cwd=folder.parent)
+    assert made.returncode == 0, made.stderr
+    own = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    done = execute(
+        uv, "pip", "install", "--quiet", "--python", own, *requirements,
+        cwd=folder.parent, seconds=600,
+    )  # fmt: skip
+    if done.returncode and any(text in done.stderr.lower() for text in _UNREACHABLE):
+        pytest.skip(f"no package index answers: {done.stderr.strip().splitlines()[-1]}")
+    assert done.returncode == 0, done.stderr
+    return own
