@@ -1,4 +1,4 @@
-"""Every command and figure of the README, run as it stands there."""
+"""Every command and figure of the README and of the pages it grew from, run as it stands there."""
 
 from __future__ import annotations
 
@@ -35,13 +35,16 @@ from tests.support.upstream_server import UpstreamServer, tarball
 
 ROOT = Path(__file__).resolve().parent.parent
 LEAN = os.environ["PYTEST_ADDOPTS"]
-README = ROOT.joinpath("README.md").read_text(encoding="utf-8")
+SOURCES = ("README.md", *(f"docs/{name}.md" for name in ("running", "data", "figures", "gates")))
+EXTENDING = ROOT.joinpath("docs/extending.md").read_text(encoding="utf-8")
+README, *MORE = (ROOT.joinpath(name).read_text(encoding="utf-8") for name in SOURCES)
+FIGURES = MORE[2]
 COMMANDS = [
     line.removeprefix("$ ")
-    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    for block in re.findall(r"```console\n(.*?)```", "".join([README, *MORE, EXTENDING]), re.DOTALL)
     for line in block.splitlines()
 ]
-PYTHON_BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+PYTHON_BLOCKS = re.findall(r"```python\n(.*?)```", EXTENDING, re.DOTALL)[:2]
 SMALL = LEAN + " --bench-limit=1 --bench-serializer=html --bench-perturbation=none"
 ONE = f"{SMALL} --bench-dataset=starter"
 
@@ -98,7 +101,7 @@ def records(folder: Path) -> list[object]:
 
 def test_every_command_is_known_here() -> None:
     tested = {*MAKE, *PLAIN, *PULL, *API, *OLLAMA, *SERVER, *INSTALLED, *OWN, *REPORT}
-    tested |= {*BEFOREHAND, *GATED, *AGAIN, *OWN_TABLES, *NEW, *GENERATED}
+    tested |= {*BEFOREHAND, *GATED, *AGAIN, *OWN_TABLES, *NEW, *WHEEL}
     assert set(COMMANDS) == tested
     assert len(COMMANDS) == len(set(COMMANDS))
 
@@ -337,6 +340,17 @@ def test_questions_by_rule(checkout: Path) -> None:
     assert len(records(checkout)) == 1
 
 
+WHEEL = ["python -m pip wheel --no-deps --wheel-dir dist ."]
+
+
+@pytest.mark.parametrize("command", WHEEL)
+def test_a_wheel(command: str, checkout: Path) -> None:
+    # What builds it is installed here: nothing is downloaded.
+    done = run(command, checkout, PIP_NO_BUILD_ISOLATION="0", PIP_NO_INDEX="1")
+    assert done.returncode == 0, done.stderr
+    assert len(list(checkout.glob("dist/pytest_tablebench-*.whl"))) == 1
+
+
 BEFOREHAND = ["pytest --model gpt-4o-mini --bench-limit 20 --bench-plan"]
 
 
@@ -423,4 +437,4 @@ def test_the_table_shown_is_what_the_run_gives(name: str) -> None:
     own = {"parts": None if parts is None else list(parts)}
     shown = {"by_dataset": {name: own | {"does_not_apply": left_out and {"": left_out}}}}
     for line in summary_lines(summary_of(shown, cells), shown):
-        assert plain(line.strip()) in plain(README)
+        assert plain(line.strip()) in plain(FIGURES)
