@@ -384,8 +384,8 @@ def test_the_package_is_the_actions_own_commit_or_what_is_asked_for(
 ) -> None:
     gate = gate_module("gate", monkeypatch)
     assert gate.packages({}) == ["--constraint", str(ROOT / "constraints.txt"), str(ROOT)]
-    assert gate.packages({"GATE_PACKAGE": "pytest-tablebench==0.1.0\n\npandas<4\n"}) == [
-        "pytest-tablebench==0.1.0",
+    assert gate.packages({"GATE_PACKAGE": "pytest-tablebench==0.2.0\n\npandas<4\n"}) == [
+        "pytest-tablebench==0.2.0",
         "pandas<4",
     ]
     with pytest.raises(Exception, match="no options of pip"):
