@@ -161,7 +161,7 @@ def comparison(worse: int = 12) -> Comparison:
         answers=Answers(20, 6, 14, 0, 0, 0, 0),
         better=("wikitq/good/html/none",),
         worse=tuple(f"wikitq/bad-{n}/html/none" for n in range(worse)),
-        **dict.fromkeys(("gained", "lost", "reworded", "only_before", "only_after"), ()),
+        **dict.fromkeys(("gained", "lost", "other_answer", "only_before", "only_after"), ()),
         remarks=("@all: mind the <gap>",),
     )
 

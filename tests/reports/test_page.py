@@ -222,7 +222,7 @@ def test_flips_stand_beside_the_answers_of_the_baseline(tmp_path: Path) -> None:
     new = write_run(tmp_path / "new", now)
     write_page(new, tmp_path / "p.html", baseline=old, comparison=compare_runs(old, new))
     soup = BeautifulSoup((tmp_path / "p.html").read_text(encoding="utf-8"), "html.parser")
-    marks = [packing.BETTER | packing.REWORDED, packing.WORSE | packing.REWORDED]
+    marks = [packing.BETTER, packing.WORSE]
     assert block(soup, "index")["columns"]["f"] == marks
     assert [detail[11] for detail in block(soup, "d0")] == [
         [1, 0.0, None, ["six", 3, "42", 2], None],
@@ -264,8 +264,7 @@ def test_flips_of_slugs_models_and_repeats_stand_at_their_own_case(tmp_path: Pat
     columns = block(soup, "index")["columns"]
     ids = [f"{slugs}/gpt-4o", f"{slugs}/gpt-4o/r2", f"{slugs}/gpt-4o/r3"]
     marks = [0, packing.WORSE, packing.BETTER | packing.TURNED]
-    known = packing.MIXED | packing.REWORDED
-    assert [flag & ~known for flag in columns["f"]] == marks
+    assert [flag & ~packing.MIXED for flag in columns["f"]] == marks
     before = [detail[11] for detail in block(soup, "d0")]
     assert [(found[0], found[3][0]) for found in before] == [
         *((0, "/r2 1"), (0, "/r2 2"), (1, "/r2 3"))

@@ -235,8 +235,10 @@ def test_answers_are_same_other_or_flipped(tmp_path):
     assert (cases(found.gained), cases(found.lost)) == (["e3"], ["e3"])
     assert not {*found.gained} & {*found.lost}
     # Another text: one of the same verdict, one that flipped with it.
-    assert len(found.reworded) == answers.other_text + answers.flipped - answers.flipped_same_text
-    assert {*found.reworded} > {*found.worse}
+    assert (
+        len(found.other_answer) == answers.other_text + answers.flipped - answers.flipped_same_text
+    )
+    assert {*found.other_answer} > {*found.worse}
 
 
 def test_cases_on_one_side_only_are_named(tmp_path):

@@ -13,7 +13,7 @@ from pytest_tablebench.reports.html._pack import (
     CHANGED,
     GAINED,
     LOST,
-    REWORDED,
+    OTHER,
     TURNED,
     WORSE,
 )
@@ -39,7 +39,7 @@ def marks_of(
             (comparison.worse, WORSE),
             (comparison.gained, GAINED),
             (comparison.lost, LOST),
-            (comparison.reworded, REWORDED),
+            (comparison.other_answer, OTHER),
         ):
             for key in own.keys() & ids:
                 marks[own[key]] |= mark

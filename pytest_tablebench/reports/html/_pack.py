@@ -26,10 +26,10 @@ from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import ExampleText, Text, TranscriptText, example_key
 from pytest_tablebench.util.names import are, counted
 
-MIXED, WORSE, BETTER, CHANGED, TURNED, LOST, GAINED, REWORDED = (1 << bit for bit in range(8))
+MIXED, WORSE, BETTER, CHANGED, TURNED, LOST, GAINED, OTHER = (1 << bit for bit in range(8))
 """Marks of a case: its example is right in some configurations and wrong in others; worse or
 better than in the other run; another text than the stored one, with the same or another verdict;
-without an answer in this run alone, or in the other alone; answered there in other words."""
+without an answer in this run alone, or in the other alone; another answer than there."""
 
 _TABLES, _PROMPTS = 64, 24
 _TABLE_BUDGET = 6_500_000

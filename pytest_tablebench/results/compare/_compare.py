@@ -67,7 +67,7 @@ def compare_runs(
         worse=_named(new, (pair for pair in pairs if pair.change < 0)),
         gained=_named(new, (pair for pair in pairs if pair.gain > 0)),
         lost=_named(new, (pair for pair in pairs if pair.gain < 0)),
-        reworded=_named(new, (pair for pair in pairs if pair.told and not pair.same_text)),
+        other_answer=_named(new, (pair for pair in pairs if pair.told and not pair.same_answer)),
         only_before=_ids(old, old.rows.keys() - common),
         only_after=_ids(new, new.rows.keys() - common),
         remarks=tuple(_remarks(old, new, any(found.unlike for found in differences))),
@@ -82,6 +82,7 @@ class _Pair:
     before: bool | None
     after: bool | None
     same_text: bool
+    same_answer: bool
 
     @classmethod
     def of(cls, key: Key, old: ComparedRun, new: ComparedRun) -> _Pair:
@@ -89,7 +90,10 @@ class _Pair:
         sides = [(run.table, run.rows[key]) for run in (old, new)]
         before, after = (_verdict(float(table.passed[row])) for table, row in sides)
         one, two = (None if t.answers is None else t.answers[row] for t, row in sides)
-        return cls(key, before, after, one is not None and one == two)
+        same = one is not None and one == two
+        # As it was read; where nobody read it, its text.
+        first, second = (0 if t.said is None else int(t.said[row]) for t, row in sides)
+        return cls(key, before, after, same, first == second if first and second else same)
 
     @property
     def told(self) -> bool:

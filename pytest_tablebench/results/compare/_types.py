@@ -130,7 +130,8 @@ class Comparison:
     """Two runs side by side, their cases by ids that carry no model.
 
     `better` was wrong and is right now, `worse` the other way round; `gained` had no answer and
-    has one now, `lost` the other way round; `reworded` was answered twice, in other words.
+    has one now, `lost` the other way round; `other_answer` was answered in both, but was read as
+    something else.
     """
 
     before: RunFacts
@@ -143,7 +144,7 @@ class Comparison:
     worse: tuple[str, ...]
     gained: tuple[str, ...]
     lost: tuple[str, ...]
-    reworded: tuple[str, ...]
+    other_answer: tuple[str, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
     remarks: tuple[str, ...]

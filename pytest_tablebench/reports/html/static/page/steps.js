@@ -80,7 +80,7 @@ const transcriptCard = async (i, detail) => {
   const list = make("ol", "steps");
   const add = (title, text, length, file, step) => {
     const node = make("li");
-    node.append(make("h3", "", title), ...(text === null ? [] : [said(text === "" ? "(nothing)" : text)]));
+    node.append(make("h3", "", title), ...(text === null ? [] : text === "" ? [said("(nothing)")] : pictured(text)));
     if (text !== null && length > text.length) node.append(where(file, "Cut here: all " + count(length) + " characters are in"));
     if (step?.[8]) node.append(picture(step[8], "What the program drew"));
     if (step) node.append(took(step));
