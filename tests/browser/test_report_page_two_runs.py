@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -125,6 +126,23 @@ def test_cases_are_filtered_by_what_became_of_them(shared: Watched, report: Path
         "changed": 6,  # all of these, and another wrong answer
     }
     assert "f=changed" in page.evaluate("location.hash")
+
+
+def test_files_and_columns_have_what_was_before(shared: Watched, report: Path) -> None:
+    page = opened(shared, report, "#f=improved&cols=before,change")
+    [row] = page.locator("#spacer .row").all()
+    assert row.locator(".cell").all_inner_texts() == ["wrong", "1.00"]
+    page.locator("#save-jsonl").evaluate(
+        "node => { node.closest('details')?.setAttribute('open', ''); }"
+    )
+    with page.expect_download() as saved:
+        page.click("#save-jsonl")
+    [line] = Path(saved.value.path()).read_text("utf-8").splitlines()
+    found = json.loads(line)
+    assert [found[f"{name}_before"] for name in ("outcome", "score", "prediction", "raw")] == [
+        "wrong", 0, "7", "7",
+    ]  # fmt: skip
+    shared.events.clear()
 
 
 def test_both_answers_and_their_word_diff(shared: Watched, report: Path) -> None:

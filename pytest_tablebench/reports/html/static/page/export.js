@@ -18,6 +18,11 @@ const whole = async (i) => {
   const { data, columns: c } = page, detail = await entry("d", i), example = data.examples[c.e[i]];
   const [id, raw, rawLength, read, readLength, references, , parts, facts, cost, digest, , checks] = detail;
   const [strategy, modality, model, metric, flags] = facts;
+  const other = detail[11], told = !other ? [] : other[3] === 1 ? [raw, rawLength, read] : other[3];
+  const before = !c.bo ? {} : {
+    outcome_before: other ? OUTCOMES[other[0]] : null, score_before: other ? other[1] : null,
+    prediction_before: told[2] ?? null, raw_before: told[0] ?? null,
+  };
   return {
     case_id: id, dataset: data.names[0][example[0]], example_id: example[1],
     serializer: data.names[1][c.s[i]], perturbation: data.names[2][c.p[i]],
@@ -27,7 +32,7 @@ const whole = async (i) => {
     references, parts, checks: Object.fromEntries(checks), flags,
     tags: Object.fromEntries(example[4].map((t) => data.tags[t])),
     latency_s: cost[0], prompt_tokens: cost[1], completion_tokens: cost[2], cost_usd: cost[3],
-    prompt_digest: digest, note: page.notes()[id] ?? null,
+    prompt_digest: digest, note: page.notes()[id] ?? null, ...before,
   };
 };
 const everything = async () => {

@@ -14,8 +14,6 @@ const named = (cases, axis, key) => {
   return [...page.data.names[axis].keys()].filter((n) => used.has(n)).map((n) => [n, page.data.names[axis][n]]);
 };
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-const ways = (n) => page.data.names[1][page.columns.s[n]] + " · " + page.data.names[2][page.columns.p[n]]
-  + (page.columns.n[n] > 1 ? " · r" + page.columns.n[n] : "");
 const told = (n) => {
   const { o, v, bo, f } = page.columns;
   const before = bo && bo[n] >= 0 ? "; before " + WORDS[bo[n]] : "";
@@ -120,7 +118,7 @@ const answersCard = async (i) => {
     if (text !== null && length > text.length) node.append(make("p", "hint", "The first " + count(text.length) + " of " + count(length) + " characters."));
     const names = make("ul", "ids"), list = make("details");
     for (const one of own) {
-      const item = make("li"), button = write(make("button"), ways(one), true);
+      const item = make("li"), button = write(make("button"), page.how(one), true);
       opens(button, one);
       if (one === i) button.setAttribute("aria-current", "true");
       item.append(button);
