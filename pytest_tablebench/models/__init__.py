@@ -14,10 +14,12 @@ from pytest_tablebench.models._litellm_facts import (
 )
 from pytest_tablebench.models._picture_tokens import picture_size, picture_tokens
 from pytest_tablebench.models._retry import RetryPolicy, ask
+from pytest_tablebench.models.gguf import PREFIX, SMOLLM2, GGUFModel, find_model
 
 __all__ = [
     "BATCH_PROVIDERS",
     "MAX_REPLY",
+    "GGUFModel",
     "LiteLLMModel",
     "Message",
     "Provider",
@@ -36,6 +38,9 @@ __all__ = [
 ]
 
 
+_BUILT_IN = ("tablebench/lexical", SMOLLM2, "tablebench/scripted:PATH")
+
+
 def make_provider(
     name: str,
     *,
@@ -46,13 +51,15 @@ def make_provider(
     """Make the provider for a model name; a `LiteLLMModel` is one that the engine asks.
 
     Arguments:
-        name: `tablebench/lexical`, `tablebench/scripted:PATH`, or any name litellm takes.
+        name: that of a built-in model, `gguf:PATH`, or any name litellm takes.
         api_base: address of the server, for models behind litellm.
         timeout: seconds one call may take, for models behind litellm.
         max_reply: bytes of UTF-8 that an answer keeps, for models behind litellm.
     """
     if not name.strip():
         raise SettingsError("the model name is empty; try tablebench/lexical or gpt-4o")
+    if name.startswith(PREFIX) or name == SMOLLM2:
+        return find_model(name, timeout=timeout, max_reply=max_reply)
     if not name.startswith("tablebench/"):
         return LiteLLMModel(model=name, api_base=api_base, timeout=timeout, max_reply=max_reply)
     kind, colon, path = name.removeprefix("tablebench/").partition(":")
@@ -65,6 +72,5 @@ def make_provider(
 
         return ScriptedModel.from_file(path)
     raise SettingsError(
-        f"there is no built-in model {name!r}; the built-in ones are tablebench/lexical and "
-        "tablebench/scripted:PATH"
+        f"there is no built-in model {name!r}; the built-in ones are {' and '.join(_BUILT_IN)}"
     )

@@ -14,6 +14,9 @@ from pytest_tablebench.serializers.content import Message, text_of, to_fields
 
 __all__ = ["MAX_REPLY", "Message", "Provider", "Reply", "Request", "limited"]
 
+FILE = "sha256:"
+"""How the endpoint of a request begins that is asked of a model in a file: its digest follows."""
+
 MAX_REPLY = 1_000_000
 """Bytes of UTF-8 that an answer keeps, unless an option says otherwise."""
 
@@ -54,6 +57,8 @@ class Request:
         Two requests have the same key exactly when all their compared fields are equal as JSON.
         """
         values = [getattr(self, name) for name in _KEY_FIELDS]
+        if (self.api_base or "").startswith(FILE):
+            values[0] = ""  # the same file is the same model, whatever it is called here
         return hashlib.sha256(_ENCODE(values).encode("ascii")).hexdigest()
 
 
@@ -135,7 +140,8 @@ class Provider(Protocol):
     `in_process = True` stays in the process of the tests, and so does one made by a lambda or an
     inner function: it is asked one call at a time there, which no option about calls governs.
 
-    One with `sees = False` reads no pictures: it is never shown any.
+    One with `sees = False` reads no pictures: it is never shown any. Of one with `stored = False`
+    answers are not kept. One with `at_once = N` is asked for so many answers at a time at most.
     """
 
     def complete(self, request: Request) -> Reply:

@@ -120,7 +120,7 @@ class DirectModel:
             self._by_litellm = True  # what is ahead of a run says so
             return None
         model.arguments(request)  # raises for parameters that no call may have
-        made = wire(load(), model.model, model.api_base, request.params, model.timeout)
+        made = wire(load(), model, request.params)
         if made is None:
             self._by_litellm = True
             if self._insist:

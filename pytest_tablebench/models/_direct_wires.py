@@ -13,11 +13,14 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_tablebench.models._base import Message
 from pytest_tablebench.models._openai import as_openai
+
+if TYPE_CHECKING:
+    from pytest_tablebench.models._litellm import LiteLLMModel
 
 PARAMETERS = frozenset(
     {
@@ -79,14 +82,14 @@ class Wire:
         return self.encode({**sent, **self.extra}).encode()
 
 
-def wire(
-    litellm: Any, model: str, api_base: str | None, params: Mapping[str, Any], timeout: float
-) -> Wire | None:
+def wire(litellm: Any, asked: LiteLLMModel, params: Mapping[str, Any]) -> Wire | None:
     """Return how calls with these parameters look; None: the provider is not in `WIRES`.
 
     Raises `Unforeseen`, or whatever litellm raises: then litellm has to make the calls.
     """
-    name, provider, key, base = litellm.get_llm_provider(model=model, api_base=api_base)
+    name, provider, key, base = litellm.get_llm_provider(
+        model=asked.model, api_base=asked.api_base, api_key=asked.api_key
+    )
     if provider not in WIRES:
         return None
     from litellm.types.utils import LlmProviders
@@ -105,7 +108,8 @@ def wire(
     config = ProviderConfigManager.get_provider_chat_config(name, LlmProviders(provider))
     headers = {**(litellm.headers or {}), **dict(params.get("extra_headers") or {})}
     make = WIRES[provider]
-    url, sent, encode = make(litellm, _Route(name, key, base, config, options, headers, timeout))
+    route = _Route(name, key, base, config, options, headers, asked.timeout)
+    url, sent, encode = make(litellm, route)
     parts = urlsplit(url)
     if parts.username is not None or parts.password is not None:
         raise Unforeseen("an address with a name or password in it")

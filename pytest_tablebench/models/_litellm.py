@@ -65,6 +65,7 @@ class LiteLLMModel:
         api_base: address of the server; None leaves it to litellm.
         timeout: seconds one call may take, by the wall clock.
         max_reply: bytes of UTF-8 that an answer keeps. Little more of a body is held in memory.
+        api_key: of the server; None leaves it to litellm, which looks into the environment.
 
     Raises:
         SettingsError: the address is no URL, or the time limit is not above 0.
@@ -74,6 +75,7 @@ class LiteLLMModel:
     api_base: str | None = field(repr=False)
     timeout: float
     max_reply: int = MAX_REPLY
+    api_key: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         fault = address_fault(self.api_base) if self.api_base is not None else None
@@ -146,7 +148,9 @@ class LiteLLMModel:
     @property
     def failures(self) -> Failures:
         """How failures of its calls are worded."""
-        return Failures(self.model, self.api_base, self.timeout)
+        # A server of the run's own has a port that changes: no record may hold it.
+        place = self.api_base if self.api_key is None else None
+        return Failures(self.model, place, self.timeout)
 
     def arguments(self, request: Request) -> dict[str, Any]:
         """The arguments of litellm's call: never a retry of its own or of a client below it."""
@@ -168,12 +172,15 @@ class LiteLLMModel:
         }
         if self.api_base is not None:
             call["api_base"] = self.api_base
+        if self.api_key is not None:
+            call["api_key"] = self.api_key
         return call
 
     def _read(self, litellm: Any, outcome: Any, latency_s: float, request: Request) -> Reply:
         """Read what a call ended with: litellm's response or an exception."""
         if isinstance(outcome, Exception):
             placed = placed_secrets(self.api_base, request.params)
+            placed |= frozenset([self.api_key] if self.api_key is not None else ())
             failure = self.failures.explain(litellm, outcome, placed)
             forget_frames(outcome)
             # Raised here and not from it: its traceback carries headers and keys.

@@ -29,6 +29,8 @@ class ScriptedModel:
         remember: whether `requests` is kept; a run of a hundred thousand cases needs none.
     """
 
+    stored = False
+
     def __init__(self, replies: Replies, *, remember: bool = True) -> None:
         if isinstance(replies, str):
             raise TypeError("ScriptedModel takes several replies; for one, write [text]")

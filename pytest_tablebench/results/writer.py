@@ -260,6 +260,7 @@ class RunWriter:
             "exit_code": exit_code,
             **_asked(self.settings),
             "model": kept.model,
+            "model_file": self.facts.get("model_files", {}).get(kept.model),
             "params_sent": without_secrets(self.plans.get(kept.model, {}).get("sent")),
             "params_dropped": self.plans.get(kept.model, {}).get("dropped"),
             "strategy": self._axis("strategies", "direct"),

@@ -33,7 +33,7 @@ def check_threshold(place: str, value: object) -> None:
 def check_replay(runner: Runner) -> None:
     """Raise `SettingsError` where answers are to come from a store, and there is none."""
     settings = runner.settings
-    asked = [model for model in settings.models if not model.startswith("tablebench/")]
+    asked = [model for model in settings.models if runner.models.is_stored(model)]
     if not settings.replay or not asked or settings.readonly_stores or settings.store:
         return
     folder = settings.store_folder()

@@ -18,7 +18,13 @@ from pytest_tablebench.executors.local import (
     as_fields,
     reference_of,
 )
-from pytest_tablebench.models import LiteLLMModel, Resolution, litellm_version, not_tested
+from pytest_tablebench.models import (
+    GGUFModel,
+    LiteLLMModel,
+    Resolution,
+    litellm_version,
+    not_tested,
+)
 from pytest_tablebench.running.prefetch import Route
 
 if TYPE_CHECKING:
@@ -78,12 +84,18 @@ class ProviderPool:
         found = {}
         for name in self.asked():
             model, prefix = self.provider(name), name.partition("/")[0]
-            if isinstance(model, LiteLLMModel):
+            at_once = getattr(model, "at_once", None)
+            if isinstance(model, GGUFModel):
+                file = str(model.file)
+                found[name] = LaneConfig(name, None, file, None, at_once, file, model.model)
+            elif isinstance(model, LiteLLMModel):
                 # Which provider a model belongs to decides whose limits it shares.
                 owner = model.api_base or prefix
                 found[name] = LaneConfig(name, model.api_base, owner)
             elif (reference := self._reference(name)) is not None:
-                found[name] = LaneConfig(name, None, prefix, as_fields(reference))
+                # Where only so many may be asked at once, these are its own.
+                owner = prefix if at_once is None else name
+                found[name] = LaneConfig(name, None, owner, as_fields(reference), at_once)
         return found
 
     def in_process(self) -> list[str]:
@@ -160,13 +172,10 @@ class ProviderPool:
             if isinstance(provider, LiteLLMModel):
                 found = self.facts_about(model, about)
                 dropped, owner = (found.dropped, found.provider) if found else ({}, None)
-                fault = key_fault(model, owner)
-                if fault is not None and not self.settings.replay:
-                    raise ModelError(fault, reason="auth", whole_run=True)
                 self._routes[key] = Route(
                     model,
                     {name: value for name, value in params.items() if name not in dropped},
-                    api_base=endpoint(model, provider.api_base, owner),
+                    api_base=self._asked_at(model, provider, owner),
                     continues=found.continues if found else None,
                     continuing=CONTINUING.get(owner or model.partition("/")[0], {}),
                 )
@@ -182,10 +191,27 @@ class ProviderPool:
                 )
         return self._routes[key]
 
-    @staticmethod
-    def is_stored(model: str) -> bool:
+    def _asked_at(self, model: str, provider: LiteLLMModel, owner: str | None) -> str | None:
+        """Return what stands for a model's endpoint in keys. Raises `ModelError` for a bad key."""
+        if isinstance(provider, GGUFModel):
+            return provider.identity
+        fault = key_fault(model, owner)
+        if fault is not None and not self.settings.replay:
+            raise ModelError(fault, reason="auth", whole_run=True)
+        return endpoint(model, provider.api_base, owner)
+
+    def files(self) -> dict[str, dict[str, str]]:
+        """Return the name and the digest of the files of the models that are in one."""
+        found = {name: self.provider(name) for name in self.asked()}
+        return {
+            name: {"name": model.file.name, "sha256": model.sha256}
+            for name, model in found.items()
+            if isinstance(model, GGUFModel)
+        }
+
+    def is_stored(self, model: str) -> bool:
         """Whether a model's answers are kept and looked up: not where asking costs nothing."""
-        return not model.startswith("tablebench/")
+        return getattr(self.provider(model), "stored", True)
 
     def facts_about(self, model: str, about: str | None = None) -> Resolution | None:
         """Return what litellm knows of a model as it is asked about something.
@@ -211,8 +237,9 @@ class ProviderPool:
         Raises `ModelError` when the engine cannot tell.
         """
         provider = self.provider(model)
-        if not isinstance(provider, LiteLLMModel):
-            return getattr(provider, "sees", None)
+        said: bool | None = getattr(provider, "sees", None)
+        if said is not None or not isinstance(provider, LiteLLMModel):
+            return said
         facts = self.facts_about(model, about)
         return None if facts is None else facts.sees
 
@@ -243,7 +270,7 @@ class ProviderPool:
         self, model: str, about: str | None, litellm: str | None
     ) -> tuple[dict[str, Any], str]:
         asked = {
-            "model": model,
+            "model": self.engine_models()[model].model,
             "api_base": self.engine_models()[model].api_base,
             "params": self.params(about),
             "litellm": litellm,

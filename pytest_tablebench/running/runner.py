@@ -20,6 +20,8 @@ from pytest_tablebench.errors import (
     SettingsError,
     described,
 )
+from pytest_tablebench.models import GGUFModel
+from pytest_tablebench.models.gguf import PREFIX
 from pytest_tablebench.running.answer import Answer
 from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.case_run import CaseRun, no_answer_reason, no_answer_text
@@ -29,6 +31,7 @@ from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.rendering import Renderer
 from pytest_tablebench.running.scoring import asked_by
+from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Source
@@ -93,14 +96,18 @@ class Runner:
             names = tuple(settings.thresholds)
             check_names("dataset", names, registry.datasets, "--bench-threshold")
         for model in self.models.asked():
-            if model.startswith("tablebench/"):
-                try:
-                    self.models.provider(
-                        model
-                    )  # made at once: a name or file that is wrong says so
-                except SettingsError as error:
-                    flag = "--bench-model" if model in settings.models else "--bench-judge"
-                    raise SettingsError(f"{flag}: {error}") from None
+            if not model.startswith(("tablebench/", PREFIX)):
+                continue
+            flag = "--bench-model" if model in settings.models else "--bench-judge"
+            try:
+                made = self.models.provider(model)  # at once: a name or file that is wrong says so
+            except SettingsError as error:
+                raise SettingsError(f"{flag}: {error}") from None
+            if isinstance(made, GGUFModel) and settings.executor != "local":
+                raise SettingsError(
+                    f"{flag}: {printable(model, 80)} is served on this machine, to processes of "
+                    f"its own; leave out --bench-executor {settings.executor}"
+                )
 
     def source(self, dataset: str) -> Source:
         """Open a dataset's files, once. Raises `DataMissing` or `DataError`."""

@@ -98,6 +98,7 @@ class Telling:
             "items": state.selection.items_by_model(),
             "tests": state.tests,
             "in_process": runner.models.in_process(),
+            "model_files": runner.models.files(),
             "transport": runner.models.transport_note(),
             "not_judged": state.verdicts.not_judged if state.verdicts else [],
         }

@@ -202,3 +202,12 @@ def test_a_run_has_a_limit_of_retries_too() -> None:
     assert len(desk.reasons()) == 1
     desk.fail(SERVER)
     assert len(desk.reasons()) == 2
+
+
+def test_a_lane_that_takes_few_at_once_leaves_room_for_others() -> None:
+    desk = Desk(connections=4, providers=("file", "p"), at_once=(1, None))
+    desk.submit(*keys(5), lane=0)
+    desk.submit("a", "b", "c", "d", lane=1)
+    assert sorted(job.lane for job in desk.under_way) == [0, 1, 1, 1]
+    desk.succeed()
+    assert sorted(job.lane for job in desk.under_way) == [0, 1, 1, 1]

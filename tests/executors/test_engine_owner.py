@@ -92,7 +92,7 @@ def test_a_process_that_ends_before_it_reads_is_no_broken_pipe(
         ("openai/m", {}, 1),
         ("openai/m", {"transport": "litellm"}, "by need"),
         ("openai/m", {"callers": 3}, 3),
-        ("mistral/m", {}, "by need"),
+        ("anthropic/m", {}, "by need"),
         ("own/m", {"reference": {"module": "m"}}, "by need"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable
-from itertools import count
+from itertools import count, zip_longest
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
@@ -57,6 +57,7 @@ class Desk:
         patience: float = PATIENCE_S,
         providers: tuple[str, ...] = ("p",),
         early: float = 0.0,
+        at_once: tuple[int | None, ...] = (),
     ) -> None:
         self.now = 1000.0
         self.under_way: list[Job] = []
@@ -65,7 +66,10 @@ class Desk:
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
         self._early = early
-        lanes = [Lane(f"m{number}", provider) for number, provider in enumerate(providers)]
+        lanes = [
+            Lane(f"m{number}", provider, at_once=most)
+            for number, (provider, most) in enumerate(zip_longest(providers, at_once))
+        ]
         self.dispatcher = Dispatcher(
             lanes,
             Limits(connections, retries, max_cost, patience),

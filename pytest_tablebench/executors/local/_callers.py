@@ -174,7 +174,8 @@ class Callers:
         self._numbers += 1
         caller.jobs[self._numbers] = job
         job.started = self._loop.time()
-        caller.send({"do": "call", "n": self._numbers, "lane": job.lane}, job.body)
+        head = {"do": "call", "n": self._numbers, "lane": job.lane, "server": job.server}
+        caller.send(head, job.body)
 
     def question(self, what: str, body: bytes, tell: Tell) -> None:
         """Have a question about a model answered."""

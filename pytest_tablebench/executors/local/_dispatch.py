@@ -31,12 +31,14 @@ class Lane:
     """One model of a run; models of one provider share its pace.
 
     `priced` is False where nobody knows a call's price before its reply: under a budget such calls
-    start as far as the dearest one so far lets it be kept.
+    start as far as the dearest one so far lets it be kept. `at_once`: calls to its provider that
+    may be under way, where that is less than the run's.
     """
 
     model: str
     provider: str
     priced: bool = True
+    at_once: int | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,9 @@ class Dispatcher:
     def __post_init__(self) -> None:
         self.totals = [Totals() for _ in self.lanes]
         most, patience = self.limits.connections, self.limits.patience
-        self.paces = {lane.provider: Pace(most, patience) for lane in self.lanes}
+        self.paces = {
+            lane.provider: Pace(min(most, lane.at_once or most), patience) for lane in self.lanes
+        }
         self.policy = RetryPolicy(self.limits.retries)
         self._courses = [Course() for _ in self.lanes]
         self._turn = 0

@@ -37,12 +37,17 @@ class LaneConfig:
     """A model, the address it is asked at, and whose limits it shares.
 
     `reference` says where callers find the maker of a registered provider; None: litellm asks it.
+    `at_once`: calls that may be under way, where that is less than the run's. `file` is a model's
+    that the run serves itself, and `asked_as` what litellm calls that.
     """
 
     model: str
     api_base: str | None = field(repr=False)
     provider: str = field(repr=False)
     reference: Mapping[str, Any] | None = field(default=None, repr=False)
+    at_once: int | None = None
+    file: str | None = None
+    asked_as: str | None = None
 
     def values(self) -> tuple[Any, ...]:
         """Return what it is made of."""
@@ -183,7 +188,8 @@ class Engine:
         # One is enough for a machine's connections where litellm only translates.
         direct = config.broker == "local" and config.transport != "litellm"
         direct = direct and all(
-            lane.reference is None and may_be_direct(lane.model) for lane in config.lanes
+            lane.reference is None and may_be_direct(lane.asked_as or lane.model)
+            for lane in config.lanes
         )
         given = 1 if direct and config.callers is None else config.callers
         return callers_wanted(config.connections, given)

@@ -17,6 +17,7 @@ class Job:
         body: the request, for a caller.
         asker: who asked first.
         urgent: a step of a conversation that has begun, or a call that is repeated.
+        server: address and key of the one that is asked, where the run has started it.
     """
 
     key: str
@@ -24,6 +25,7 @@ class Job:
     body: bytes
     asker: Hashable = None
     urgent: bool = False
+    server: tuple[str, str] | None = field(default=None, repr=False)
     attempt: int = 0
     losses: int = 0
     started: float = 0.0

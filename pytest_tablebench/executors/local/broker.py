@@ -28,6 +28,7 @@ from pytest_tablebench.executors.local._processes import end_spare, start_spare
 from pytest_tablebench.executors.local._programs import Programs
 from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._scorers import Scorers
+from pytest_tablebench.executors.local._servers import Servers
 from pytest_tablebench.executors.local._wire import (
     AHEAD,
     error_fields,
@@ -68,7 +69,12 @@ class Broker:
         self.callers = Callers(config, loop, self) if crew is None else crew(self)
         self.dispatcher = Dispatcher(
             [
-                Lane(lane["model"], lane["provider"], priced=lane.get("reference") is None)
+                Lane(
+                    lane["model"],
+                    lane["provider"],
+                    priced=lane.get("reference") is None,
+                    at_once=lane.get("at_once"),
+                )
                 for lane in config["lanes"]
             ],
             Limits(
@@ -76,9 +82,16 @@ class Broker:
             ),
             loop.time,
             loop.call_later,
-            self.callers.call,
+            self._call,
             self._deliver,
             self._look,
+        )
+        self._servers = Servers(
+            config["lanes"],
+            loop,
+            self.callers.call,
+            self.dispatcher.fail,
+            self.dispatcher.give_up,
         )
         self.news = News(self.dispatcher, loop)
         self._workshops: dict[str, Programs | Scorers] = {
@@ -87,6 +100,9 @@ class Broker:
         }
 
     # Callers.
+
+    def _call(self, job: Job) -> None:
+        self._servers.call(job)
 
     def start_callers(self) -> None:
         """Start what makes the calls, unless it is."""
@@ -111,7 +127,8 @@ class Broker:
                 self._not_stored(head["unstored"], whole_run=head["whole_run"])
             self.dispatcher.succeed(job, head["reply"])
         else:
-            self.dispatcher.fail(job, read_error(head["error"]))
+            error = self._servers.failure(job) or read_error(head["error"])
+            self.dispatcher.fail(job, error)
         self.news.announce_totals()
 
     def lost(self, job: Job) -> None:
@@ -256,6 +273,7 @@ class Broker:
         self.dispatcher.stop("the run is over")
         for workshop in self._workshops.values():
             workshop.close()
+        self._servers.close()
         self.callers.close(self._finish)
 
     def _finish(self) -> None:

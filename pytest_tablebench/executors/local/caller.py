@@ -13,7 +13,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,8 @@ class Caller(asyncio.Protocol):
         store = config["store"]  # None: who is told of an answer keeps it
         self._store = Store.open(Path(store)) if store is not None else None
         self._models = [self._model(lane) for lane in config["lanes"]]
+        self._servers: dict[int, Sequence[str]] = {}
+        """By lane, those that the run has started."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._queued: asyncio.Queue[tuple[int, int, bytes]] = asyncio.Queue()
         self._unstored: list[tuple[Request, Reply]] = []
@@ -66,7 +68,12 @@ class Caller(asyncio.Protocol):
         if lane.get("reference") is not None:
             settings = self._config["settings"]
             return CalledProvider(lane["model"], lane["reference"], settings, **limits)
-        model = LiteLLMModel(model=lane["model"], api_base=lane["api_base"], **limits)
+        model = LiteLLMModel(
+            model=lane.get("asked_as") or lane["model"],
+            api_base=lane["api_base"],
+            api_key=lane.get("api_key"),
+            **limits,
+        )
         if self._config["transport"] == "litellm":
             return model
         return DirectModel(
@@ -100,11 +107,19 @@ class Caller(asyncio.Protocol):
             head, body = header(line)
             do = head["do"]
             if do == "call":
+                self._find_server(head["lane"], head.get("server"))
                 self._queued.put_nowait((head["n"], head["lane"], body))
             elif do == "close":
                 self._close()
             else:
                 self._send({"n": head["n"], "result": self._look_up(do, json.loads(body))})
+
+    def _find_server(self, lane: int, server: Sequence[str] | None) -> None:
+        """Have a lane asked at the server that the run has started for it."""
+        if server is not None and self._servers.get(lane) != server:
+            self._servers[lane] = server
+            place = {"api_base": server[0], "api_key": server[1]}
+            self._models[lane] = self._model({**self._config["lanes"][lane], **place})
 
     async def start_calls(self) -> None:
         """Start the calls that the broker hands out, one a little after the other.

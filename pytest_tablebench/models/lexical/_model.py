@@ -23,7 +23,7 @@ class LexicalModel:
     Its scores are a floor to compare models with, and what the examples run on.
     """
 
-    sees = False
+    sees = stored = False
 
     def complete(self, request: Request) -> Reply:
         """Answer one request; there is no text it fails on."""

@@ -1,0 +1,184 @@
+"""The servers of models in files, as the broker holds them: a process for each file."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from pytest_tablebench.errors import ENGINE, ModelError
+from pytest_tablebench.executors.local._queue import Job
+from pytest_tablebench.util.names import printable
+
+SERVER = "pytest_tablebench.models.gguf.serve"
+
+START_S = 600.0
+"""Seconds a server may take until it listens: large models are read from disk."""
+
+
+class Servers:
+    """Starts the server of a lane with its first call, and stops all of them at the end.
+
+    A lane whose server does not start, or ends, is given up.
+
+    Arguments:
+        lanes: of the run, as JSON values; those with a `file` have a server.
+        loop: in which everything happens but waiting for processes.
+        call: makes a call, at the server that the job names.
+        fail: takes a call that cannot be made, and why.
+        give_up: has no further call to a lane made, and says why.
+    """
+
+    def __init__(
+        self,
+        lanes: Sequence[Mapping[str, Any]],
+        loop: asyncio.AbstractEventLoop,
+        call: Callable[[Job], None],
+        fail: Callable[[Job, ModelError], None],
+        give_up: Callable[[int, str], None],
+    ) -> None:
+        self._lanes = lanes
+        self._loop = loop
+        self._call = call
+        self._fail = fail
+        self._give_up = give_up
+        self._servers: dict[str, _Server] = {}
+        self._waiting: dict[str, list[Job]] = {}
+
+    def call(self, job: Job) -> None:
+        """Make a call, once the server that it is for listens."""
+        file = self._lanes[job.lane].get("file")
+        if file is None:
+            self._call(job)
+            return
+        if file not in self._servers:
+            name = self._lanes[job.lane]["model"]
+            self._waiting[file] = []
+            self._servers[file] = _Server(file, name, self._loop, self._listens, self._ended)
+        server = self._servers[file]
+        if server.ended is not None:
+            self._fail(job, ModelError(server.ended, reason=ENGINE))
+        elif server.url is None:
+            self._waiting[file].append(job)
+        else:
+            job.server = server.url, server.key
+            self._call(job)
+
+    def failure(self, job: Job) -> ModelError | None:
+        """Return why a call has failed, where its server has ended."""
+        server = self._servers.get(self._lanes[job.lane].get("file") or "")
+        ended = None if server is None else server.ended
+        return None if ended is None else ModelError(ended, reason=ENGINE)
+
+    def _listens(self, file: str) -> None:
+        for job in self._take(file):
+            self.call(job)
+
+    def _ended(self, file: str) -> None:
+        """Give up the lanes of a server that has ended before the run has."""
+        for number, lane in enumerate(self._lanes):
+            if lane.get("file") == file:
+                self._give_up(number, str(self._servers[file].ended))
+        for job in self._take(file):
+            self.call(job)
+
+    def _take(self, file: str) -> list[Job]:
+        taken, self._waiting[file] = self._waiting[file], []
+        return taken
+
+    def close(self) -> None:
+        """Stop them; what they were asked nobody waits for."""
+        for server in self._servers.values():
+            server.stop()
+
+
+class _Server:
+    """One process that serves a model, watched by a thread.
+
+    `url` is its address once it listens, `ended` why it has ended, where nobody stopped it.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        name: str,
+        loop: asyncio.AbstractEventLoop,
+        listens: Callable[[str], None],
+        ended: Callable[[str], None],
+    ) -> None:
+        self.url: str | None = None
+        self.key = secrets.token_hex(16)
+        self.ended: str | None = None
+        self._file, self._name = file, name
+        self._loop = loop
+        self._tell = listens, ended
+        self._stopped = False
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        self._process = subprocess.Popen(  # noqa: S603 - this interpreter
+            [sys.executable, "-P", "-m", SERVER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            # Threads that wait for each other by spinning take ten times as long where the
+            # processors have other work.
+            env={"OMP_WAIT_POLICY": "passive", **os.environ},
+        )
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def stop(self) -> None:
+        """End it at once."""
+        self._stopped = True
+        self._process.kill()
+
+    def _watch(self) -> None:
+        process = self._process
+        assert process.stdin is not None  # noqa: S101 - it is a pipe
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
+        given = {"file": self._file, "name": Path(self._file).stem, "key": self.key}
+        with contextlib.suppress(OSError):  # it has ended at once
+            process.stdin.write(json.dumps({**given, "threads": _threads()}).encode() + b"\n")
+            process.stdin.flush()  # and left open: its end tells the server that we are gone
+        limit = threading.Timer(START_S, process.kill)
+        limit.daemon = True
+        limit.start()
+        line = process.stdout.readline()
+        limit.cancel()
+        process.stdout.close()
+        if line.endswith(b"\n"):
+            self.url = f"{line.decode().strip()}/v1"
+            self._say(0)
+        process.wait()
+        if not self._stopped:
+            did = "ended" if self.url is not None else "did not start"
+            code, said = process.returncode, _last_line(self._errors) or "nothing"
+            name = printable(self._name, 80)
+            self.ended = f"the server of {name} {did} (exit code {code}); it last said: {said}"
+            self._say(1)
+        self._errors.close()
+
+    def _say(self, which: int) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is over
+            self._loop.call_soon_threadsafe(self._tell[which], self._file)
+
+
+def _threads() -> int:
+    """Return how many threads compute: the processors of this process, or as OpenMP is told."""
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return int(told) if told.isdecimal() and int(told) > 0 else cores
+
+
+def _last_line(errors: IO[bytes]) -> str:
+    errors.seek(0)
+    lines = errors.read()[-4096:].decode("utf-8", "replace").strip().splitlines()
+    return printable(lines[-1], 200) if lines else ""

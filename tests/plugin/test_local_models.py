@@ -1,0 +1,83 @@
+"""Runs that ask a real language model in a file: no key, no server of anybody's, no download."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from pytest_tablebench.results import read_records
+from tests.plugin.test_replay import ALONE
+from tests.support.local_models import needs_smollm2, servers_in, smollm2
+from tests.support.own_folders import PRICES, QUESTIONS, write_folder
+from tests.support.runs import run_pytest, start_pytest, until
+
+NAME = "tablebench/smollm2"
+
+OWN = """
+import pytest
+
+from pytest_tablebench import assert_score
+
+
+@pytest.mark.tablebench(folders=True)
+def test_own(case, answer):
+    assert_score(case, answer)
+"""
+
+
+@needs_smollm2
+def test_a_run_asks_it_three_questions_and_replays_them_by_any_name(tmp_path: Path) -> None:
+    questions = QUESTIONS + "prices.csv,Which product costs more?,coffee,more\n"
+    write_folder(tmp_path / "data" / "shop", {"prices.csv": PRICES, "questions.csv": questions})
+    options = ("--bench-param", "max_tokens=6", "--bench-data", "data", "--bench-dataset", "shop")
+    run = run_pytest(tmp_path, None, *options, model=NAME, count=3, key=None, suite=OWN)
+    records = list(run.records.values())
+    assert len(records) == 3, run.output
+    assert {record.outcome for record in records} <= {"right", "wrong"}, run.output
+    for record in records:
+        assert record.raw
+        assert record.completion_tokens is not None
+        assert 1 <= record.completion_tokens <= 6
+        assert record.prompt_tokens is not None
+        assert record.prompt_tokens > 40
+    assert (run.facts["calls_paid"], run.facts["cost_usd"]) == (3, None)
+    digest = hashlib.sha256(smollm2().read_bytes()).hexdigest()
+    assert run.facts["model_file"] == {"name": smollm2().name, "sha256": digest}
+    assert servers_in(tmp_path) == []
+    # Neither a port nor a key of the server is in what is kept.
+    for path in (tmp_path / "answers").rglob("*"):
+        assert not path.is_file() or b"127.0.0.1" not in path.read_bytes()
+
+    # The same file is the same model, whatever its name: here one that a shell would run.
+    (tmp_path / "$(touch run); é.gguf").symlink_to(smollm2())
+    (tmp_path / "conftest.py").write_text(ALONE, encoding="utf-8")
+    replayed = run_pytest(
+        tmp_path,
+        None,
+        *options,
+        *("--bench-replay", "--bench-results", "again"),
+        model="gguf:$(touch run); é.gguf",
+        count=3,
+        key=None,
+        suite=OWN,
+    )
+    again = list(read_records(tmp_path / "again"))
+    assert {record.example_id: record.raw for record in again} == {
+        record.example_id: record.raw for record in records
+    }, replayed.output
+    assert all(record.from_store for record in again)
+
+
+@needs_smollm2
+def test_the_server_goes_when_pytest_is_killed(tmp_path: Path) -> None:
+    with start_pytest(tmp_path, model=NAME, count=3, key=None) as process:
+        process.until(lambda: bool(servers_in(tmp_path)), "a server")
+        process.kill()
+        until(lambda: not servers_in(tmp_path), "its end")
+
+
+def test_a_wrong_file_is_said_before_anything_runs(tmp_path: Path) -> None:
+    run = run_pytest(tmp_path, None, model="gguf:no\x1bsuch.gguf", key=None)
+    assert run.exit_code == 4, run.output
+    assert "--bench-model: gguf:no\\x1bsuch.gguf: there is no such file" in run.output
+    assert not (tmp_path / "run").exists()
