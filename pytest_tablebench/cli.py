@@ -42,7 +42,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pytest-tablebench {version}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    listing = commands.add_parser("list", help="datasets, formats, perturbations, built-in models")
+    listing = commands.add_parser(
+        "list", help="datasets, serializers, perturbations, built-in models"
+    )
     listing.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
     listing.set_defaults(run=lambda given: _list(given.bench_data))
 

@@ -68,10 +68,10 @@ def pytest_tablebench_register_benchmark(register: Callable[[Benchmark], None]) 
 
 @hookspec
 def pytest_tablebench_register_serializer(register: Register[Serializer]) -> None:
-    """Add table formats: `register(name, function)`, where `function(table)` returns text.
+    """Add serializers: `register(name, function)`, where `function(table)` returns text.
 
     One that shows pictures returns a tuple of texts and `Image`s. `--bench-serializer` knows the
-    name; where no option names a format, datasets of the same package or of the user's own are
+    name; where no option names one, datasets of the same package or of the user's own are
     run in it too (see `pytest_tablebench_register_dataset`). `register(name, function,
     grid=False)` leaves it to the option.
     """

@@ -29,7 +29,7 @@ LOCAL = {"schema", "model", "store", "data", "baseline", "api_base", "missing", 
 _FIGURES = {
     "performance": "mean score",
     "pass_rate": "share of cases that are right",
-    "robustness": "how little the score depends on format and arrangement",
+    "robustness": "how little the score depends on serializer and perturbation",
     "no_answer": "share of cases without an answer",
 }
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+@=~ -]{0,127}")

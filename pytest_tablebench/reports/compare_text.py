@@ -185,7 +185,9 @@ def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:
             )
         )
     tagged = any(scope.kind == "tag" for scope in scopes)
-    title = f"differences by format{', perturbation and tag' if tagged else ' and perturbation'}"
+    title = (
+        f"differences by serializer{', perturbation and tag' if tagged else ' and perturbation'}"
+    )
     return _Table(title, header, tuple(rows), subject=printable(dataset, 60))
 
 

@@ -168,7 +168,7 @@ def summary_lines(
 ) -> list[str]:
     """Return the final table and, for each dataset, what stands out in it.
 
-    That is its best and worst format and perturbation, what sampling costs, what repeats say,
+    That is its best and worst serializer and perturbation, what sampling costs, what repeats say,
     and why cases have no answer. `run` is the content of `run.json`, which says what stands beside
     a score. Columns at the end of the table are left out where it is wider than `width`.
     """

@@ -290,8 +290,8 @@ class Axes:
         for modality in found.modality:
             if not any(modality in own for own in shown.values()):
                 raise SettingsError(
-                    f"it is shown as {modality}, which none of its formats gives ({names}); name "
-                    f"others: --bench-serializer or --bench-modality"
+                    f"it is shown as {modality}, which none of its serializers gives ({names}); "
+                    f"name others: --bench-serializer or --bench-modality"
                 )
         for name, own in shown.items():
             if not own:

@@ -55,7 +55,7 @@ _WORDS = [
 
 
 def tied(names: Sequence[str], noun: str) -> str:
-    """Return `csv`, `csv and html equal`, or `six formats equal` of more than three."""
+    """Return `csv`, `csv and html equal`, or `six serializers equal` of more than three."""
     shown = [printable(name, 60) for name in names]
     if len(shown) == 1:
         return shown[0]

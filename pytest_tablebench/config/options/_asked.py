@@ -46,7 +46,7 @@ ASKED = (
     Option(
         "--bench-serializer",
         "A,B",
-        "table formats. Default: the dataset's, ToRR's seven",
+        "how tables are written. Default: the dataset's, ToRR's seven",
         setting="serializers",
         read=names,
         recorded="grid.serializers",
@@ -99,8 +99,8 @@ ASKED = (
     Option(
         "--bench-modality",
         "A,B",
-        "how tables are shown: text, image (a picture in place of the formats) or image_text (a "
-        "picture beside each format). Default: the dataset's, what each serializer gives",
+        "how tables are shown: text, image (a picture in place of the text) or image_text (a "
+        "picture beside the text). Default: the dataset's, what each serializer gives",
         setting="modalities",
         read=known_names("modality", MODALITIES),
         recorded="modality",
@@ -227,7 +227,7 @@ ASKED = (
     Option(
         "--bench-configs-per-example",
         "K",
-        "draw K of the formats x perturbations for each example. Default: all",
+        "draw K of the serializers x perturbations for each example. Default: all",
         setting="configs_per_example",
         read=number(int, 1, "a whole number from 1"),
         recorded="configs_per_example",

@@ -184,7 +184,7 @@ def _notes(run: RunData, rows: Sequence[Row]) -> list[str]:
         notes.append("mode fixed, several metrics differ from the paper's")
     formats = sorted({row.serializer for row in rows})
     if formats != ["latex"] and "text" in {row.modality for row in rows}:
-        notes.append(f"formats {printable(', '.join(formats), 80)}, paper latex")
+        notes.append(f"serializers {printable(', '.join(formats), 80)}, paper latex")
     arranged = {row.perturbation for row in rows} - {"none"}
     if arranged:
         notes.append("perturbed tables too")

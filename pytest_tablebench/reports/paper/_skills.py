@@ -99,7 +99,7 @@ def _by_skill(analysis: Mapping[str, Any], skills: Sequence[str]) -> PaperTable:
         "Scores by skill",
         ("model", "counted", *skills, "overall"),
         tuple(rows),
-        notes=("a mode is a strategy, in all formats in which it was asked",),
+        notes=("a mode is a strategy, with all serializers by which it was asked",),
     )
 
 
