@@ -28,10 +28,18 @@ from pytest_tablebench.results._texts import TextWriter
 from tests.support.page_runs import WORDS, make_records, write_run
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-OPEN_S, FILTER_S, SIZE_MB, PROMPT_MS = 3.0, 0.2, 40.0, 0.1
+OPEN_S, FILTER_S, SEARCH_S, SIZE_MB, PROMPT_MS = 3.0, 0.2, 0.3, 40.0, 0.1
 """The goals."""
 
-SEARCHES = ("goals", "wi-7", "answer of nothing", "1", "club csv/none")
+SEARCHES = (
+    "goals",
+    "wi-7",
+    "answer of nothing",
+    "1",
+    "club csv/none",
+    "harbour season river",
+    "test_x[da-7-html-none]",
+)
 
 
 def timed(action: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> Any:
@@ -77,6 +85,11 @@ def in_browser(path: Path) -> dict[str, float] | None:
             page.goto(path.as_uri())
             page.wait_for_selector("html[data-ready-ms]", timeout=60_000)
             opening.append(time.perf_counter() - started)
+        _, reading = timed(lambda: page.wait_for_selector("html[data-searched]", timeout=120_000))
+        # Seconds of the page's own thread: on a busy machine others take most of those on a clock.
+        clock = page.context.new_cdp_session(page)
+        clock.send("Performance.enable", {"timeDomain": "threadTicks"})
+        searches = [_search(page, clock, text) for text in SEARCHES]
         filters = [_filter(page, step) for step in _steps(page)]
         page.click("#clear")
         page.focus("#list")
@@ -90,18 +103,37 @@ def in_browser(path: Path) -> dict[str, float] | None:
     return {
         "empty": floor,
         "open": statistics.median(opening),
+        "read": reading,
+        "search": max(cost for cost, _ in searches),
+        "search_wall": max(wall for _, wall in searches),
         "filter": max(filters),
         "case": case,
     }
 
 
 def _steps(page: Any) -> list[Callable[[], None]]:
-    steps = [lambda text=text: page.fill("#search", text) for text in SEARCHES]
-    steps.append(lambda: page.fill("#search", ""))
-    choose = [
+    steps = [
+        lambda name=name: page.select_option("#sort", name)
+        for name in ("-latency", "answer", "-id")
+    ]
+    steps += [
         lambda name=name: page.select_option(f"#f-{name}", index=1) for name in ("d", "s", "p", "o")
     ]
-    return steps + choose
+    return steps
+
+
+def _search(page: Any, clock: Any, text: str) -> tuple[float, float]:
+    """Return seconds of the page's thread, and of a clock, to find a text in all there is."""
+    before = _busy(clock)
+    wall = _filter(page, lambda: page.fill("#search", text))
+    cost = _busy(clock) - before
+    _filter(page, lambda: page.fill("#search", ""))
+    return cost, wall
+
+
+def _busy(clock: Any) -> float:
+    found = {one["name"]: one["value"] for one in clock.send("Performance.getMetrics")["metrics"]}
+    return float(found["ScriptDuration"])
 
 
 def _filter(page: Any, step: Callable[[], None]) -> float:
@@ -145,12 +177,18 @@ def main() -> None:
             print(
                 f"opening           {found['open']:8.2f} s   (goal {OPEN_S}; {ratio:.0f} x empty)"
             )
+            print(f"reading all texts {found['read']:8.2f} s   behind that, while idle")
+            print(
+                f"slowest search    {found['search']:8.3f} s   of the page's thread "
+                f"({found['search_wall']:.3f} by the clock; goal {SEARCH_S})"
+            )
             print(f"slowest filter    {found['filter']:8.3f} s   (goal {FILTER_S})")
             print(f"opening a case    {found['case']:8.3f} s")
         if given.json:
             given.json.write_text(json.dumps(figures, indent=2) + "\n")
         good = size < SIZE_MB and (found is None or found["open"] < OPEN_S)
-        sys.exit(0 if good and (found is None or found["filter"] < FILTER_S) else 1)
+        quick = found is None or (found["filter"] < FILTER_S and found["search"] < SEARCH_S)
+        sys.exit(0 if good and quick else 1)
 
 
 if __name__ == "__main__":

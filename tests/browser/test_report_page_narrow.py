@@ -128,3 +128,44 @@ def test_nothing_of_the_page_runs_out_of_its_card(phone: Watched, report: Path) 
         details.evaluate("node => node.open = true")
     assert outside(phone.page, "body") == []
     assert phone.page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+
+
+def test_no_two_rows_look_alike(browser: Any, tmp_path: Path) -> None:
+    """Ids that differ anywhere, and all axes that a run can have, at 360 pixels."""
+    ids = (f"{LONG}-1", f"{LONG}-2", f"1-{LONG}", f"{LONG[:40]}1{LONG}", f"{LONG[:40]}2{LONG}", "e")
+    records = [
+        record(
+            case_id=f"d/{number}/{strategy}/{modality}/{repeat}",
+            example_id=example,
+            serializer="indexed_row_major",
+            perturbation=f"{LONG}{number % 2}",
+            strategy=strategy,
+            modality=modality,
+            repeat=repeat,
+        )
+        for number, example in enumerate(ids)
+        for strategy in ("direct", "treethinker")
+        for modality in ("text", "image_text")
+        for repeat in (1, 2)
+    ]
+    write_page(write_run(tmp_path / "run", records, texts=False), tmp_path / "report.html")
+    context = browser.new_context(viewport={"width": 360, "height": 780})
+    page = Watched(context.new_page())
+    page.open(tmp_path / "report.html", "#group=none")
+    seen: dict[str, str] = {}
+    page.page.focus("#list")
+    for _ in range(len(records) // 3):
+        found = page.page.locator("#spacer .row").evaluate_all(
+            """rows => rows.map((row) => {
+              const id = row.querySelector(".id"), box = row.getBoundingClientRect();
+              const how = id.querySelector(".how").getBoundingClientRect();
+              const cut = id.scrollWidth > id.clientWidth || how.bottom > box.bottom - 18;
+              return [row.ariaPosInSet, id.innerText, cut];
+            })"""
+        )
+        for place, text, cut in found:
+            assert not cut, text
+            seen[place] = text
+        page.page.keyboard.press("PageDown")
+    assert len(seen) == len(set(seen.values())) == len(records)
+    context.close()

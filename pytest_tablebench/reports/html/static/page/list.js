@@ -2,8 +2,10 @@
 const { byId, count, counted, make, OUTCOMES, WORDS, write } = page;
 const MARKS = ["✓", "✕", "–"];
 const list = byId("list"), spacer = byId("spacer"), drawn = new Map(), phone = matchMedia("(max-width:640px)");
-let rows = [], active = -1, names = {};
-const height = () => phone.matches ? 96 : 56;
+// Signs in a line of a phone, those of Chinese and the like as two.
+const SIGNS = 26, wide = (text) => [...text].reduce((sum, sign) => sum + (sign > "\u2e7f" ? 2 : 1), 0);
+const widest = (texts) => texts.reduce((most, text) => Math.max(most, wide(text)), 0);
+let rows = [], active = -1, names = {}, tall = 56;
 
 // Names cut in the middle, where they are all alike least, and numbered where that is not enough.
 const shorten = (texts, most) => {
@@ -17,11 +19,15 @@ const shorten = (texts, most) => {
   });
 };
 const prepare = () => {
-  const { data } = page, [id, most] = phone.matches ? [26, 20] : [90, 60], examples = new Map();
+  const { data } = page, [id, most] = phone.matches ? [26, 18] : [56, 32], examples = new Map();
   data.examples.forEach(([d, name], n) => examples.set(d, [...(examples.get(d) ?? []), [n, name]]));
   names = { e: [], d: shorten(data.names[0], most), s: shorten(data.names[1], most), p: shorten(data.names[2], most) };
   for (const found of examples.values()) shorten(found.map(([, name]) => name), id).forEach((name, n) => { names.e[found[n][0]] = name; });
   for (const key of "gmw") names[key] = shorten(data.more[key], most);
+  const told = ["s", "p", ..."gmw"].filter((key) => "sp".includes(key) || names[key].length > 1);
+  const lines = (signs) => Math.ceil(signs / SIGNS);
+  const rest = told.reduce((sum, key) => sum + 3 + widest(names[key]), page.columns.n.some((n) => n > 1) ? 4 : 0);
+  tall = phone.matches ? 38 + 19 * lines(widest(names.d) + 3 + widest(names.e)) + 17 * lines(rest) : 56;
 };
 const how = (i, again = true) => {
   const { data, columns: c } = page, parts = [names.s[c.s[i]], names.p[c.p[i]]];
@@ -37,13 +43,12 @@ const redraw = () => {
   again();
 };
 const again = () => {
-  spacer.style.height = rows.length * height() + "px";
+  spacer.style.height = rows.length * tall + "px";
   drawn.clear();
   spacer.replaceChildren();
   draw();
 };
 const draw = () => {
-  const tall = height();
   const first = Math.max(0, Math.floor(list.scrollTop / tall) - 6);
   const last = Math.min(rows.length, Math.ceil((list.scrollTop + list.clientHeight) / tall) + 6);
   for (const [place, node] of drawn) {
@@ -55,6 +60,7 @@ const draw = () => {
       node.id = "row-" + place;
       node.dataset.place = place;
       node.style.top = place * tall + "px";
+      node.style.height = tall + "px";
       node.setAttribute("role", "option");
       node.setAttribute("aria-setsize", rows.length);
       node.setAttribute("aria-posinset", place + 1);
@@ -120,7 +126,7 @@ const heading = ({ cases, name, fold, open: isOpen }) => {
 const move = (place) => {
   if (!rows.length) return;
   active = Math.max(0, Math.min(rows.length - 1, place));
-  const tall = height(), top = active * tall;
+  const top = active * tall;
   if (top < list.scrollTop) list.scrollTop = top;
   if (top + tall > list.scrollTop + list.clientHeight) list.scrollTop = top + tall - list.clientHeight;
   draw();
@@ -151,7 +157,7 @@ list.addEventListener("click", (event) => {
   if (node) { move(Number(node.dataset.place)); enter(); }
 });
 list.addEventListener("keydown", (event) => {
-  const step = Math.max(1, Math.floor(list.clientHeight / height()) - 1);
+  const step = Math.max(1, Math.floor(list.clientHeight / tall) - 1);
   const to = { ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + step, PageUp: active - step, Home: 0, End: rows.length - 1 }[event.key];
   if (to !== undefined) { event.preventDefault(); move(to); }
   if ((event.key === "Enter" || event.key === " ") && active >= 0) { event.preventDefault(); enter(); }

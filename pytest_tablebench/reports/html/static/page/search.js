@@ -84,9 +84,18 @@ const marksOf = (word) => {
   }
   return found.get(word);
 };
+// The longest word first: where it leaves no case, the others are not looked for.
 const test = (query) => {
-  const { e, t, q, h } = page.columns, wanted = words(query).map(marksOf);
-  return (i) => wanted.every((m) => m.c[i] || m.x[e[i]] || m.d[i] || m.t[t[i]] || m.q[q[i]] || m.q[h[i]]);
+  const { e, t, q, h } = page.columns, hits = new Uint8Array(page.data.count).fill(1);
+  for (const word of words(query).sort((a, b) => b.length - a.length)) {
+    const m = marksOf(word);
+    let any = 0;
+    for (let i = 0; i < hits.length; i++) {
+      any |= hits[i] &= m.c[i] | m.x[e[i]] | m.d[i] | (m.t[t[i]] ?? 0) | (m.q[q[i]] ?? 0) | (m.q[h[i]] ?? 0);
+    }
+    if (!any) break;
+  }
+  return (i) => hits[i] === 1;
 };
 const state = () => {
   if (done < total || !started) return "Replies and prompts are still being read: " + (total ? Math.floor(100 * done / total) : 0) + " %.";

@@ -1,0 +1,72 @@
+"""What the page knows of every case: columns, parts, node ids, and how it is asked again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+from pytest_tablebench.datasets.case import cross
+from pytest_tablebench.reports.html._known import again, known, run_key
+from tests.support.page_runs import record
+
+RUN = {
+    "model": "m",
+    "start": "2026-03-01T10:00:00+00:00",
+    "compat": "fixed",
+    "seed": 0,
+    "limit": 20,
+    "structure": "both",
+    "repeats": 1,
+    "params": {"temperature": 0.5, "max_tokens": 512, "stop": "it's"},
+}
+
+
+def test_columns_hold_numbers_or_nothing() -> None:
+    first = record(latency_s=1.23456, prompt_tokens=7, cost_usd=0.5, parts={"em": 1.0, "x": "no"})
+    second = record(latency_s=float("nan"), modality="image", parts={"em": None, "f1": 0.25})
+    found = known([first, second])
+    assert found["more"] == {"g": ["direct"], "m": ["image", "text"], "w": ["m"]}
+    assert found["parts"] == ["em", "f1"]
+    columns = found["columns"]
+    assert (columns["m"], columns["y"]) == ([1, 0], [[1.0, None], [None, 0.25]])
+    assert (columns["l"], columns["ti"], columns["c"]) == ([1.235, None], [7, None], [0.5, None])
+
+
+def test_node_ids_are_those_of_pytest_where_names_are_cut() -> None:
+    examples = [f"a rather long example, number {n}" for n in range(2)]
+    axes = ["direct", "tcot"], ["text", "image"]
+    cases, ids = cross(
+        *("d", examples, ["indexed_row_major"], ["insert_empty_rows"], ["m"]),
+        strategies=axes[0],
+        modalities=axes[1],
+    )
+    records = [
+        record(
+            case_id=case.case_id,
+            example_id=case.example_id,
+            serializer=case.serializer,
+            perturbation=case.perturbation,
+            strategy=case.strategy,
+            modality=case.modality,
+        )
+        for case in cases
+    ]
+    assert len(ids) == len(list(product(examples, *axes)))
+    assert known(records)["columns"]["u"] == ids
+    one = [replace(found, strategy="direct", modality="text") for found in records[:1]]
+    assert "u" not in known(one)["columns"]  # it follows from the case's id
+
+
+def test_a_case_is_asked_again_as_the_run_asked() -> None:
+    assert sorted(again(RUN)) == [
+        "--bench-limit=20",
+        "--bench-param=stop=it's",
+        "--bench-param=temperature=0.5",
+    ]
+    assert "--bench-compat=reference" in again({**RUN, "compat": "reference"})
+    assert again({**RUN, "limit": None, "params": {"api_key": "***"}}) == []
+
+
+def test_notes_are_kept_by_the_run_and_not_by_its_folder() -> None:
+    assert run_key(RUN) == run_key({**RUN, "status": "complete"})
+    assert run_key(RUN) != run_key({**RUN, "start": "2026-03-01T11:00:00+00:00"})
