@@ -164,8 +164,9 @@ class _Log:
         )
 
     def _id(self, record: Record) -> str:
-        parts = (record.example_id, record.serializer, record.perturbation)
-        return "/".join((*parts, *(getattr(record, name) for name in self.several)))
+        names = ("example_id", "serializer", "perturbation", *self.several)
+        # A sample's id is a path in the zip: a run that was imported may have any text in it.
+        return "/".join(slug(getattr(record, name), 100) for name in names)
 
     def _samples(self) -> Iterator[dict[str, Any]]:
         for record in self.records:

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from tests.support.exported_runs import FORMULA, PROMPT, QUESTION, write_full_run
+from tests.support.run_folders import record, write_run
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +93,11 @@ def test_the_same_run_gives_the_same_bytes(logs: list[Path]) -> None:
     assert [path.read_bytes() for path in sorted(again.iterdir())] == [
         path.read_bytes() for path in logs
     ]
+
+
+def test_no_id_leads_out_of_the_zip(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [record("../../x", "c\\sv", "none", 1.0, dataset="../y")])
+    assert main(["export", str(run), "--to", "inspect"]) == 0
+    [log] = (run / "export").iterdir()
+    with zipfile.ZipFile(log) as file:
+        assert not any(".." in name or "\\" in name for name in file.namelist())
