@@ -76,7 +76,11 @@ const took = ([, outcome, model, seconds, prompt, completion, usd, stored]) => {
 // are in his step alone.
 const transcriptCard = async (i, detail) => {
   const turns = page.columns.h[i] < 0 ? [] : await entry("q", page.columns.h[i]);
-  const steps = Map.groupBy(detail[14], ([kind]) => kind), next = (kind) => steps.get(kind)?.shift();
+  const waiting = [...detail[14]];
+  const next = (kind) => {
+    const place = waiting.findIndex((step) => step[0] === kind);
+    return place < 0 ? undefined : waiting.splice(place, 1)[0];
+  };
   const list = make("ol", "steps");
   const add = (title, text, length, file, step) => {
     const node = make("li");
@@ -90,7 +94,7 @@ const transcriptCard = async (i, detail) => {
     add(SPEAKERS[who] ?? "Further", text, length, "texts.jsonl.gz", who === "reply" ? next("ask") : who === "output" ? next("execute") : undefined);
   }
   if (!turns.length) for (const step of detail[14]) if (step[0] !== "judge") add(step[0] === "ask" ? "A question" : "A program is run", null, 0, "", step);
-  for (const step of steps.get("judge") ?? []) add("The judge says", step[9], step[10], "records.jsonl", step);
+  for (const step of detail[14]) if (step[0] === "judge") add("The judge says", step[9], step[10], "records.jsonl", step);
   return list.childElementCount ? [full(card("Step by step", list))] : [];
 };
 page.panel(30, chartCard);
