@@ -69,6 +69,8 @@ def test_the_reference_leaves_nothing_out(site: Path) -> None:
 def test_every_page_stands_in_the_list_for_models(site: Path) -> None:
     listed = set(re.findall(r"\]\((.+)\.html\)", (site / "llms.txt").read_text("utf-8")))
     assert listed == {page.stem for page in PAGES}
+    contents = (DOCS / "index.md").read_text("utf-8").splitlines()
+    assert {page.stem for page in PAGES} - {"index"} <= set(contents)
 
 
 def _commands() -> Iterator[str]:
