@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.names import printable
 
 __all__ = ["add_parser"]
 
@@ -39,4 +41,7 @@ def _compare(given: argparse.Namespace) -> tuple[list[str], int]:
             raise SettingsError(
                 f"--json: cannot write {given.json} ({error.strerror or error})"
             ) from None
-    return comparison_lines(comparison), 0
+    page = ["tablebench", "report", str(given.before), str(given.after), "--page", "both.html"]
+    page += ["--allow-unlike"] if given.allow_unlike else []
+    shown = f"each case with both answers: {printable(shlex.join(page))}"
+    return [*comparison_lines(comparison), "", shown], 0

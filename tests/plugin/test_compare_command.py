@@ -67,6 +67,7 @@ def test_two_models_are_compared(two, capsys):
     assert re.split(r"\s{2,}", row)[2:5] == ["0.500", "1.000", "+0.500"]
     assert "0.0 % / 33.3 %" in row
     assert "wrong before, right now: 4\n  toy/bo/csv/none\n" in out
+    assert out.endswith("both answers: tablebench report a b --page both.html\n")
     assert "without an answer only before 0, only after 4, on both sides 0" in out
     content = json.loads(Path("c.json").read_text("utf-8"))
     assert content["answers"]["same_text"] == 4

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
 
 from pytest_tablebench.reports.html._drawn import shown_chart
+from pytest_tablebench.reports.publish import publish_pair
 from pytest_tablebench.results import Record
 from tests.support.page_files import block, page, text_of
-from tests.support.page_runs import record
+from tests.support.page_runs import record, write_run
 
 PNG = b"\x89PNG of ours"
 NAME = f"{hashlib.sha256(PNG).hexdigest()}.png"
@@ -48,6 +50,27 @@ def test_a_chart_case_holds_its_picture_and_the_expected_values(tmp_path: Path) 
     assert {bar["y"] + bar["height"] for bar in bars} == {206}
     assert [one[3] for one in drawn if one[0] == "text"] == ["0", "4"]
     assert "1 picture of media/ is in here" in text_of(soup, ".about")
+
+
+def test_a_picture_of_two_runs_is_in_their_page_once(tmp_path: Path) -> None:
+    pictures = {name: f"PNG of {name}".encode() for name in ("both", "old", "new")}
+    files = {name: f"{hashlib.sha256(data).hexdigest()}.png" for name, data in pictures.items()}
+    runs = {}
+    for run in ("old", "new"):
+        own = (run, "both", "both")
+        cases = [chart("[2]", picture=files[one], example_id=f"e{n}") for n, one in enumerate(own)]
+        runs[run] = write_run(tmp_path / run, cases, texts=False)
+        (runs[run] / "media").mkdir()
+        for name in {*own}:
+            (runs[run] / "media" / files[name]).write_bytes(pictures[name])
+    publish_pair(runs["old"], runs["new"], tmp_path / "p.html")
+    text = (tmp_path / "p.html").read_text("utf-8")
+    for data in pictures.values():
+        assert text.count(base64.b64encode(data).decode()) == 1
+    soup = BeautifulSoup(text, "html.parser")
+    assert {*block(soup, "index")["facts"]["pictures"]} == {*files.values()}
+    sides = [(detail[11][4], detail[13][0]) for detail in block(soup, "d0")]
+    assert sides == [(files["old"], files["new"]), *[(files["both"], files["both"])] * 2]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ const badge = (word, outcome, score) => {
 };
 const MARKS = [[2, "regressed"], [4, "improved"], [32, "newly unanswered"], [64, "newly answered"]];
 const panel = (i, detail) => {
-  if (page.data.facts.points === null || page.data.facts.points === undefined) return [];
+  if (!page.columns.bo) return [];
   const other = detail[11];
   if (!other) return [full(card("Before and after", make("p", "empty", "The run before did not ask this case.")))];
   const [outcome, score, reason, told] = other, { columns } = page;
