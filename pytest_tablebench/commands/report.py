@@ -58,6 +58,10 @@ def _report(given: argparse.Namespace) -> tuple[list[str], int]:
 
     if given.page is not None:
         return _two_runs(given), 0
+    if given.allow_unlike:
+        raise SettingsError(
+            "--allow-unlike goes with --page; a report names what differs by itself"
+        )
     lines: list[str] = []
     paths = given.runs
     others = strays(paths)
