@@ -62,6 +62,17 @@ def window(browser: Any) -> Iterator[Watched]:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     watched = Watched(context.new_page())
     watched.page.set_default_timeout(15_000)
+    # Counts the blocks that are unpacked; a page that looks for `busy` is never idle.
+    watched.page.add_init_script(
+        """window.unpacked = 0;
+        const Stream = window.DecompressionStream;
+        window.DecompressionStream = class extends Stream {
+          constructor(how) { super(how); window.unpacked += 1; }
+        };
+        const idle = window.requestIdleCallback.bind(window);
+        window.requestIdleCallback = (...given) => location.hash === "#q=busy" ? 0 : idle(...given);
+        """
+    )
     yield watched
     context.close()
 
@@ -106,6 +117,11 @@ def test_filters_sort_and_columns_live_in_the_address(window: Watched, report: P
     page.go_back()
     page.wait_for_function("location.hash === '#d=finqa'")
     assert (page.input_value("#f-s"), shown(page)) == ("", 140)
+
+    page.locator(ROW).first.click()
+    page.wait_for_selector("dialog[open]")
+    page.go_back()
+    page.wait_for_selector("dialog", state="hidden")
 
     # A link to a section leaves the state in the address, and does not hide it.
     page.click("nav a[href='#datasets']")
@@ -171,6 +187,17 @@ def test_the_search_knows_all_texts_and_pasted_ids(window: Watched, report: Path
         assert shown(page) == number, query
     assert page.inner_text("#searched") == ""
     assert page.inner_text(".nothing") == "No case matches."
+    # All of it was read once, whatever was looked for since.
+    blocks = page.locator("script[id^='b-']").count()
+    assert page.evaluate("window.unpacked") == blocks > 5
+
+
+def test_a_search_says_how_far_it_has_read(window: Watched, report: Path) -> None:
+    page = window.page
+    page.goto("about:blank")
+    page.goto(report.as_uri() + "#q=busy")
+    page.wait_for_selector("html[data-ready-ms]")
+    assert page.inner_text("#searched") == "Replies and prompts are still being read: 0 %."
 
 
 def test_the_search_says_what_it_does_not_know(window: Watched, cut: Path) -> None:

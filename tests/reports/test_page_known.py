@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.html._known import again, known, run_key
+from pytest_tablebench.reports.html._pack import CaseMarks, pack
+from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key, read_texts
 from tests.support.page_runs import record
 
 RUN = {
@@ -29,7 +32,15 @@ def test_columns_hold_numbers_or_nothing() -> None:
     assert found["parts"] == ["em", "f1"]
     columns = found["columns"]
     assert (columns["m"], columns["y"]) == ([1, 0], [[1.0, None], [None, 0.25]])
+    assert columns["z"] == [0, 0]
     assert (columns["l"], columns["ti"], columns["c"]) == ([1.235, None], [7, None], [0.5, None])
+
+
+def test_answers_that_only_begin_alike_are_others() -> None:
+    texts = ["a" * 500, "a" * 500 + "b", "a" * 500, None]
+    answers = [record(prediction=text) for text in texts]
+    other = record(example_id="e2", prediction="a" * 500 + "b")
+    assert known([*answers, other])["columns"]["z"] == [0, 1, 0, 2, 0]
 
 
 def test_node_ids_are_those_of_pytest_where_names_are_cut() -> None:
@@ -70,3 +81,26 @@ def test_a_case_is_asked_again_as_the_run_asked() -> None:
 def test_notes_are_kept_by_the_run_and_not_by_its_folder() -> None:
     assert run_key(RUN) == run_key({**RUN, "status": "complete"})
     assert run_key(RUN) != run_key({**RUN, "start": "2026-03-01T11:00:00+00:00"})
+
+
+def test_the_search_is_told_what_the_page_has_in_part(tmp_path: Path) -> None:
+    wide = {"title": None, "header": ["h"] * 61, "rows": []}
+    small = {"title": None, "header": ["h"], "rows": [["c"]] * 200}
+    asked, path = record(prompt_digest="p", transcript="t"), tmp_path / TEXTS
+    for tables, prompt, turns, notes in (
+        ([small], "p" * 60_000, 40, []),
+        (
+            [small, wide],
+            "p" * 60_001,
+            41,
+            ["1 table is here in part", "2 prompts are here in part"],
+        ),
+    ):
+        texts = TextWriter(path)
+        texts.example(example_key("wikitq", "e1", "none"), "q", tables)
+        texts.prompt("p", prompt)
+        texts.transcript("t", [("reply", "r")] * turns)
+        texts.close()
+        found = pack([asked], read_texts(path), CaseMarks({}), {}, {})
+        assert [note.partition(";")[0] for note in found.notes] == notes
+        path.unlink()

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.reports.html._details import finite
+from pytest_tablebench.reports.html._details import finite, text_of
 from pytest_tablebench.results import Record
 from pytest_tablebench.util.names import slug
 
@@ -29,8 +29,9 @@ def known(records: Sequence[Record]) -> dict[str, Any]:
     """Return names of axes (`more`) and of parts, and `columns` that hold one value for each case.
 
     Columns are: `g`, `m`, `w` numbers of strategy, modality and model; `l` seconds, `ti` and `to`
-    tokens of prompt and reply, `c` dollars; `y` a list for each part; `u` what pytest calls a case
-    where that does not follow from its id.
+    tokens of prompt and reply, `c` dollars; `y` a list for each part; `z` the number of an answer
+    among the different ones to its example; `u` what pytest calls a case where that does not follow
+    from its id.
     """
     more = {key: sorted({getattr(r, axis) for r in records}) for key, axis in _AXES.items()}
     counts: Counter[str] = Counter()
@@ -46,9 +47,18 @@ def known(records: Sequence[Record]) -> dict[str, Any]:
     columns["to"] = [_number(record.completion_tokens, 0) for record in records]
     columns["c"] = [_number(record.cost_usd, 8) for record in records]
     columns["y"] = [[_number(record.parts.get(name), 4) for record in records] for name in parts]
+    columns["z"] = list(_answers(records))
     if len(more["g"]) > 1 or len(more["m"]) > 1:
         columns["u"] = [_node(record) for record in records]
     return {"more": more, "parts": [name[:80] for name in parts], "columns": columns}
+
+
+def _answers(records: Sequence[Record]) -> Iterator[int]:
+    """Yield the number that a case's answer has among those to its example."""
+    seen: dict[tuple[str, str], dict[str, int]] = {}
+    for record in records:
+        answers = seen.setdefault((record.dataset, record.example_id), {})
+        yield answers.setdefault(text_of(record.prediction), len(answers))
 
 
 def _number(value: Any, digits: int) -> float | int | None:

@@ -21,7 +21,7 @@ from pytest_tablebench.reports.html._details import (
     text_of,
 )
 from pytest_tablebench.reports.html._known import known
-from pytest_tablebench.reports.html._tables import shown_example
+from pytest_tablebench.reports.html._tables import is_cut, shown_example
 from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import ExampleText, Text, TranscriptText, example_key
 from pytest_tablebench.util.names import are, counted
@@ -201,6 +201,8 @@ class _Places:
     questions: dict[tuple[str, str], str]
     tables: dict[str, int]
     prompts: dict[str, int]
+    tables_cut: int = 0
+    prompts_cut: int = 0
     tables_left_out: int = 0
     prompts_left_out: int = 0
 
@@ -265,14 +267,19 @@ def _pack_texts(records: Sequence[Record], texts: Iterable[Text]) -> tuple[dict[
             record = keys.get(found.id)
             if record is not None:
                 places.questions.setdefault((record.dataset, record.example_id), found.question)
+                places.tables_cut += is_cut(found)
                 tables.add(shown_example(found), _placer(places.tables, found.id))
         elif found.digest in asked:
             target = first if found.digest in wrong else rest
             shown: list[Any]
             if isinstance(found, TranscriptText):
                 shown = [[who, said[:_TURN_LIMIT], len(said)] for who, said in found.turns[:_TURNS]]
+                places.prompts_cut += len(found.turns) > _TURNS or any(
+                    length > _TURN_LIMIT for _, _, length in shown
+                )
             else:
                 shown = [found.text[:_PROMPT_LIMIT], len(found.text)]
+                places.prompts_cut += len(found.text) > _PROMPT_LIMIT
             target.add(shown, _placer(places.prompts, found.digest))
     for part in (tables, first, rest):
         part.close()
@@ -298,6 +305,12 @@ def _notes(records: Sequence[Record], places: _Places, limit: int) -> Iterator[s
             f"{counted(cut, 'reply', 'replies')} {are(cut)} cut to {counted(limit, 'character')} "
             f"here; whole ones are in records.jsonl"
         )
+    for number, noun in ((places.tables_cut, "table"), (places.prompts_cut, "prompt")):
+        if number:
+            yield (
+                f"{counted(number, noun)} {are(number)} here in part; whole ones are in "
+                f"texts.jsonl.gz"
+            )
     if places.tables_left_out:
         yield (
             f"the tables of {counted(places.tables_left_out, 'example')} did not fit in here; they "

@@ -23,6 +23,17 @@ def shown_example(found: ExampleText) -> list[Any]:
     return [found.id, found.question[:4000], len(found.question), tables, len(found.tables)]
 
 
+def is_cut(found: ExampleText) -> bool:
+    """Return whether rows, columns or tables of an example are not shown."""
+    if len(found.tables) > 5:
+        return True
+    return any(
+        len(table["rows"]) > _ROW_LIMIT
+        or max([len(table["header"]), *map(len, table["rows"])], default=0) > _COLUMN_LIMIT
+        for table in found.tables
+    )
+
+
 def shown_table(table: Mapping[str, Any]) -> list[Any]:
     """Return title, header, rows, and how many rows and columns there are in all.
 

@@ -4,7 +4,7 @@ const OUTCOMES = ["right", "wrong", "no_answer"];
 const WORDS = ["right", "wrong", "no answer"];
 const search = byId("search"), shown = byId("shown");
 const filters = new Map();
-let ids = new Map(), visible = [];
+let ids = new Map(), visible = null;
 
 // A filter: `options()` gives [value, label] or [value, label, group] of the select, in the order
 // of the numbers by which buttons of the page (data-KEY) name them; `test(value)` gives a function
@@ -43,6 +43,7 @@ const choose = () => {
   const from = performance.now(), { state } = page;
   const tests = [...filters].filter(([key]) => state[key] !== "").map(([key, one]) => one.test(state[key]));
   if (state.q.trim()) { searches.readAll(); tests.push(searches.test(state.q)); }
+  const before = visible;
   visible = [];
   for (let i = 0; i < page.data.count; i++) if (tests.every((test) => test(i))) visible.push(i);
   page.sorted(visible);
@@ -52,7 +53,8 @@ const choose = () => {
   const right = visible.reduce((n, i) => n + (page.columns.o[i] === 0), 0);
   shown.textContent = of + counted(page.data.count, "case") + ", " + count(right) + " right";
   byId("searched").textContent = state.q.trim() ? searches.state() : "";
-  told();
+  // What is read for the search finds no others mostly: then nobody loses their place in the list.
+  if (before === null || before.length !== visible.length || visible.some((i, n) => i !== before[n])) told();
   document.documentElement.dataset.filterMs = (performance.now() - from).toFixed(1);
 };
 const cleared = () => Object.fromEntries(["q", ...filters.keys()].map((key) => [key, page.usual(key)]));

@@ -42,6 +42,7 @@ const drawHead = () => {
 declare("sort");
 declare("cols", "score");
 const named = (axis, key) => (i) => page.data.names[axis][page.columns[key][i]];
+const plainKey = (name) => name.replaceAll(",", " ");  // commas stand between columns
 const more = (key) => (i) => page.data.more[key][page.columns[key][i]];
 const example = (i) => page.data.examples[page.columns.e[i]];
 page.ready(() => {
@@ -63,9 +64,9 @@ page.ready(() => {
   column("prompt", "Prompt tokens", (i) => c.ti[i]);
   column("reply", "Reply tokens", (i) => c.to[i]);
   column("cost", "Dollars", (i) => c.c[i], { digits: 5 });
-  data.parts.forEach((name, n) => column("part:" + name, name, (i) => c.y[n][i], { digits: 2 }));
+  data.parts.forEach((name, n) => column("part:" + plainKey(name), name, (i) => c.y[n][i], { digits: 2 }));
   for (const name of new Set(data.tags.map(([tag]) => tag))) {
-    column("tag:" + name, name, (i) => data.tags[example(i)[4].find((t) => data.tags[t][0] === name)]?.[1] ?? null);
+    column("tag:" + plainKey(name), name, (i) => data.tags[example(i)[4].find((t) => data.tags[t][0] === name)]?.[1] ?? null);
   }
   if (c.bo) {
     column("before", "Outcome before", (i) => c.bo[i] < 0 ? null : OUTCOMES[c.bo[i]].replace("_", " "));
