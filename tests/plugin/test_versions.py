@@ -44,7 +44,7 @@ print(len(names))
 TOOLS = ("hypothesis", "pytest-randomly", "pytest-rerunfailures", "pyyaml")
 """What those tests need beside the package."""
 
-ROOMS = ("metrics", "serializers", "tables", "models", "results", "reports")
+ROOMS = ("metrics", "reports", "serializers", "tables")
 """Of the tests: those in which libraries do the work."""
 
 
