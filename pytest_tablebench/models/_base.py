@@ -142,6 +142,7 @@ class Provider(Protocol):
 
     One with `sees = False` reads no pictures: it is never shown any. Of one with `stored = False`
     answers are not kept. One with `at_once = N` is asked for so many answers at a time at most.
+    Where one has an `identity`, that text stands for its endpoint in the keys of answers.
     """
 
     def complete(self, request: Request) -> Reply:

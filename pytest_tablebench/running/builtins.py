@@ -118,7 +118,15 @@ class BuiltIns:
             )
 
         register("tablebench", make)
+        register("tablebench/ocr", _reads_pictures)
         register("", make)
+
+
+def _reads_pictures(model: str, settings: Settings) -> Provider:  # noqa: ARG001 - a maker's
+    """Return the model that reads pictures: a function of a module, so callers ask it."""
+    from pytest_tablebench.models.ocr import OcrModel
+
+    return OcrModel()
 
 
 def _shows_nothing(table: Table) -> str:  # noqa: ARG001 - whatever it is

@@ -185,7 +185,8 @@ class ProviderPool:
                     model,
                     params,
                     # A registered provider is given the option, and may read the variables.
-                    api_base=endpoint(model, base, model.partition("/")[0]) if stored else None,
+                    api_base=getattr(provider, "identity", None)
+                    or (endpoint(model, base, model.partition("/")[0]) if stored else None),
                     provider=None if model in self.lanes() else provider,
                     stored=stored,
                 )

@@ -16,6 +16,7 @@ PARTS = [
     "data",
     "sandbox",
     "pictures",
+    "local",
     "network",
 ]
 

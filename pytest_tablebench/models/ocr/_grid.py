@@ -1,0 +1,106 @@
+"""Words on a sheet as the rows of a table, by where they stand. Pure geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+APART = 0.8
+"""Distance between the middles of two rows at least, in heights of the boxes of their words.
+
+rapidocr's boxes are half as high again as a line: the lines of one cell are 0.7 apart, rows 1.
+"""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A piece of text that was read, and its box in pixels; y grows downwards."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def middle(self) -> float:
+        """Its height on the sheet."""
+        return (self.top + self.bottom) / 2
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What stands above a table, and its rows, the first one the header; all equally long."""
+
+    above: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def grid_of(words: Iterable[Word]) -> Grid:
+    """Return the table that words make.
+
+    Words beside each other make a row, and so do lines that follow closely, for a cell may have
+    several. The rows with the most cells say where columns are. What stands alone above them is
+    no part of the table.
+    """
+    cells = [_cells(row) for row in _rows(words)]
+    if not cells:
+        return Grid((), ())
+    most = max(map(len, cells))
+    full = [row for row in cells if len(row) == most]
+    columns = [
+        (min(row[n].left for row in full), max(row[n].right for row in full)) for n in range(most)
+    ]
+    begin = 0
+    while most > 1 and len(cells[begin]) == 1:
+        begin += 1
+    above = tuple(row[0].text for row in cells[:begin])
+    return Grid(above, tuple(_placed(row, columns) for row in cells[begin:]))
+
+
+def _rows(words: Iterable[Word]) -> list[list[Word]]:
+    """Part words, from the top, where the middles of two are further apart than lines of a cell."""
+    rows: list[list[Word]] = []
+    ordered = sorted(words, key=lambda word: (word.middle, word.left))
+    apart = APART * median(word.bottom - word.top for word in ordered) if ordered else 0.0
+    for before, word in zip([None, *ordered], ordered, strict=False):
+        if before is None or word.middle - before.middle > apart:
+            rows.append([])
+        rows[-1].append(word)
+    return rows
+
+
+def _cells(row: Iterable[Word]) -> list[Word]:
+    """Join what stands below each other in a row; return the cells from the left."""
+    cells: list[Word] = []
+    for word in row:  # from the top
+        above = next((n for n, cell in enumerate(cells) if _below(word, cell)), None)
+        if above is None:
+            cells.append(word)
+        else:
+            cell = cells[above]
+            left, right = min(cell.left, word.left), max(cell.right, word.right)
+            text = f"{cell.text} {word.text}"
+            cells[above] = Word(text, left, cell.top, right, word.bottom)
+    return sorted(cells, key=lambda cell: cell.left)
+
+
+def _below(word: Word, cell: Word) -> bool:
+    """Whether a word is a further line of a cell; boxes of neighbours may overlap a little."""
+    shared = min(word.right, cell.right) - max(word.left, cell.left)
+    return shared > 0.5 * min(word.right - word.left, cell.right - cell.left)
+
+
+def _placed(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> tuple[str, ...]:
+    """Put the cells of a row into the columns that they share most with, or are next to."""
+    found = [""] * len(columns)
+    for cell in row:
+
+        def shared(n: int, cell: Word = cell) -> float:
+            left, right = columns[n]
+            return min(right, cell.right) - max(left, cell.left)  # below 0: how far away
+
+        place = max(range(len(columns)), key=shared)
+        found[place] = f"{found[place]} {cell.text}".strip()
+    return tuple(found)

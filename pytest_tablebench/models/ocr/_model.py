@@ -1,0 +1,134 @@
+"""Reads each picture of a prompt into a text table, and has the lexical model answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.models._base import Reply, Request
+from pytest_tablebench.models.lexical._model import answer
+from pytest_tablebench.models.ocr._grid import Grid, Word, grid_of
+from pytest_tablebench.serializers.content import Content, Image
+
+_LARGEST = 2048
+"""Pixels of the longer side in which text is looked for: larger pictures are made smaller."""
+
+_REMEMBERED = 64
+
+
+class OcrModel:
+    """Answer questions about tables in pictures: offline, deterministic, often wrong.
+
+    What is read and what is not is rapidocr's; which cell stands where is told by geometry alone.
+    Then it is `tablebench/lexical` with a Markdown table in the picture's place. A floor to compare
+    models that see with.
+
+    Raises:
+        SettingsError: what reads pictures is not installed.
+    """
+
+    sees = True
+    at_once = 1
+
+    def __init__(self) -> None:
+        if not all(map(find_spec, ("rapidocr", "onnxruntime"))):
+            raise SettingsError(
+                "tablebench/ocr reads pictures with packages that are not installed: "
+                "pip install 'pytest-tablebench[ocr]'"
+            )
+        self._read = lru_cache(_REMEMBERED)(self._read_image)
+
+    @property
+    def identity(self) -> str:
+        """What stands for the model in the keys of answers: releases read differently."""
+        return " ".join(f"{name}=={version(name)}" for name in ("rapidocr", "pytest-tablebench"))
+
+    def complete(self, request: Request) -> Reply:
+        """Answer one request. Raises `ModelError` for a picture that cannot be read."""
+        prompt = "\n".join(self._text(message.content) for message in request.messages)
+        text = answer(prompt)
+        return Reply(text, finish_reason="stop", cost_usd=0.0)
+
+    def _text(self, content: Content) -> str:
+        """Return content as text: pictures that go on with a table are one table with it."""
+        if isinstance(content, str):
+            return content
+        parts: list[str | Grid] = []
+        for part in content:
+            if isinstance(part, str):
+                parts.append(part)
+                continue
+            grid = self._read(part)
+            before = next((n for n, one in enumerate(parts) if _goes_on(one, grid)), None)
+            if before is None:
+                parts.append(grid)
+            else:
+                first = parts[before]
+                assert isinstance(first, Grid)  # noqa: S101 - `_goes_on`
+                parts[before] = Grid(first.above, (*first.rows, *grid.rows[1:]))
+        return "".join(part if isinstance(part, str) else _written(part) for part in parts)
+
+    def _read_image(self, image: Image) -> Grid:
+        try:
+            found = self._reader(image.data)
+        except Exception as error:  # of a library, over bytes of anybody's
+            raise ModelError(
+                f"tablebench/ocr cannot read a picture ({type(error).__name__})",
+                reason="bad_request",
+            ) from None
+        return grid_of(_words(found))
+
+    @cached_property
+    def _reader(self) -> Any:
+        """What finds and reads words; its models lie in its package, and nothing is fetched."""
+        import rapidocr
+
+        models = Path(rapidocr.__file__).parent / "models"
+        params = {
+            "Global.log_level": "error",
+            "Global.use_cls": False,  # no line stands on its head
+            "Det.model_path": str(_one(models, "*_det_*.onnx")),
+            "Rec.model_path": str(_one(models, "*_rec_*.onnx")),
+            "Det.limit_type": "max",
+            "Det.limit_side_len": _LARGEST,
+            # Threads that spin take many times as long where the processors have other work.
+            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+        }
+        return rapidocr.RapidOCR(params=params)
+
+
+def _one(models: Path, pattern: str) -> Path:
+    found = sorted(models.glob(pattern))
+    if not found:
+        raise FileNotFoundError(pattern)
+    return found[0]
+
+
+def _words(found: Any) -> Iterator[Word]:
+    """Return what was read, as words with upright boxes."""
+    if found.boxes is None or found.txts is None:
+        return
+    for box, text in zip(found.boxes, found.txts, strict=True):
+        xs, ys = [float(x) for x, _ in box], [float(y) for _, y in box]
+        yield Word(str(text), min(xs), min(ys), max(xs), max(ys))
+
+
+def _goes_on(part: str | Grid, grid: Grid) -> bool:
+    """Whether a table begins with the same header: large ones are shown in parts."""
+    return isinstance(part, Grid) and part.rows[:1] == grid.rows[:1] != ()
+
+
+def _written(grid: Grid) -> str:
+    """Return a table in Markdown, with what stands above it."""
+    if not grid.rows:
+        return "\n".join(grid.above)
+    header, *rows = grid.rows
+    lines = [header, ("---",) * len(header), *rows]
+    table = ["| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines]
+    return "\n" + "\n".join([*grid.above, *table]) + "\n"
