@@ -43,7 +43,8 @@ def test_samples_are_cases_and_the_report_shows_them(
     said = capsys.readouterr().out
     assert "imported from lm-eval 0.4.13; not known: tables, thresholds, times" in said
     assert "toy_mc                      1.000" in said
-    assert (out / "report.html").exists()
+    page = (out / "report.html").read_text("utf-8")
+    assert "6 cases; imported from lm-eval 0.4.13; not known: tables, thresholds" in page
 
 
 def test_without_results_the_model_has_to_be_named(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.reports.html._figures import Plot, band_plot, histogram_plot, win_rate_plot
 from pytest_tablebench.results import Record, spread
-from pytest_tablebench.results._folder import recorded_text, selection_text
+from pytest_tablebench.results._folder import imported_text, recorded_text, selection_text
 from pytest_tablebench.results._sheets import sheets
 from pytest_tablebench.results.analyses import _contrasts
 from pytest_tablebench.results.analyses._grid import read_scores
@@ -33,8 +33,7 @@ def verdict(
     if cut and run.get("cases_saved"):
         asked = f"{out_of(done, planned, 'case')} {'was' if done == 1 else 'were'} asked"
         note = f"{asked}: every gate was decided without the others"
-    selection = selection_text(run)
-    note += f"; {selection}" if selection else ""
+    note = "; ".join(filter(None, (note, selection_text(run), imported_text(run))))
     states = Counter(gate.state for gate in gates)
     total = len(gates)
     asked_for = run.get("gates")
