@@ -31,6 +31,7 @@ REDIRECTS = 20
 """As many as litellm's client follows."""
 
 _MOST_WIRES = 1000
+_MOST_COSTS = 10_000
 
 
 class DirectModel:
@@ -58,6 +59,9 @@ class DirectModel:
         self._by_litellm = False
         self._wires: dict[str, Wire] = {}
         self._unpriced: set[str | None] = set()
+        self._costs: dict[tuple[Any, ...], float | None] = {}
+        """What litellm says of replies in this minute, by what it depends on."""
+        self._minute = 0
 
     @property
     def direct(self) -> bool:
@@ -107,6 +111,7 @@ class DirectModel:
                     return None
                 if len(self._wires) >= _MOST_WIRES:
                     self._wires.clear()
+                    self._costs.clear()
                 how = self._wires[key] = made
             return how, how.body(request.messages)
         except Exception as error:  # what litellm raises, it raises again where it makes the call
@@ -169,13 +174,32 @@ class DirectModel:
                 litellm_params={},
                 encoding=None,
             )
-            response._hidden_params["response_cost"] = self._cost(litellm, how, response)
+            response._hidden_params["response_cost"] = self._cost(litellm, how, response, body)
             return self._model.reply_of(response, latency_s)
         except Exception:
             return None
 
-    def _cost(self, litellm: Any, how: Wire, response: Any) -> float | None:
-        """Return what litellm says that a reply costs, in US dollars; None: it does not know."""
+    def _cost(
+        self, litellm: Any, how: Wire, response: Any, body: Mapping[str, Any]
+    ) -> float | None:
+        """Return what litellm says that a reply costs, in US dollars; None: it does not know.
+
+        Replies with the same counts cost the same; litellm takes as long for it as for all else
+        about a reply. It is asked anew each minute: some prices depend on the time of day.
+        """
+        told = response._hidden_params.get("additional_headers") or {}
+        if not body.get("usage") or any("cost" in name for name in told):
+            return self._asked_cost(litellm, how, response)
+        minute = int(time.time() // 60)
+        if minute != self._minute or len(self._costs) >= _MOST_COSTS:
+            self._minute = minute
+            self._costs.clear()
+        key = (id(how), body["model"], body.get("service_tier"), json.dumps(body["usage"]))
+        if key not in self._costs:
+            self._costs[key] = self._asked_cost(litellm, how, response)
+        return self._costs[key]
+
+    def _asked_cost(self, litellm: Any, how: Wire, response: Any) -> float | None:
         named = getattr(response, "model", None)
         told = response._hidden_params.get("additional_headers") or {}
         if named in self._unpriced and not any("cost" in name for name in told):

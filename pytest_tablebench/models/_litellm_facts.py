@@ -30,7 +30,7 @@ __all__ = [
     "tokens_of",
 ]
 
-TESTED = ((1, 106), (1, 107))
+TESTED = ((1, 106), (1, 110))
 """Releases of litellm, from the first one on and before the second, whose calls others may send."""
 
 DIRECT = frozenset(

@@ -441,6 +441,36 @@ def test_plain_answers_need_no_call_of_litellms(
     assert openai_server.calls == 4
 
 
+USAGES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "cached": {"prompt_tokens_details": {"cached_tokens": 600}},
+    "audio": {"prompt_tokens_details": {"audio_tokens": 100}},
+    "reasoning": {"completion_tokens_details": {"reasoning_tokens": 64}},
+    "many": {"prompt_tokens": 1_000_000},
+}
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "deepseek/deepseek-chat"])
+def test_prices_are_litellms_for_each_kind_of_token(
+    loop_thread: LoopThread, openai_server: OpenAIServer, name: str
+) -> None:
+    """Each twice: the second time the figure is known, and still that of its own counts."""
+    both, model = Both(name, openai_server, loop_thread), name.partition("/")[2]
+    costs = set()
+    for kind in [*USAGES, *USAGES]:
+        body = json.loads(text("26", usage=(1000, 100), model=model).body)
+        for tier in (None, "priority"):
+            body["usage"] |= USAGES[kind]
+            openai_server.always(nonsense(json.dumps({**body, "service_tier": tier}).encode()))
+            (_, theirs), (_, ours) = both.ask(Request(name, MESSAGES["text"], {}))
+            assert isinstance(ours, Reply)
+            assert ours == theirs
+            costs.add(ours.cost_usd)
+    assert None not in costs
+    assert len(costs) >= 3
+    assert len(both._direct._costs) <= 2 * len(USAGES)
+
+
 # What is left to litellm.
 
 
