@@ -176,7 +176,7 @@ class ProviderPool:
                     model,
                     {name: value for name, value in params.items() if name not in dropped},
                     api_base=self._asked_at(model, provider, owner),
-                    continues=found.continues if found else None,
+                    continues=getattr(provider, "continues", found.continues if found else None),
                     continuing=CONTINUING.get(owner or model.partition("/")[0], {}),
                 )
             else:

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.models import Request, make_provider
+from pytest_tablebench.models import Request, Resolution, make_provider
 from pytest_tablebench.models.gguf import GGUFModel, _model
 from pytest_tablebench.models.gguf._digest import digest
+from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.provider_pool import ProviderPool
 
 START = b"GGUF\x03\x00\x00\x00"
 
@@ -83,6 +86,23 @@ def test_the_key_of_an_answer_holds_the_file_and_neither_its_place_nor_a_port(
     assert (
         Request("a", (), api_base="http://h").key() != Request("b", (), api_base="http://h").key()
     )
+
+
+def test_how_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = made(tmp_path)
+    name = f"gguf:{model.file}"
+    pool = ProviderPool(Settings(models=(name,), params={"top_k": 1}), builtin_registry())
+    known = Resolution(provider="hosted_vllm", continues=True, sees=True, dropped={"top_k": "no"})
+    monkeypatch.setattr(pool, "facts_about", lambda *_: known)
+    # A key of the user's for servers of that kind is none of this one's.
+    monkeypatch.setenv("HOSTED_VLLM_API_KEY", "line\nbreak")
+    monkeypatch.setenv("HOSTED_VLLM_API_BASE", "http://elsewhere/v1")
+    route = pool.route(name)
+    assert (route.api_base, route.continues) == (f"sha256:{model.sha256}", False)
+    assert "top_k" not in route.params
+    assert pool.sees(name, "starter") is False
+    lane = pool.lanes()[name]
+    assert (lane.at_once, lane.file, lane.asked_as) == (1, str(model.file), "hosted_vllm/m")
 
 
 def test_a_digest_is_worked_out_again_when_the_file_has_changed(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ class GGUFModel(LiteLLMModel):
 
     sees: ClassVar[bool] = False
     at_once: ClassVar[int] = 1
+    continues: ClassVar[bool] = False
+    """It does, but its server's reply then begins with what it was told."""
 
     @property
     def identity(self) -> str:
