@@ -27,6 +27,7 @@ from tests.support.wheels import (
 pytest.importorskip("build", reason="builds the wheel with the `build` package")
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+OTHERS = [version for version in VERSIONS if version != HERE]
 
 IMPORTS = """
 import importlib, pkgutil, warnings
@@ -80,9 +81,9 @@ def imported(python: Path, folder: Path) -> None:
     assert int(done.stdout) > 400
 
 
-@pytest.mark.parametrize("version", reduced(VERSIONS, "another"))
+@pytest.mark.parametrize("version", reduced(OTHERS, "another"))
 def test_another_python_measures_the_same(version: str, wheel: Path, tmp_path: Path) -> None:
-    wanted = [each for each in VERSIONS if each != HERE] if version == "another" else [version]
+    wanted = OTHERS if version == "another" else [version]
     found = next(filter(None, map(interpreter, wanted)), None)
     if found is None:
         pytest.skip(f"not installed: Python {' or '.join(wanted)}")
