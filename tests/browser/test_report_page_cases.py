@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -149,6 +150,15 @@ def test_repeats_and_equal_answers_are_folded_and_counted(window: Watched, repor
     ]
     page.select_option("#group", "answers")  # one says FORMULA, two say 42, one of them wrong
     assert page.locator(f"{ROW}.group").count() == 0
+    page.click("#clear")
+    page.select_option("#f-o", label="right")
+    page.fill("#search", "fi-3")
+    page.wait_for_function("location.hash.includes('fi-3')")
+    right = [r for r in cases() if (r.example_id, r.outcome) == ("fi-3", "right")]
+    [answer] = {str(r.prediction) for r in right}  # there is one right answer
+    [name] = names(page)
+    assert re.fullmatch(rf"finqa / fi-3 answer \d+: {answer}", name)
+    assert f"×{len(right)} {len(right)} right" in page.inner_text(f"{ROW} .text")
     page.click("#clear")
     page.select_option("#group", "dataset")
     assert page.locator(f"{ROW}.group .id").all_inner_texts() == ["finqa", "odd"]

@@ -36,7 +36,7 @@ page.ready(() => {
   const { data } = page, c = page.columns, box = byId("group");
   const alike = (i) => [c.e[i], c.s[i], c.p[i], c.g[i], c.m[i], c.w[i]].join("/");
   if (c.n.some((n) => n > 1)) group("repeats", "repeats of a case", alike, { fold: (i) => page.how(i, false) });
-  group("answers", "equal answers to an example", (i) => c.e[i] + "/" + c.o[i] + "/" + c.z[i], { fold: () => "" });
+  group("answers", "equal answers to an example", (i) => c.e[i] + "/" + c.o[i] + "/" + c.z[i], { fold: (i) => "answer " + (c.z[i] + 1) + ": " + (c.a[i] || "none") });
   group("id", "example", (i) => c.e[i], { name: (i) => page.columnsOf().get("id").value(i) });
   group("dataset", "dataset", (i) => data.examples[c.e[i]][0], { name: (i) => data.names[0][data.examples[c.e[i]][0]] });
   for (const [key, { label, value }] of page.columnsOf()) {
