@@ -93,6 +93,7 @@ class Load:
         self.loop = asyncio.get_running_loop()
         self.requests = self.answered = self.unread = self.gone = 0
         self.in_flight = self.max_in_flight = 0
+        self.repeated = 0
         self.body_bytes = 0
         self.prompts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
         self.first_request: float | None = None
@@ -111,6 +112,7 @@ class Load:
         self.requests += 1
         self.body_bytes += size
         self.prompts[digest][0] += 1
+        self.repeated += self.prompts[digest][0] == 2
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
 
     def end(self, digest: str, *, delivered: bool) -> None:
@@ -158,7 +160,7 @@ class Load:
             "max_in_flight": self.max_in_flight,
             "mean_in_flight": self._call_seconds / span if span > 0 else None,
             "prompts": len(self.prompts),
-            "repeated": sum(asked > 1 for asked, _ in self.prompts.values()),
+            "repeated": self.repeated,
             "body_bytes": self.body_bytes / self.requests if self.requests else None,
             "first_request": self.first_request,
             "last_request": self.last_request,
