@@ -19,8 +19,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
-"""Without the cache, and without a tool of our tests that every session imports at its end."""
+TOOLS = ("hypothesispytest", "randomly", "rerunfailures")
+"""Plugins that our tests need and nobody's runs have: they cost, and one of them shuffles."""
+
+PYTEST = [sys.executable, "-m", "pytest", *(f"-pno:{name}" for name in ("cacheprovider", *TOOLS))]
 FORMATS, CHANGES = 7, 5
 STATEMENTS = 5
 
