@@ -109,6 +109,6 @@ def test_the_lowest_dependencies_allowed_do(wheel: Path, tmp_path: Path) -> None
     assert theirs == measured(sys.executable, tmp_path / "own")[0]
     tests = [f"tests/{room}" for room in ROOMS]
     done = execute(
-        python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=ROOT, seconds=900
+        python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=ROOT, seconds=1800
     )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr
