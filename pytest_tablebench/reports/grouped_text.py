@@ -52,7 +52,7 @@ def _wrong(
     )
     several = len({model for model, *_ in found}) > 1
     ordered = sorted(found.items(), key=lambda item: -len(item[1]))  # stable: in order of the run
-    rows = []
+    rows = [("", "", "expected / got")] if ordered else []
     for (model, dataset, example), reports in ordered[:GROUPS]:
         name = "/".join(printable(one, 30) for one in (model, dataset, example)[not several :])
         times = f"wrong in {len(reports)} of {asked[model, dataset, example]}"

@@ -121,6 +121,9 @@ def test_more_wrong_answers_are_grouped_by_example(bench):
     assert "FAILED" not in text
     [first] = [line for line in result.outlines if line.startswith("toy/q00")]
     assert re.match(r"toy/q00 +wrong in 2 of 2 +0 / .*no idea$", first)
+    above = result.outlines[result.outlines.index(first) - 1]
+    assert above.strip() == "expected / got"
+    assert above.index("expected") == first.index("0 / ")
     assert "\x1b" not in first
     assert sum("wrong in 2 of 2" in line for line in result.outlines) == 10
     result.stdout.fnmatch_lines(["no answer (content_filter): *"])  # two of them are few
