@@ -16,7 +16,7 @@ import pytest
 
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import Record
-from tests.support.browser import Watched
+from tests.support.browser import Watched, wait_for
 from tests.support.page_runs import make_records, record, write_run
 
 ROW = "#spacer [role=option]"
@@ -113,11 +113,11 @@ def test_filters_sort_and_columns_live_in_the_address(window: Watched, report: P
     assert shown(page) == wanted == 20
     assert [float(text) for text in page.locator(f"{ROW} .latency").all_inner_texts()] == seconds
     page.go_back()
-    page.wait_for_function("!location.hash.includes('cols')")
+    wait_for(page, "!location.hash.includes('cols')")
     assert page.locator(f"{ROW} .latency").count() == 0
     page.go_back()
     page.go_back()
-    page.wait_for_function("location.hash === '#d=finqa'")
+    wait_for(page, "location.hash === '#d=finqa'")
     assert (page.input_value("#f-s"), shown(page)) == ("", 140)
 
     page.locator(ROW).first.click()
@@ -156,7 +156,7 @@ def test_repeats_and_equal_answers_are_folded_and_counted(window: Watched, repor
     [(answer, number), (_, next_)] = answers.most_common(2)
     assert number > next_ == 1
     page.fill("#search", f"fi-0 {answer}")
-    page.wait_for_function("location.hash.includes('fi-0')")
+    page.wait_for_url(lambda url: "fi-0" in url)
     [text] = page.locator(f"{ROW}.group").all_inner_texts()
     assert re.search(
         rf"finqa / fi-0 answer \d+: {answer} ×{number} 0 right, {number} wrong",
@@ -194,8 +194,10 @@ def test_the_search_knows_all_texts_and_pasted_ids(window: Watched, report: Path
         ("NEEDLE finqa", 0),
     ):
         page.fill("#search", query)
-        page.wait_for_function(
-            "q => decodeURIComponent(location.hash.replaceAll('+', ' ')) === '#q=' + q", arg=query
+        wait_for(
+            page,
+            "q => decodeURIComponent(location.hash.replaceAll('+', ' ')) === '#q=' + q",
+            arg=query,
         )
         assert shown(page) == number, query
     assert page.inner_text("#searched") == ""

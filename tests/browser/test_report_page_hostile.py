@@ -11,7 +11,7 @@ from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import RunFolder, summarize
 from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key
 from pytest_tablebench.results.compare import compare_runs
-from tests.support.browser import Watched
+from tests.support.browser import Watched, wait_for
 from tests.support.page_runs import record, write_run
 
 RUN = "window.hacked=1"
@@ -74,7 +74,7 @@ PAYLOADS = [
 def test_the_watch_notices_what_it_is_there_for(watched: Watched) -> None:
     watched.page.goto("about:blank")
     watched.page.set_content(f"<img src='http://127.0.0.1:9/' onerror='{RUN}; alert(1)'>")
-    watched.page.wait_for_function(RUN.replace("=", "==="))
+    wait_for(watched.page, RUN.replace("=", "==="))
     assert {"hacked", "dialog: 1", "request: http://127.0.0.1:9/"} <= set(watched.unwanted)
 
 
@@ -164,9 +164,7 @@ def test_hostile_texts_run_nothing_and_load_nothing(watched: Watched, tmp_path: 
         if page.locator("#after:not([disabled])").count():
             title = page.inner_text("#case-title")
             page.click("#after")
-            page.wait_for_function(
-                "t => document.querySelector('#case-title').innerText !== t", arg=title
-            )
+            wait_for(page, "t => document.querySelector('#case-title').innerText !== t", arg=title)
     assert len(seen) == len(PAYLOADS)
     strange = "img,iframe,object,embed,link,base,video,audio,math,marquee,template,form[action]"
     assert page.locator(strange).count() == 0

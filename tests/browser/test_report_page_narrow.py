@@ -12,7 +12,7 @@ from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key
 from pytest_tablebench.results.compare import compare_runs
 from pytest_tablebench.results.gates import judge_gates
-from tests.support.browser import Watched
+from tests.support.browser import Watched, wait_for
 from tests.support.page_runs import record, write_run
 
 PHONE = {"width": 390, "height": 844}
@@ -117,9 +117,7 @@ def test_nothing_of_a_case_runs_out_of_its_card(phone: Watched, report: Path) ->
         if left:
             title = page.inner_text("#case-title")
             page.click("#after")
-            page.wait_for_function(
-                "t => document.querySelector('#case-title').innerText !== t", arg=title
-            )
+            wait_for(page, "t => document.querySelector('#case-title').innerText !== t", arg=title)
 
 
 def test_nothing_of_the_page_runs_out_of_its_card(phone: Watched, report: Path) -> None:

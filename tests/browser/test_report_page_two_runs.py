@@ -14,7 +14,7 @@ import pytest
 from pytest_tablebench.reports.publish import publish_pair
 from pytest_tablebench.results import Record
 from pytest_tablebench.results._texts import TEXTS, TextWriter
-from tests.support.browser import Watched
+from tests.support.browser import Watched, wait_for
 from tests.support.page_runs import record, write_run
 
 SCREENSHOTS = "TABLEBENCH_SCREENSHOTS"
@@ -172,8 +172,8 @@ def test_a_cell_of_an_examples_map_opens_its_case(shared: Watched, report: Path)
     assert looks == ["h0", "h20", "h20", "unknown"]
     cell = table.get_by_role("button", name="html, none: right, score 1.00; before wrong")
     cell.click()
-    page.wait_for_function(
-        "() => document.querySelector('#case-title').textContent === 'wikitq/e1/html/none'"
+    wait_for(
+        page, "() => document.querySelector('#case-title').textContent === 'wikitq/e1/html/none'"
     )
     # The filter stays, though this case does not pass it.
     assert "f=regressed" in page.evaluate("location.hash")
@@ -186,8 +186,9 @@ def test_a_cell_of_an_examples_map_opens_its_case(shared: Watched, report: Path)
     assert "csv, transpose" in page.evaluate("document.activeElement.title")
     assert page.inner_text("#case-title") == "wikitq/e1/html/none"
     page.keyboard.press("Enter")
-    page.wait_for_function(
-        "() => document.querySelector('#case-title').textContent === 'wikitq/e1/csv/transpose'"
+    wait_for(
+        page,
+        "() => document.querySelector('#case-title').textContent === 'wikitq/e1/csv/transpose'",
     )
 
 
@@ -203,8 +204,8 @@ def test_equal_answers_are_folded_and_counted(shared: Watched, report: Path) -> 
     assert texts == ["42", f"The total is {HOSTILE} 41 goals."]
     box.locator("summary").click()
     box.get_by_role("button", name="html · none").click()
-    page.wait_for_function(
-        "() => document.querySelector('#case-title').textContent === 'wikitq/e1/html/none'"
+    wait_for(
+        page, "() => document.querySelector('#case-title').textContent === 'wikitq/e1/html/none'"
     )
 
 

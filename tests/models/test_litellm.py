@@ -285,6 +285,7 @@ def test_fields_are_json(name: str) -> None:
         "api_base": "http://127.0.0.1:1/v1",
         "timeout": 7,
         "max_reply": 1_000_000,
+        "api_key": None,
     }
     assert LiteLLMModel(**fields) == model
 

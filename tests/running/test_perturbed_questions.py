@@ -17,7 +17,7 @@ from pytest_tablebench.errors import TableError
 from pytest_tablebench.metrics import Metric, Score, score
 from pytest_tablebench.reports.memory_text import memory_lines
 from pytest_tablebench.results import summarize
-from pytest_tablebench.running.builtins import builtin_registry
+from pytest_tablebench.running.builtins import builtin_registry, registry_with
 from pytest_tablebench.running.perturbing import question_change
 from pytest_tablebench.running.rendering import Renderer
 from pytest_tablebench.running.scoring import asked_by, graded, judge_example
@@ -118,7 +118,7 @@ def exact(prediction: str, references: Sequence[str], **_: object) -> Score:
 
 def elsewhere(said: str, example: Example, metric: Metric | None = None) -> Score:
     """The score of a conversation whose steps are done as another process does them."""
-    registry = builtin_registry()
+    registry = registry_with(None)
     own = asked_by(registry, "starter", "direct")
     if metric is not None:
         registry.metrics[str(own.metric)] = metric

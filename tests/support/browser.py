@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FLAGS", "Watched"]
+from tests.support.runs import until
+
+__all__ = ["FLAGS", "Watched", "wait_for"]
 
 FLAGS = [
     "--no-sandbox",
@@ -50,3 +52,11 @@ class Watched:
         own = self.page.url.partition("#")[0]
         ran = ["hacked"] if self.page.evaluate("window.hacked === 1") else []
         return ran + [e for e in self.events if e.partition("#")[0] != f"request: {own}"]
+
+
+def wait_for(page: Any, expression: str, arg: Any = None) -> None:
+    """Wait until JavaScript is true in a page.
+
+    Playwright's own `wait_for_function` looks again by `eval`, which the page's policy stops.
+    """
+    until(lambda: bool(page.evaluate(expression, arg)), expression, seconds=30)
