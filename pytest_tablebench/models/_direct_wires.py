@@ -1,6 +1,6 @@
 """How a call looks to the providers that are asked without litellm's client.
 
-A provider is in `WIRES` because tests/models/test_direct_wire.py shows that address, headers and
+A provider is in `WIRES` because tests/models/test_direct_*.py show that address, headers and
 body are those that litellm sends, for texts, pictures, system turns and each of `PARAMETERS`, and
 that all that a server can answer comes out the same. That holds for the releases of litellm that
 `not_tested` knows.

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.models._litellm import CALL
+from pytest_tablebench.models._litellm_facts import DIRECT
 from tests.support.calls import MODELS, Make, direct, plain
 from tests.support.fixtures import openai_server  # noqa: F401 - a fixture, found by its name
 from tests.support.loop_thread import Blocking, LoopThread
@@ -87,3 +88,10 @@ def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+@pytest.fixture
+def provider_keys(api_key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every provider that is asked directly has a key, each the same."""
+    for provider in sorted(DIRECT):
+        monkeypatch.setenv(f"{provider.replace('_ai', 'ai').upper()}_API_KEY", api_key)

@@ -1,0 +1,206 @@
+"""What comes back is read directly as litellm reads it: answers, prices, failures."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.models import LiteLLMModel, Reply, Request
+from tests.support.both_ways import HOSTED, MESSAGES, Both
+from tests.support.calls import QUIETLY
+from tests.support.loop_thread import LoopThread
+from tests.support.matrix import reduced
+from tests.support.openai_server import (
+    Behaviour,
+    OpenAIServer,
+    completion,
+    error,
+    nonsense,
+    text,
+)
+
+pytestmark = [QUIETLY, pytest.mark.usefixtures("provider_keys")]
+
+
+REPLIES: dict[str, Behaviour] = {
+    "usage in detail": nonsense(
+        json.dumps(
+            {
+                **json.loads(completion([], (1000, 100), "gpt-4o-2024-08-06")),
+                "choices": [
+                    {
+                        "index": 0,
+                        "finish_reason": "stop",
+                        "message": {"role": "assistant", "content": "26"},
+                    }
+                ],
+                "usage": {
+                    "prompt_tokens": 1000,
+                    "completion_tokens": 100,
+                    "total_tokens": 1100,
+                    "prompt_tokens_details": {"cached_tokens": 600, "audio_tokens": 0},
+                    "completion_tokens_details": {"reasoning_tokens": 64},
+                },
+                "service_tier": "default",
+            }
+        ).encode()
+    ),
+    "thoughts in the text": text("<think>hm</think>26"),
+    "cut off": text(None, finish_reason="length"),
+    "filtered": text("26", finish_reason="content_filter"),
+    "another reason": text("26", finish_reason="eos_token"),
+    "no reason": text("26", finish_reason=None),  # type: ignore[arg-type]
+    "tool calls": nonsense(
+        json.dumps(
+            {
+                **json.loads(completion([], (7, 3))),
+                "choices": [
+                    {
+                        "index": 0,
+                        "finish_reason": "tool_calls",
+                        "message": {
+                            "role": "assistant",
+                            "content": None,
+                            "tool_calls": [
+                                {
+                                    "id": "1",
+                                    "type": "function",
+                                    "function": {"name": "f", "arguments": "{}"},
+                                }
+                            ],
+                        },
+                    }
+                ],
+            }
+        ).encode()
+    ),
+    "another model": text("26", usage=(1000, 100), model="gpt-4o-mini"),
+    "an unknown model": text("26", usage=(1000, 100), model="no-such-thing"),
+    "a price from a gateway": Behaviour(
+        text("26", usage=(1000, 100)).body, headers={"x-litellm-response-cost": "0.125"}
+    ),
+    "thoughts beside the text": nonsense(
+        text("26").body.replace(b'"content"', b'"reasoning_content": "hm", "content"')
+    ),
+    "a redirect": Behaviour(b"{}", status=307, headers={"Location": "/elsewhere"}),
+    "not modified": Behaviour(b"", status=304),
+    "another success": Behaviour(text("26").body, status=203),
+    "no room for an answer": error(
+        400, "Could not finish the message because max_tokens or model output limit was reached."
+    ),
+    "roles": error(400, "Conversation roles must alternate user/assistant"),
+    "unprocessable": error(422, "temperature: extra fields not permitted"),
+    "quota": error(429, "check your plan", code="insufficient_quota"),
+    "in a hurry": error(429, headers={"Retry-After": "3"}),
+    "teapot": error(418),
+    "conflict": error(409),
+    "overloaded": error(529),
+    "a code": error(400, "no", code="invalid_prompt"),
+    "policy": error(400, "Invalid prompt: limited access", code="content_policy_violation"),
+    "context in words": error(400, "This model's maximum context length is 10 tokens."),
+    "vLLM's words": nonsense(b'{"object": "error", "message": "gone", "code": 404}'),
+}
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *HOSTED])
+def test_what_comes_back_is_read_as_litellm_reads_it(
+    loop_thread: LoopThread, openai_server: OpenAIServer, name: str
+) -> None:
+    both = Both(name, openai_server, loop_thread)
+    wrong = {}
+    for case, behaviour in REPLIES.items():
+        openai_server.always(behaviour)
+        (_, theirs), (_, ours) = both.ask(Request(name, MESSAGES["text"], {"max_tokens": 9}))
+        if theirs != ours:
+            wrong[case] = (theirs, ours)
+    assert wrong == {}
+    assert both.told == []
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *reduced(HOSTED)])
+def test_replies_with_a_part_that_is_odd(
+    loop_thread: LoopThread, openai_server: OpenAIServer, name: str
+) -> None:
+    """Any value anywhere in a sound reply: both make the same of it."""
+    both = Both(name, openai_server, loop_thread)
+    draw = random.Random(0)
+    values: list[Any] = [None, 0, -1, 2.5, True, "", "x", [], {}, [None], {"a": None}]
+    wrong = []
+    for _ in range(120):
+        body = json.loads(text("26", usage=(1000, 100), model="gpt-4o").body)
+        place: Any = body
+        while True:
+            key = draw.choice(list(place) if isinstance(place, dict) else range(len(place)))
+            if isinstance(place[key], dict | list) and place[key] and draw.random() < 0.7:
+                place = place[key]
+                continue
+            if draw.random() < 0.2 and isinstance(place, dict):
+                del place[key]
+            else:
+                place[key] = draw.choice(values)
+            break
+        openai_server.always(nonsense(json.dumps(body).encode()))
+        (_, theirs), (_, ours) = both.ask(Request(name, MESSAGES["text"], {"max_tokens": 9}))
+        if theirs != ours:
+            wrong.append((body, theirs, ours))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *HOSTED])
+def test_plain_answers_need_no_call_of_litellms(
+    loop_thread: LoopThread,
+    openai_server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    async def never(*_: object, **__: object) -> Reply:
+        raise AssertionError("litellm was asked")
+
+    both = Both(name, openai_server, loop_thread)
+    monkeypatch.setattr(LiteLLMModel, "acomplete", never)
+    for case in ("usage in detail", "thoughts beside the text", "another model"):
+        # Groq always says it, and litellm cannot do without.
+        body = REPLIES[case].body.replace(b'"object"', b'"service_tier": "x", "object"', 1)
+        openai_server.always(nonsense(body))
+        request = Request(name, MESSAGES["text"], {})
+        assert loop_thread.run(both._direct.acomplete(request)).text == "26"
+    openai_server.always(error(500))
+    with pytest.raises(AssertionError, match="litellm was asked"):
+        loop_thread.run(both._direct.acomplete(Request(name, MESSAGES["text"], {})))
+    assert openai_server.calls == 4
+
+
+USAGES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "cached": {"prompt_tokens_details": {"cached_tokens": 600}},
+    "audio": {"prompt_tokens_details": {"audio_tokens": 100}},
+    "reasoning": {"completion_tokens_details": {"reasoning_tokens": 64}},
+    "many": {"prompt_tokens": 1_000_000},
+}
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "deepseek/deepseek-chat"])
+def test_prices_are_litellms_for_each_kind_of_token(
+    loop_thread: LoopThread, openai_server: OpenAIServer, name: str
+) -> None:
+    """Each twice: the second time the figure is known, and still that of its own counts."""
+    both, model = Both(name, openai_server, loop_thread), name.partition("/")[2]
+    costs = set()
+    for kind in [*USAGES, *USAGES]:
+        body = json.loads(text("26", usage=(1000, 100), model=model).body)
+        for tier in (None, "priority"):
+            body["usage"] |= USAGES[kind]
+            openai_server.always(nonsense(json.dumps({**body, "service_tier": tier}).encode()))
+            (_, theirs), (_, ours) = both.ask(Request(name, MESSAGES["text"], {}))
+            assert isinstance(ours, Reply)
+            assert ours == theirs
+            costs.add(ours.cost_usd)
+    assert None not in costs
+    assert len(costs) >= 3
+    assert len(both._direct._costs) <= 2 * len(USAGES)
+
+
+# What is left to litellm.

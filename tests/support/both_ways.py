@@ -1,0 +1,87 @@
+"""A model that is asked by litellm's own call and by ours, at the same server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models import LiteLLMModel, Message, Reply, Request
+from pytest_tablebench.models._direct import DirectModel
+from pytest_tablebench.models._litellm_session import close
+from pytest_tablebench.serializers.content import Image
+from tests.support.calls import plain
+from tests.support.loop_thread import LoopThread
+from tests.support.openai_server import OpenAIServer, Received
+
+# One model of each provider whose tables litellm does not have, and some that it treats apart.
+NAMES = ["openai/test-model", "hosted_vllm/test", "openai/gpt-4o", "openai/o3-mini", "openai/gpt-5"]
+HOSTED = [
+    "deepseek/deepseek-chat",
+    "groq/llama-3.3-70b-versatile",
+    "mistral/mistral-small-latest",
+    "openrouter/openai/gpt-4o",
+    "together_ai/meta-llama/Llama-3.3-70B-Instruct-Turbo",
+    "xai/grok-3",
+]
+"""One model of each of the others."""
+
+PICTURE = Image("image/png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+
+MESSAGES: dict[str, tuple[Message, ...]] = {
+    "text": (Message("user", "How old is Sophia?"),),
+    "system": (Message("system", "Be short."), Message("user", "Wie hoch? 高い ✓ \\u0000")),
+    "turns": (
+        Message("system", "Be short."),
+        Message("user", "How old?"),
+        Message("assistant", "Who?"),
+        Message("user", ""),
+    ),
+    "picture": (Message("user", ("What is this?", PICTURE, "And that?")),),
+    "pictures": (Message("system", "Look."), Message("user", (PICTURE, PICTURE, "Compare."))),
+}
+
+Seen = tuple[Received | None, Reply | tuple[Any, ...]]
+
+
+class Both:
+    """A model, asked both ways."""
+
+    def __init__(self, name: str, server: OpenAIServer | str, loop: LoopThread | Fresh) -> None:
+        self.told: list[str] = []
+        self._server = server
+        self._loop = loop
+        self._plain = plain(name, server)
+        self._direct = DirectModel(self._plain, connections=4, tell=self.told.append, insist=True)
+
+    def ask(self, request: Request) -> tuple[Seen, Seen]:
+        """What the server saw, and what came of it: by litellm and directly."""
+        return self._one(self._plain, request), self._one(self._direct, request)
+
+    def _one(self, model: LiteLLMModel | DirectModel, request: Request) -> Seen:
+        server = self._server
+        before = len(server.requests) if isinstance(server, OpenAIServer) else 0
+        found: Reply | tuple[Any, ...]
+        try:
+            found = self._loop.run(model.acomplete(request))
+            assert found.latency_s is not None
+            found = Reply(**{**vars(found), "latency_s": None})
+        except ModelError as failed:
+            found = (str(failed), failed.reason, failed.retryable, failed.whole_run)
+            found += (failed.retry_after,)
+        if not isinstance(server, OpenAIServer) or len(server.requests) == before:
+            return None, found
+        return server.requests[-1], found
+
+
+class Fresh:
+    """Runs each call in an event loop of its own, as if in a new process."""
+
+    def run(self, call: Any) -> Any:
+        async def closing() -> Any:
+            try:
+                return await call
+            finally:
+                await close()
+
+        return asyncio.run(closing())
