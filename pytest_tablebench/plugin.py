@@ -83,7 +83,12 @@ def pytest_load_initial_conftests(
     """Add `--model` unless another plugin or a conftest has it: then only the long name exists.
 
     That is known here at the earliest; added any sooner, it would break whoever comes later.
+    The package's own suites are found here too, wherever it was installed from.
     """
+    if "--pyargs" in args:
+        from pytest_tablebench.util.suites import located
+
+        args[:] = map(located, args)
     if "--model" in args:
         # What stands behind it looks like a path until then.
         known, unknown = parser.parse_known_and_unknown_args(args)

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_tablebench.commands._data_state import data_state
-from pytest_tablebench.commands._suites import suite
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.suites import SUITES
 
 __all__ = ["add_parser", "key_variables"]
 
@@ -77,7 +77,7 @@ def _doctor(given: argparse.Namespace) -> tuple[list[str], int]:
     broken = [one.what for one in found if one.state == "NO"]
     if broken:
         return [*lines, f"To be mended before a run: {', '.join(broken)}."], 1
-    first = f"pytest {suite('test_starter.py')} --bench-dataset starter --bench-limit 5"
+    first = f"pytest --pyargs {SUITES}.test_starter --bench-limit 5"
     return [*lines, f"Ready: {first}"], 0
 
 

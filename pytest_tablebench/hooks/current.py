@@ -76,8 +76,9 @@ def session_of(config: pytest.Config) -> Session:
             )
             state = config.stash[SESSION] = Session(settings, config.stash[ROLE], paths)
             if state.writer is not None:
-                from pytest_tablebench.hooks.selection import selected_by
+                from pytest_tablebench.hooks.selection import named_by, selected_by
 
+                state.writer.named_by = named_by(config)
                 state.writer.selected_by = selected_by(config)
             config.pluginmanager.register(HarmlessWarnings())
         return config.stash[SESSION]

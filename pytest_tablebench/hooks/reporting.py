@@ -13,6 +13,7 @@ import pytest
 from pytest_tablebench.errors import OUR_STOP, SettingsError, TableBenchError
 from pytest_tablebench.hooks.current import ROLE, SESSION, SETTINGS, begin
 from pytest_tablebench.hooks.progress import ProgressLine
+from pytest_tablebench.hooks.selection import selected_by
 from pytest_tablebench.session.roles import Controller
 from pytest_tablebench.util.names import escaped
 from pytest_tablebench.util.notices import Unsaid
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.writer import Received
     from pytest_tablebench.session.finalizer import Finalizer
     from pytest_tablebench.session.state import RunWriter, Session
+
+_OPTIONS = "--model", "--bench-"
+_ENDED = pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED, 11
+"""Codes of sessions that failed nowhere, and that of gates that nothing decides."""
 
 
 class ReportingHooks:
@@ -345,6 +350,18 @@ class ReportingHooks:
         ours = self._why_stopped().startswith(OUR_STOP)
         meant = options.bench_gate and self.settings.shard is None  # a part may have no case
         return bool(self.missing or self._skipped or meant or ours)
+
+    def has_no_case(self, exit_code: int) -> bool:
+        """Whether a run was asked for on this command line, and no test here is over a case."""
+        given = any(word.startswith(_OPTIONS) for word in self.config.invocation_params.args)
+        if not given or exit_code not in _ENDED or self.runs or self.missing or self._skipped:
+            return False
+        state, role = self.state, self.role
+        if isinstance(role, Controller):
+            found = role.selected or bool(selected_by(self.config))
+        else:
+            found = state is not None and bool(state.tests or state.selection.missing)
+        return not found and self.settings.shard is None
 
     def _why_stopped(self) -> str:
         """Return why pytest was told to end early; empty where it was not."""

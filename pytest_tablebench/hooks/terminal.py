@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -55,7 +55,7 @@ class TerminalHooks:
         return ("failed", "", "FAILED") if report.when == "call" else ("error", "", "ERROR")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
+    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> Generator[None]:
         """Show wrong answers in full where they are few, and the table behind everything else."""
         show = self._run.settings.show
         stats = terminalreporter.stats
@@ -81,6 +81,11 @@ class TerminalHooks:
         finally:
             stats.update(kept_back)
         self._write_table(terminalreporter)
+        if self._run.has_no_case(int(exitstatus)):
+            from pytest_tablebench.reports.ending_text import no_case_lines
+
+            for line in no_case_lines(self._given()):
+                terminalreporter.write_line(line)
 
     def _write_table(self, terminal: Any) -> None:
         problems = self._run.ending.problems if self._run.ending is not None else []
@@ -155,7 +160,7 @@ class TerminalHooks:
             path,
             verdict.gates if verdict is not None else (),
             failed.tablebench_case[1] if failed is not None else None,
-            self._rerun_line(failed.nodeid) if failed is not None else "",
+            self._rerun_line(failed) if failed is not None else "",
         )
         # What is to be copied stays on one line, however narrow the terminal is.
         return [*fitted(lines, width), f"run folder: {short_path(path)}", *last]
@@ -172,23 +177,31 @@ class TerminalHooks:
             (one for one in found if one.tablebench_case[1] in new), next(iter(found), None)
         )
 
-    def _rerun_line(self, nodeid: str) -> str:
+    def _rerun_line(self, report: Any) -> str:
+        from pytest_tablebench.reports.ending_text import rerun_line
+
+        config = self._run.config
+        knows = config.pluginmanager.hasplugin("lfplugin")
+        # A node id leaves out where a suite lies that is in no folder of the session.
+        path, test = config.rootpath / report.location[0], report.nodeid.partition("::")[2]
+        path = os.path.relpath(path, config.invocation_params.dir)
+        given = self._given(besides=NOT_OF_ONE_CASE)
+        return rerun_line(f"{path}::{test}", given, all_failed=knows)
+
+    def _given(self, besides: Collection[str] = ()) -> list[str]:
+        """Return the options of the command line as words, but for some, and for keys."""
         from pytest_tablebench.config.options import OPTIONS
         from pytest_tablebench.config.secrets import placed_secrets, redact
-        from pytest_tablebench.reports.ending_text import rerun_line
 
         config, settings = self._run.config, self._run.settings
         secrets = placed_secrets(settings.api_base, settings.params)
         given = []
         for option in OPTIONS:
             value = getattr(config.option, option.key, None)
-            if option.setting in NOT_OF_ONE_CASE or option.key not in settings.given:
+            if option.setting in besides or option.key not in settings.given:
                 continue
             for text in value if isinstance(value, list) else [value]:
                 word = option.flag if option.switch else f"{option.flag}={text}"
                 if redact(word, secrets) == word:  # what holds a key is left for people to add
                     given.append(word)
-        knows = config.pluginmanager.hasplugin("lfplugin")
-        path, colons, test = nodeid.partition("::")
-        path = os.path.relpath(config.rootpath / path, config.invocation_params.dir)
-        return rerun_line(f"{path}{colons}{test}", given, all_failed=knows)
+        return given

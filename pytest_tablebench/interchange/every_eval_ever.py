@@ -23,7 +23,10 @@ __all__ = ["LIBRARY", "LOCAL", "EveryEvalEver"]
 LIBRARY = "pytest-tablebench"
 """`eval_library.name` of our files."""
 
-LOCAL = {"schema", "model", "store", "data", "baseline", "api_base", "missing", "imported"}
+LOCAL = {
+    *("schema", "model", "store", "data", "baseline", "api_base", "named_by"),
+    *("missing", "imported"),
+}
 """Of `run.json`: what is told elsewhere, or names places on one's own machines."""
 
 _FIGURES = {

@@ -25,8 +25,8 @@ def draw(
     Arguments:
         program: Python source.
         chart_type: as `axes_values` takes it.
-        function: whether it runs as the published scripts run it, inside a function: before
-            Python 3.12 its names are then unknown in its own functions and comprehensions.
+        function: whether it runs as the published scripts run it, inside a function: its names are
+            then unknown in functions of its own, and before Python 3.12 in comprehensions.
         times: how often it runs, its figures left open in between.
         indent: put before each line, in a block.
 

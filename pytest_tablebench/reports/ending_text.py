@@ -13,6 +13,7 @@ from pytest_tablebench.reports.formats import aligned, interval, number, signed
 from pytest_tablebench.reports.terminal import short_path
 from pytest_tablebench.results.outliers import AXES, Outlier
 from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.suites import SUITES
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.compare import Comparison
@@ -23,6 +24,7 @@ __all__ = [
     "hidden_line",
     "new_failure_lines",
     "next_lines",
+    "no_case_lines",
     "outlier_lines",
     "rerun_line",
 ]
@@ -131,6 +133,15 @@ def next_lines(
                 f"stays as it is"
             )
     return lines
+
+
+def no_case_lines(options: Sequence[str]) -> list[str]:
+    """Return what to do where no test of a session has a case; `options` are those of the run."""
+    command = shlex.join(["pytest", "--pyargs", SUITES, *options])
+    return [
+        "no case was asked: no test here is over a dataset. By the suites of the package:",
+        f"  {printable(command, 500)}",
+    ]
 
 
 def rerun_line(nodeid: str, options: Sequence[str], *, all_failed: bool) -> str:

@@ -53,6 +53,8 @@ class RunWriter:
         self.plans: dict[str, dict[str, Any]] = {}
         self.unfinished: list[str] = []
         """Why folders could not be finished."""
+        self.named_by: list[str] = []
+        """Words of the command line that name the suites."""
         self.selected_by: list[str] = []
         """Options of pytest that left out a part of the cases."""
 
@@ -270,6 +272,7 @@ class RunWriter:
             "judge_params": self.facts.get("judge_params", {}),
             "datasets": self.facts.get("datasets", {}),
             "missing": self.facts.get("missing", {}),
+            "named_by": self.named_by,
             "selected_by": self.selected_by,
             "shards": self.facts.get("shards") or None,
             "cases_planned": self.facts.get("cases", {}).get(kept.model),

@@ -167,3 +167,22 @@ def test_no_two_rows_look_alike(browser: Any, tmp_path: Path) -> None:
         page.page.keyboard.press("PageDown")
     assert len(seen) == len(set(seen.values())) == len(records)
     context.close()
+
+
+def test_the_filters_are_folded_and_say_how_many_hold(phone: Watched, report: Path) -> None:
+    page = phone.page
+    phone.open(report, "#o=wrong")
+    assert page.inner_text("#fold summary") == "Filters 1"
+    assert not page.is_visible("#f-o")
+    above = (
+        "document.querySelector('#listed').offsetTop - document.querySelector('#cases').offsetTop"
+    )
+    assert page.evaluate(above) < PHONE["height"] / 2
+    page.click("#fold summary")
+    page.select_option("#f-o", "")
+    wait_for(page, "document.querySelector('#fold summary').innerText.trim() === 'Filters'")
+    page.click("#fold summary")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    wait_for(page, "document.querySelector('#fold').open")
+    assert page.is_visible("#f-o")
+    assert not page.is_visible("#fold summary")

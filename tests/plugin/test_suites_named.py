@@ -1,34 +1,77 @@
-"""The command that runs a dataset folder, as `tablebench new` and `generate` print it."""
+"""The package's own suites: where pytest finds them, and how they are named to people."""
 
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.commands import _suites
 from pytest_tablebench.commands._suites import check_and_run
+from pytest_tablebench.util import suites
+from pytest_tablebench.util.suites import located
 
-SUITE = Path(__file__).parents[2] / "suites" / "test_own.py"
-
-
-def named(folder: Path) -> list[str]:
-    check, run = check_and_run(folder)
-    assert check.startswith("look for mistakes: tablebench check ")
-    return shlex.split(run.removeprefix("run: "))
+ROOT = Path(__file__).parents[2]
 
 
-def test_a_checkout_names_the_suite_beside_the_package(
+def test_a_folder_is_run_by_the_suite_of_own_folders() -> None:
+    check, run = check_and_run(Path("my data"))
+    assert check == "look for mistakes: tablebench check 'my data'"
+    words = shlex.split(run.removeprefix("run: "))
+    named = "pytest_tablebench.suites.test_own"
+    assert words == ["pytest", "--pyargs", named, "--bench-data", "my data"]
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("pytest_tablebench.suites", "suites"),
+        ("pytest_tablebench.suites.test_own", "suites/test_own.py"),
+        (
+            "pytest_tablebench.suites.test_own::test_own[a.b-c]",
+            "suites/test_own.py::test_own[a.b-c]",
+        ),
+    ],
+)
+def test_a_checkout_has_the_suites_beside_the_package(given: str, meant: str) -> None:
+    assert located(given) == f"{ROOT}/{meant}"
+
+
+@pytest.mark.parametrize("given", ["--pyargs", "other.suites", "pytest_tablebench.suites_of_mine"])
+def test_other_arguments_stay(given: str) -> None:
+    assert located(given) == given
+
+
+def test_an_installed_package_has_the_suites_inside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_suites, "find_spec", lambda _: None)
-    monkeypatch.chdir(tmp_path)
-    assert named(Path("my data")) == ["pytest", str(SUITE), "--bench-data", "my data"]
-    monkeypatch.chdir(SUITE.parents[1])
-    assert named(Path("x"))[1] == "suites/test_own.py"
+    (tmp_path / "pytest_tablebench/suites").mkdir(parents=True)
+    monkeypatch.setattr(suites, "__file__", str(tmp_path / "pytest_tablebench/util/suites.py"))
+    assert located("pytest_tablebench.suites") == "pytest_tablebench.suites"
 
 
-def test_an_installed_package_has_the_suites_inside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_suites, "find_spec", lambda name: name)
-    assert named(Path("x"))[1:3] == ["--pyargs", "pytest_tablebench.suites"]
+def pytest_run(folder: Path, *arguments: str) -> list[str]:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return [str(done.returncode), *done.stdout.splitlines()]
+
+
+def test_a_folder_without_a_suite_is_told_the_command_that_runs_as_it_is_pasted(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "test_plain.py").write_text("def test_plain(): pass")
+    small = ["--bench-limit=1", "--bench-serializer=csv", "--bench-perturbation=none"]
+    code, *lines = pytest_run(tmp_path, "--model", "tablebench/lexical", *small)
+    assert code == "0"
+    [place] = [n for n, line in enumerate(lines) if line.startswith("no case was asked: ")]
+    words = shlex.split(lines[place + 1])
+    assert words[:3] == ["pytest", "--pyargs", "pytest_tablebench.suites"]
+    assert set(words[3:]) == {"--bench-model=tablebench/lexical", *small}
+    _, *lines = pytest_run(tmp_path, *words[1:], "--bench-dataset=starter_zh", "-rN")
+    again = next(line for line in lines if line.startswith("run it again: "))
+    # One of that run's cases is wrong, and its line runs it where it was printed.
+    words = shlex.split(again.removeprefix("run it again: ").partition(" (all")[0])
+    _, *lines = pytest_run(tmp_path, *words[1:])
+    assert "1 failed" in lines[-1]

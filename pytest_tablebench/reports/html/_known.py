@@ -82,9 +82,10 @@ def run_key(run: Mapping[str, Any]) -> str:
 
 
 def again(run: Mapping[str, Any]) -> list[str]:
-    """Return the options that say how this run asked, where that is not the usual way."""
-    usual = Settings()
-    return [
+    """Return the words that name the suites, and the options where they are not the usual ones."""
+    usual, named = Settings(), run.get("named_by")
+    words = [str(word) for word in named] if isinstance(named, list) else []
+    return words + [
         f"{option.flag}={text}"
         for option in OPTIONS
         if option.setting in _ASKED and option.recorded

@@ -31,7 +31,7 @@ const build = () => {
     }
     select.addEventListener("change", () => set({ [key]: select.value }));
     box.append(make("span", "", one.label), select);
-    byId("clear").before(box);
+    byId("filtered").append(box);
   }
 };
 
@@ -49,6 +49,7 @@ const choose = () => {
   page.sorted(visible);
   if (search.value !== state.q) search.value = state.q;
   for (const [key, one] of filters) if (one.select) one.select.value = state[key];
+  byId("chosen").textContent = tests.length - (state.q.trim() ? 1 : 0) || "";
   const of = visible.length === page.data.count ? "" : count(visible.length) + " of ";
   const right = visible.reduce((n, i) => n + (page.columns.o[i] === 0), 0);
   shown.textContent = of + counted(page.data.count, "case") + ", " + count(right) + " right";
@@ -120,6 +121,10 @@ page.ready(() => {
   watch(["q", "sort", ...filters.keys()], choose);
   searches.whenRead(() => { if (page.state.q.trim()) choose(); });
 });
+// On a phone the filters would take the screen: there they are folded.
+const wide = matchMedia("(min-width: 641px)"), fold = () => { byId("fold").open = wide.matches; };
+wide.addEventListener("change", fold);
+fold();
 let waiting = 0;
 search.addEventListener("input", () => {
   cancelAnimationFrame(waiting);

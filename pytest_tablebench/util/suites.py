@@ -1,0 +1,22 @@
+"""The suites that come with the package: inside it, or beside it in a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SUITES = "pytest_tablebench.suites"
+"""What `pytest --pyargs` is given; `pytest_tablebench.suites.test_starter` is one of them."""
+
+
+def located(argument: str) -> str:
+    """Return an argument of pytest, a suite of the package by its path where it lies beside it.
+
+    So it does where a checkout is installed to be edited: an import finds none there.
+    """
+    name, colons, test = argument.partition("::")
+    if f"{name}.".startswith(f"{SUITES}."):
+        package = Path(__file__).resolve().parents[1]
+        path = package.parent.joinpath("suites", *name.split(".")[2:])
+        if not (package / "suites").is_dir() and path.parent.is_dir():
+            return f"{path if path.is_dir() else path.with_suffix('.py')}{colons}{test}"
+    return argument
