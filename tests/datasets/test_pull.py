@@ -276,7 +276,8 @@ def test_the_progress_bar(
     place: Place, capsys: pytest.CaptureFixture[str], shown: bool | None
 ) -> None:
     # None: only on a terminal, which the captured stream is not.
-    pull(["finqa"], place.data, say=place.say, github=place.server.url, bar=shown)
+    servers = {"github": place.server.url}
+    pull(["finqa"], place.data, say=place.say, servers=servers, bar=shown)
     error = capsys.readouterr().err
     if shown:
         assert "test.json" in error

@@ -225,7 +225,7 @@ def test_nobody_listens(place: Place) -> None:
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
     for name in ("finqa", "qtsumm"):
         with pytest.raises(DataError, match=address):
-            pull([name], place.data, say=place.say, github=address, hub=address,
+            pull([name], place.data, say=place.say, servers={"github": address, "hub": address},
                  sleep=place.waits.append)  # fmt: skip
 
 

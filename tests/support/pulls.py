@@ -64,9 +64,8 @@ class Place:
 
     def pull(self, *names: str, **options: Any) -> None:
         defaults = {"say": self.say, "sleep": self.waits.append, "bar": False}
-        hosts = ("github", "hub", "modelscope")
-        addresses = dict.fromkeys(hosts, self.server.url)
-        pull(names, self.data, **defaults, **addresses, **options)
+        servers = dict.fromkeys(("github", "hub", "modelscope"), self.server.url)
+        pull(names, self.data, **defaults, servers=servers, **options)
 
     def refused(self, *names: str, **options: Any) -> str:
         """The one line that a pull fails with."""

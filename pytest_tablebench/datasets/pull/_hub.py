@@ -31,70 +31,86 @@ _STRANGE = "the server does not answer as Hugging Face does"
 
 @dataclass(frozen=True)
 class Facts:
-    """A file of the hub: where its bytes are, the commit, and its SHA-256 where it is stated."""
+    """A file on a server: where its bytes are; the commit and its SHA-256 where they are stated."""
 
     remote: Remote
-    commit: str | None
-    sha256: str | None
+    commit: str | None = None
+    sha256: str | None = None
 
 
-def hub_facts(
-    upstream: Upstream, path: str, revision: str, *, endpoint: str, transfer: Transfer
-) -> Facts:
-    """Ask for a file's metadata; the bytes are fetched by `Transfer`.
+@dataclass
+class Server:
+    """What gives a source's files one by one; GitHub says nothing of them."""
+
+    upstream: Upstream
+    endpoint: str
+    transfer: Transfer
+
+    def files(self, revision: str) -> tuple[File, ...]:  # noqa: ARG002 - there is no pattern
+        """Return the files of the table of sources, patterns replaced by what is there."""
+        return self.upstream.files
+
+    def facts(self, path: str, revision: str) -> Facts:
+        """Return what is said of a file; its bytes are fetched by `Transfer`."""
+        return Facts(Remote(f"{self.endpoint}/{self.upstream.repository}/raw/{revision}/{path}"))
+
+
+class Hub(Server):
+    """Hugging Face.
 
     huggingface_hub itself throws an unfinished file away when its process ends, and follows links
     to other hosts with the token; it only says what the token of the user's log-in is.
     """
-    url = (
-        f"{endpoint}/datasets/{upstream.repository}/resolve/{quote(revision, safe='')}/"
-        f"{quote(path)}"
-    )
-    remote = Remote(url, _headers())
-    found = _ask("HEAD", remote, transfer)
-    # The tag of a large file is its SHA-256; that of a small one is git's own digest.
-    etag = found.headers.get("x-linked-etag") or found.headers.get("etag", "")
-    etag = etag.removeprefix("W/").strip('"')
-    sha256 = etag if re.fullmatch(r"[0-9a-f]{64}", etag) else None
-    commit = found.headers.get("x-repo-commit", "")
-    return Facts(remote, commit if re.fullmatch(r"[0-9a-f]{40}", commit) else None, sha256)
 
+    def facts(self, path: str, revision: str) -> Facts:
+        """Ask for a file's metadata."""
+        url = (
+            f"{self.endpoint}/datasets/{self.upstream.repository}/resolve/"
+            f"{quote(revision, safe='')}/{quote(path)}"
+        )
+        remote = Remote(url, _headers())
+        found = _ask("HEAD", remote, self.transfer)
+        # The tag of a large file is its SHA-256; that of a small one is git's own digest.
+        etag = found.headers.get("x-linked-etag") or found.headers.get("etag", "")
+        etag = etag.removeprefix("W/").strip('"')
+        sha256 = etag if re.fullmatch(r"[0-9a-f]{64}", etag) else None
+        commit = found.headers.get("x-repo-commit", "")
+        return Facts(remote, commit if re.fullmatch(r"[0-9a-f]{40}", commit) else None, sha256)
 
-def hub_files(
-    upstream: Upstream, revision: str, *, endpoint: str, transfer: Transfer
-) -> tuple[File, ...]:
-    """Return the files of the table of sources, patterns replaced by what the hub has."""
-    if not any(is_pattern(file.path) for file in upstream.files):
-        return upstream.files
-    url = f"{endpoint}/datasets/{upstream.repository}"
-    paths = sorted(_listed(upstream.repository, revision, endpoint, transfer))
-    return chosen(upstream, paths, f"{url} at {revision}")
+    def files(self, revision: str) -> tuple[File, ...]:
+        """Return the files; a listing is asked for only where there is a pattern."""
+        if not any(is_pattern(file.path) for file in self.upstream.files):
+            return self.upstream.files
+        place = f"{self.endpoint}/datasets/{self.upstream.repository} at {revision}"
+        return chosen(self.upstream, self._listed(revision), place)
 
+    def _listed(self, revision: str) -> list[str]:
+        """Return the paths of all files; pages of the listing come from the one server alone."""
+        import httpx
 
-def _listed(repository: str, revision: str, endpoint: str, transfer: Transfer) -> list[str]:
-    """Return the paths of all files; pages of the listing come from the one server alone."""
-    import httpx
-
-    url = f"{endpoint}/api/datasets/{repository}/tree/{quote(revision, safe='')}?recursive=true"
-    paths: list[str] = []
-    page = url
-    for _ in range(MAX_PAGES):
-        found = _ask("GET", Remote(page, _headers()), transfer)
-        try:
-            entries = json.loads(found.body)
-            paths += [entry["path"] for entry in entries if entry["type"] == "file"]
-            sound = all(isinstance(path, str) and len(path) <= MAX_NAME for path in paths)
-            following = httpx.URL(found.url).join(found.next) if found.next else None
-        except (ValueError, LookupError, TypeError, RecursionError, httpx.InvalidURL) as error:
-            raise DataError(f"{url}: {_STRANGE} ({type(error).__name__})") from None
-        if not sound or found.status != 200:
-            raise DataError(f"{url}: {_STRANGE}")
-        if following is None:
-            return paths
-        if not same_server(httpx.URL(found.url), following):
-            raise DataError(f"{url}: the listing goes on at another server; it is not followed")
-        page = str(following)
-    raise DataError(f"{url}: the listing has more than {MAX_PAGES} pages")
+        url = (
+            f"{self.endpoint}/api/datasets/{self.upstream.repository}/tree/"
+            f"{quote(revision, safe='')}?recursive=true"
+        )
+        paths: list[str] = []
+        page = url
+        for _ in range(MAX_PAGES):
+            found = _ask("GET", Remote(page, _headers()), self.transfer)
+            try:
+                entries = json.loads(found.body)
+                paths += [entry["path"] for entry in entries if entry["type"] == "file"]
+                sound = all(isinstance(path, str) and len(path) <= MAX_NAME for path in paths)
+                following = httpx.URL(found.url).join(found.next) if found.next else None
+            except (ValueError, LookupError, TypeError, RecursionError, httpx.InvalidURL) as error:
+                raise DataError(f"{url}: {_STRANGE} ({type(error).__name__})") from None
+            if not sound or found.status != 200:
+                raise DataError(f"{url}: {_STRANGE}")
+            if following is None:
+                return paths
+            if not same_server(httpx.URL(found.url), following):
+                raise DataError(f"{url}: the listing goes on at another server; it is not followed")
+            page = str(following)
+        raise DataError(f"{url}: the listing has more than {MAX_PAGES} pages")
 
 
 def _headers() -> dict[str, str]:

@@ -4,69 +4,73 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode
 
-from pytest_tablebench.datasets.pull._hub import MAX_LISTING, MAX_NAME, MAX_PAGES, Facts
+from pytest_tablebench.datasets.pull._hub import MAX_LISTING, MAX_NAME, MAX_PAGES, Facts, Server
 from pytest_tablebench.datasets.pull._replies import PASSING, NoAccess, PassingFailure, Remote
-from pytest_tablebench.datasets.pull._transfer import Transfer
-from pytest_tablebench.datasets.pull._upstream import File, Upstream, chosen
+from pytest_tablebench.datasets.pull._upstream import File, chosen
 from pytest_tablebench.errors import DataError
 
 PAGE_SIZE = 200
 _STRANGE = "the server does not answer as ModelScope does"
 
 
-def modelscope_files(
-    upstream: Upstream, revision: str, *, endpoint: str, transfer: Transfer
-) -> tuple[tuple[File, ...], dict[str, str]]:
-    """Return the files of the table of sources that are there, and the digests stated of them."""
-    url = f"{endpoint}/datasets/{upstream.repository}"
-    stated: dict[str, str] = {}
-    for page in range(1, MAX_PAGES + 1):
-        entries, found = _page(upstream, revision, page, endpoint, transfer)
-        stated |= found
-        if entries < PAGE_SIZE:
-            return chosen(upstream, sorted(stated), f"{url} at {revision}"), stated
-    raise DataError(f"{url}: the listing has more than {MAX_PAGES} pages")
+@dataclass
+class ModelScope(Server):
+    """ModelScope, whose listing states the SHA-256 of each file."""
 
+    _stated: dict[str, str] = field(default_factory=dict)
 
-def modelscope_facts(
-    upstream: Upstream, path: str, revision: str, sha256: str, *, endpoint: str
-) -> Facts:
-    """Return where a file's bytes are; `sha256` is what the listing says of it."""
-    query = urlencode({"Revision": revision, "FilePath": path}, quote_via=quote)
-    remote = Remote(f"{endpoint}/api/v1/datasets/{upstream.repository}/repo?{query}")
-    return Facts(remote, None, sha256 if re.fullmatch(r"[0-9a-f]{64}", sha256) else None)
+    def files(self, revision: str) -> tuple[File, ...]:
+        """Return the files of the table of sources that are there."""
+        url = f"{self.endpoint}/datasets/{self.upstream.repository}"
+        for page in range(1, MAX_PAGES + 1):
+            if self._page(revision, page) < PAGE_SIZE:
+                return chosen(self.upstream, list(self._stated), f"{url} at {revision}")
+        raise DataError(f"{url}: the listing has more than {MAX_PAGES} pages")
 
+    def facts(self, path: str, revision: str) -> Facts:
+        """Return where a file's bytes are, and what the listing says of it."""
+        query = urlencode({"Revision": revision, "FilePath": path}, quote_via=quote)
+        url = f"{self.endpoint}/api/v1/datasets/{self.upstream.repository}/repo?{query}"
+        sha256 = self._stated.get(path, "")
+        known = re.fullmatch(r"[0-9a-f]{64}", sha256) is not None
+        return Facts(Remote(url), sha256=sha256 if known else None)
 
-def _page(
-    upstream: Upstream, revision: str, page: int, endpoint: str, transfer: Transfer
-) -> tuple[int, dict[str, str]]:
-    """Return how many entries a page of the listing has, and what it says of the files' SHA-256."""
-    query = {"Revision": revision, "Recursive": "true", "PageSize": PAGE_SIZE, "PageNumber": page}
-    url = f"{endpoint}/api/v1/datasets/{upstream.repository}/repo/tree?{urlencode(query)}"
-
-    def attempt() -> bytes:
-        found = transfer.ask("GET", Remote(url), MAX_LISTING)
-        if found.status in PASSING:
-            raise PassingFailure(f"the server answered {found.status}")
-        if found.status in (401, 403, 404):
-            raise NoAccess(f"{url}: the server has no such dataset, or not for everybody")
-        if found.status != 200:
-            raise DataError(f"{url}: the server answered {found.status}")
-        return found.body
-
-    body = transfer.retry(attempt, url, lambda: 0)
-    try:
-        entries = json.loads(body)["Data"]["Files"] or []
-        files = {
-            entry["Path"]: str(entry.get("Sha256") or "").lower()
-            for entry in entries
-            if entry["Type"] != "tree"
+    def _page(self, revision: str, page: int) -> int:
+        """Take in what a page of the listing states; return how many entries it has."""
+        query = {
+            "Revision": revision,
+            "Recursive": "true",
+            "PageSize": PAGE_SIZE,
+            "PageNumber": page,
         }
-        sound = all(isinstance(path, str) and len(path) <= MAX_NAME for path in files)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise DataError(f"{url}: {_STRANGE} ({type(error).__name__})") from None
-    if not sound:
-        raise DataError(f"{url}: {_STRANGE}")
-    return len(entries), files
+        listing = f"{self.endpoint}/api/v1/datasets/{self.upstream.repository}/repo/tree"
+        url = f"{listing}?{urlencode(query)}"
+
+        def attempt() -> bytes:
+            found = self.transfer.ask("GET", Remote(url), MAX_LISTING)
+            if found.status in PASSING:
+                raise PassingFailure(f"the server answered {found.status}")
+            if found.status in (401, 403, 404):
+                raise NoAccess(f"{url}: the server has no such dataset, or not for everybody")
+            if found.status != 200:
+                raise DataError(f"{url}: the server answered {found.status}")
+            return found.body
+
+        body = self.transfer.retry(attempt, url, lambda: 0)
+        try:
+            entries = json.loads(body)["Data"]["Files"] or []
+            files = {
+                entry["Path"]: str(entry.get("Sha256") or "").lower()
+                for entry in entries
+                if entry["Type"] != "tree"
+            }
+            sound = all(isinstance(path, str) and len(path) <= MAX_NAME for path in files)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise DataError(f"{url}: {_STRANGE} ({type(error).__name__})") from None
+        if not sound:
+            raise DataError(f"{url}: {_STRANGE}")
+        self._stated |= files
+        return len(entries)

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from pytest_tablebench.datasets.pull._known import UPSTREAM
 from pytest_tablebench.datasets.pull._lock import Unwritable, busy, os_error, recorded_source
 from pytest_tablebench.datasets.pull._replies import NoAccess, NotThere
 from pytest_tablebench.datasets.pull._source_pull import Say, SourcePull
 from pytest_tablebench.datasets.pull._transfer import MAX_BYTES, Transfer
-from pytest_tablebench.datasets.pull._upstream import Upstream
+from pytest_tablebench.datasets.pull._upstream import SERVERS, Upstream
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.names import printable, unknown_name
-
-GITHUB_VARIABLE = "TABLEBENCH_GITHUB_ENDPOINT"
-"""Environment variable: another server in place of https://github.com."""
-
-HUB_VARIABLE = "HF_ENDPOINT"
-"""Environment variable: another server in place of https://huggingface.co."""
-
-MODELSCOPE_VARIABLE = "MODELSCOPE_ENDPOINT"
-"""Environment variable: another server in place of https://www.modelscope.cn."""
 
 
 def sources(names: Iterable[str]) -> tuple[Upstream, ...]:
@@ -45,9 +37,7 @@ def pull(
     data: Path,
     *,
     say: Say,
-    github: str | None = None,
-    hub: str | None = None,
-    modelscope: str | None = None,
+    servers: Mapping[str, str] = MappingProxyType({}),
     sleep: Callable[[float], None] = time.sleep,
     bar: bool | None = None,
     max_bytes: int = MAX_BYTES,
@@ -59,10 +49,7 @@ def pull(
         names: datasets, or sources that serve several.
         data: the data folder; made when it is not there.
         say: shown a line of text.
-        github: address in place of https://github.com; None takes `GITHUB_VARIABLE`.
-        hub: address in place of https://huggingface.co; None takes `HUB_VARIABLE`.
-        modelscope: address in place of https://www.modelscope.cn; None takes
-            `MODELSCOPE_VARIABLE`.
+        servers: other addresses of `SERVERS`, by name; without one the environment says it.
         sleep: waits between attempts.
         bar: whether to draw progress bars; None draws them on a terminal.
         max_bytes: the largest file accepted.
@@ -72,15 +59,12 @@ def pull(
     what could not be fetched after everything else was.
     """
     wanted = sources(names)
-    github = _endpoint(github, GITHUB_VARIABLE, "https://github.com")
-    hub = _endpoint(hub, HUB_VARIABLE, "https://huggingface.co")
-    modelscope = _endpoint(modelscope, MODELSCOPE_VARIABLE, "https://www.modelscope.cn")
-    endpoints = {"hub": hub, "modelscope": modelscope}
+    endpoints = {name: _endpoint(servers.get(name), *known) for name, known in SERVERS.items()}
     failures: list[str] = []
     with Transfer(sleep=sleep, bar=bar, max_bytes=max_bytes, clock=clock) as transfer:
 
         def one(source: Upstream, folder: Path) -> None:
-            SourcePull(source, folder, endpoints.get(source.host, github), transfer, say).run()
+            SourcePull(source, folder, endpoints[source.server], transfer, say).run()
 
         for upstream in wanted:
             folder = data / upstream.name
@@ -121,7 +105,7 @@ def _first_that_gives(
     one(sources[-1], folder)
 
 
-def _endpoint(given: str | None, variable: str, default: str) -> str:
+def _endpoint(given: str | None, default: str, variable: str) -> str:
     address = (given or os.environ.get(variable) or default).rstrip("/")
     if not address.startswith(("http://", "https://")):
         raise SettingsError(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pytest_tablebench.datasets._files import PULL_RECORD, file_digest, inside
 from pytest_tablebench.datasets.pull._archive import unpack
+from pytest_tablebench.datasets.pull._hub import Hub, Server
 from pytest_tablebench.datasets.pull._lock import Lock, Unwritable, read_lock, write_text
+from pytest_tablebench.datasets.pull._modelscope import ModelScope
 from pytest_tablebench.datasets.pull._replies import NotThere, Remote
 from pytest_tablebench.datasets.pull._transfer import Transfer, part_of
-from pytest_tablebench.datasets.pull._upstream import File, Upstream
+from pytest_tablebench.datasets.pull._upstream import Upstream
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import counted
 
@@ -33,8 +35,6 @@ class SourcePull:
     endpoint: str
     transfer: Transfer
     say: Say
-    _stated: Mapping[str, str] = field(default_factory=dict)
-    """What a listing says of the files' SHA-256."""
 
     def run(self) -> None:
         lock = read_lock(self.folder, self.upstream)
@@ -128,23 +128,25 @@ class SourcePull:
     # Single files
 
     def _pull_files(self, lock: Lock) -> None:
-        on_hub = self.upstream.host in {"hub", "modelscope"}
-        files = self._listed(lock) if on_hub else self.upstream.files
-        for file in files:
+        kind = {"hub": Hub, "modelscope": ModelScope}.get(self.upstream.host, Server)
+        server = kind(self.upstream, self.endpoint, self.transfer)
+        for file in server.files(lock.commit or self.upstream.revision):
             name = file.target
             if self._is_recorded(lock, name) or self._finished_part(lock, name):
                 continue
             target = inside(self.folder, name)
             try:
-                remote, stated = self._on_hub(lock, file) if on_hub else (self._raw(file), None)
-                digest = self.transfer.fetch(remote, target)
+                facts = server.facts(file.path, lock.commit or self.upstream.revision)
+                # The commit of the first file is that of all: a branch may move in between.
+                lock.commit = lock.commit or facts.commit
+                digest = self.transfer.fetch(facts.remote, target)
             except NotThere:
                 if not file.optional:
                     raise
                 self._tell(f"there is no {file.path} upstream; goes without")
                 continue
             try:
-                self._judge(lock, name, digest, [file.sha256, stated], remote.url)
+                self._judge(lock, name, digest, [file.sha256, facts.sha256], facts.remote.url)
             except DataError:
                 self.transfer.discard(target)
                 raise
@@ -152,49 +154,6 @@ class SourcePull:
             lock.files[name] = digest
             lock.write(self.folder)
             self.transfer.settle(target)
-
-    def _raw(self, file: File) -> Remote:
-        upstream = self.upstream
-        return Remote(f"{self.endpoint}/{upstream.repository}/raw/{upstream.revision}/{file.path}")
-
-    def _listed(self, lock: Lock) -> tuple[File, ...]:
-        from pytest_tablebench.datasets.pull._hub import hub_files
-        from pytest_tablebench.datasets.pull._modelscope import modelscope_files
-
-        if self.upstream.host == "modelscope":
-            files, self._stated = modelscope_files(
-                self.upstream,
-                self.upstream.revision,
-                endpoint=self.endpoint,
-                transfer=self.transfer,
-            )
-            return files
-        revision = lock.commit or self.upstream.revision
-        return hub_files(self.upstream, revision, endpoint=self.endpoint, transfer=self.transfer)
-
-    def _on_hub(self, lock: Lock, file: File) -> tuple[Remote, str | None]:
-        from pytest_tablebench.datasets.pull._hub import hub_facts
-        from pytest_tablebench.datasets.pull._modelscope import modelscope_facts
-
-        if self.upstream.host == "modelscope":
-            found = modelscope_facts(
-                self.upstream,
-                file.path,
-                self.upstream.revision,
-                self._stated.get(file.path, ""),
-                endpoint=self.endpoint,
-            )
-            return found.remote, found.sha256
-        # The commit of the first file is that of all: a branch may move in between.
-        facts = hub_facts(
-            self.upstream,
-            file.path,
-            lock.commit or self.upstream.revision,
-            endpoint=self.endpoint,
-            transfer=self.transfer,
-        )
-        lock.commit = lock.commit or facts.commit
-        return facts.remote, facts.sha256
 
     def _finished_part(self, lock: Lock, name: str) -> bool:
         """Put a part in place that was recorded just before an earlier pull ended."""

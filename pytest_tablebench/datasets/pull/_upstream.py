@@ -15,6 +15,13 @@ from pytest_tablebench.errors import DataError
 
 Host = Literal["github", "github_archive", "hub", "modelscope"]
 
+SERVERS = {
+    "github": ("https://github.com", "TABLEBENCH_GITHUB_ENDPOINT"),
+    "hub": ("https://huggingface.co", "HF_ENDPOINT"),
+    "modelscope": ("https://www.modelscope.cn", "MODELSCOPE_ENDPOINT"),
+}
+"""The servers' addresses, and the environment variables that name others in their place."""
+
 
 @dataclass(frozen=True)
 class Licence:
@@ -88,13 +95,15 @@ class Upstream:
     mirrors: tuple[Upstream, ...] = ()
 
     @property
+    def server(self) -> str:
+        """The name of its server."""
+        return self.host.removesuffix("_archive")
+
+    @property
     def home(self) -> str:
         """The page of the source."""
-        if self.host == "hub":
-            return f"https://huggingface.co/datasets/{self.repository}"
-        if self.host == "modelscope":
-            return f"https://www.modelscope.cn/datasets/{self.repository}"
-        return f"https://github.com/{self.repository}"
+        folder = "" if self.server == "github" else "/datasets"
+        return f"{SERVERS[self.server][0]}{folder}/{self.repository}"
 
 
 def is_pattern(path: str) -> bool:
@@ -116,7 +125,7 @@ def chosen(upstream: Upstream, paths: Sequence[str], place: str) -> tuple[File, 
     """
     files: list[File] = []
     for file in upstream.files:
-        found = [path for path in paths if matches(path, file.path)]
+        found = [path for path in sorted(paths) if matches(path, file.path)]
         if not found and not file.optional:
             raise DataError(f"{place} has no {file.path}")
         files += [replace(file, path=path, optional=False) for path in found]
