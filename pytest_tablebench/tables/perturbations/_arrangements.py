@@ -10,12 +10,12 @@ from pytest_tablebench.errors import SettingsError, TableError
 from pytest_tablebench.tables.hierarchy import rearranged
 from pytest_tablebench.tables.perturbations._base import (
     changes_meaning,
+    draw_for,
     require_count,
     require_flat,
     require_full_rows,
 )
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.seeds import seeded_random
 
 
 def none(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
@@ -29,7 +29,7 @@ def shuffle_rows(table: Table, *, seed: int = 0) -> Table:
     Where a table has structure, rows stay in their section, and what is merged stays together.
     """
     rows = list(table.rows)
-    draw = seeded_random({"table": table.as_mapping(), "seed": seed})
+    draw = draw_for(table, seed)
     if table.is_structured:
         return rearranged.shuffled_rows(table, draw)
     draw.shuffle(rows)
@@ -43,7 +43,7 @@ def shuffle_cols(table: Table, *, seed: int = 0) -> Table:
     """
     require_full_rows(table, "shuffle_cols")
     order = list(range(len(table.header)))
-    draw = seeded_random({"table": table.as_mapping(), "seed": seed})
+    draw = draw_for(table, seed)
     if table.is_structured:
         return rearranged.shuffled_columns(table, draw)
     draw.shuffle(order)
@@ -80,9 +80,7 @@ def insert_empty_rows(table: Table, *, seed: int = 0, times: int = 2) -> Table:
     Where a table has structure, no row is inserted between rows that are merged or indented.
     """
     require_count("times", times)
-    draw = seeded_random(
-        {"table": table.as_mapping(), "seed": seed, "perturbation": "insert_empty_rows"}
-    )
+    draw = draw_for(table, seed, "insert_empty_rows")
     if table.is_structured:
         return rearranged.with_empty_rows(table, draw, times)
     rows = list(table.rows)
@@ -150,9 +148,7 @@ def mask_cols_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - 
 def shuffle_cols_names(table: Table, *, seed: int = 0) -> Table:
     """Put the column names alone in another order."""
     names = list(table.header)
-    seeded_random(
-        {"table": table.as_mapping(), "seed": seed, "perturbation": "shuffle_cols_names"}
-    ).shuffle(names)
+    draw_for(table, seed, "shuffle_cols_names").shuffle(names)
     return replace(table, header=tuple(names))
 
 
@@ -164,9 +160,7 @@ def truncate_rows(table: Table, *, seed: int = 0, rows_to_keep: int = 20) -> Tab
     if rows <= rows_to_keep:
         return table
     require_flat(table, "truncate_rows")
-    draw = seeded_random(
-        {"table": table.as_mapping(), "seed": seed, "perturbation": "truncate_rows"}
-    )
+    draw = draw_for(table, seed, "truncate_rows")
     return table.replace(
         rows=[table.rows[index] for index in sorted(draw.sample(range(rows), rows_to_keep))]
     )

@@ -6,12 +6,14 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from random import Random
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError, TableError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.calls import parse_call
 from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.seeds import seeded_random
 
 Perturbation = Callable[..., Any]
 """`function(table, *, seed, **arguments)` returns a table; `of_questions` marks another kind."""
@@ -110,6 +112,12 @@ def _parsed(text: str) -> tuple[str, dict[str, Any]]:
         return parse_call("perturbation", text)
     except ValueError as error:
         raise SettingsError(str(error)) from None
+
+
+def draw_for(table: Table, seed: int, name: str | None = None) -> Random:
+    """Return what a perturbation draws from: seeded by table and seed, and by its name if given."""
+    named = {} if name is None else {"perturbation": name}
+    return seeded_random({"table": table.as_mapping(), "seed": seed, **named})
 
 
 def require_full_rows(table: Table, name: str) -> None:

@@ -9,13 +9,13 @@ from random import Random
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.tables.perturbations._base import (
     changes_meaning,
+    draw_for,
     require_count,
     require_flat,
     require_full_rows,
 )
 from pytest_tablebench.tables.perturbations._invented import invented
 from pytest_tablebench.tables.table import Cell, Table
-from pytest_tablebench.util.seeds import seeded_random
 
 CHARACTERS_PER_TOKEN = 4
 MOST_TOKENS = 1_000_000
@@ -59,9 +59,7 @@ def distractor_columns(table: Table, *, seed: int = 0, count: int = 2) -> Table:
     """Add columns that nobody asks about, behind the others: every fact stays where it was."""
     require_count("count", count)
     require_full_rows(table, "distractor_columns")
-    draw = seeded_random(
-        {"table": table.as_mapping(), "seed": seed, "perturbation": "distractor_columns"}
-    )
+    draw = draw_for(table, seed, "distractor_columns")
     header = "".join(str(name) for name in table.header)
     chinese = any("\u4e00" <= character <= "\u9fff" for character in header)
     names = [name for name in (_CHINESE_NAMES if chinese else _NAMES) if name not in table.header]
@@ -96,7 +94,7 @@ def _draw(table: Table, seed: int, name: str, tokens: int) -> Random:
         raise SettingsError(f"tokens must be at most {MOST_TOKENS:,}, not {tokens:,}")
     require_flat(table, name)
     require_full_rows(table, name)
-    return seeded_random({"table": table.as_mapping(), "seed": seed, "perturbation": name})
+    return draw_for(table, seed, name)
 
 
 def _longer(table: Table, draw: Random, tokens: int, make: Callable[[], tuple[Cell, ...]]) -> Table:

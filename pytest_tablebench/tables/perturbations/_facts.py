@@ -7,7 +7,12 @@ from dataclasses import replace
 from decimal import Decimal
 
 from pytest_tablebench.errors import SettingsError, TableError
-from pytest_tablebench.tables.perturbations._base import Question, changes_meaning, of_questions
+from pytest_tablebench.tables.perturbations._base import (
+    Question,
+    changes_meaning,
+    draw_for,
+    of_questions,
+)
 from pytest_tablebench.tables.perturbations._invented import invented
 from pytest_tablebench.tables.table import Cell, Table
 from pytest_tablebench.util.seeds import seeded_random
@@ -27,9 +32,7 @@ def missing_values(table: Table, *, seed: int = 0, share: float = 0.1) -> Table:
         for column, cell in enumerate(row)
         if cell not in ("", None)
     ]
-    draw = seeded_random(
-        {"table": table.as_mapping(), "seed": seed, "perturbation": "missing_values"}
-    )
+    draw = draw_for(table, seed, "missing_values")
     exact = Decimal(str(share)) * len(places)
     gone = set(draw.sample(places, round(exact)))
     return replace(
