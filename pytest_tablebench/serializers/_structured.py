@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.hierarchy.grid import owners
-from pytest_tablebench.tables.hierarchy.paths import Paths, expanded
+from pytest_tablebench.tables.hierarchy.paths import Paths, expanded, indents
 from pytest_tablebench.tables.table import Cell, Span, Table
 
 _ESCAPES = str.maketrans(
@@ -79,7 +79,7 @@ def _latex_text(text: str) -> str:
 
 def _to_html(table: Table) -> str:
     """Header lines and captions in `<thead>`, notes in `<tfoot>`; text is escaped."""
-    merged = owners(table.spans)
+    merged, levels = owners(table.spans), indents(table)
     first = len(table.captions) + len(table.header_rows) + 1
     last = first + len(table.rows)
     parts = (("thead", 0, first), ("tbody", first, last), ("tfoot", last, len(table.lines)))
@@ -88,7 +88,7 @@ def _to_html(table: Table) -> str:
         if start == stop:
             continue
         rows = "".join(
-            f"    <tr>{''.join(_html_cells(table, number, merged, first))}</tr>\n"
+            f"    <tr>{''.join(_html_cells(table, number, merged, levels))}</tr>\n"
             for number in range(start, stop)
         )
         text += f"  <{part}>\n{rows}  </{part}>\n"
@@ -96,13 +96,14 @@ def _to_html(table: Table) -> str:
 
 
 def _html_cells(
-    table: Table, number: int, merged: dict[tuple[int, int], Span], first: int
+    table: Table,
+    number: int,
+    merged: dict[tuple[int, int], Span],
+    levels: dict[tuple[int, int], int],
 ) -> Iterable[str]:
-    line, row = table.lines[number], number - first
-    is_row = 0 <= row < len(table.rows)
-    level = table.row_levels[row] if is_row and table.row_levels else 0
-    labels = [column for column in range(table.row_headers) if _text(line[column])]
-    for column, cell in enumerate(line):
+    first = len(table.captions) + len(table.header_rows) + 1
+    is_row = first <= number < first + len(table.rows)
+    for column, cell in enumerate(table.lines[number]):
         span = merged.get((number, column), Span(number, column, 1, 1))
         if span[:2] != (number, column):
             continue
@@ -110,7 +111,7 @@ def _html_cells(
         tag = "th" if is_head else "td"
         marks = f' rowspan="{span.rows}"' if span.rows > 1 else ""
         marks += f' colspan="{span.columns}"' if span.columns > 1 else ""
-        if level and labels and column == labels[-1]:
+        if level := levels.get((number, column)):
             marks += f' style="padding-left:{_PIXELS * level}px"'
         text = html.escape(_text(cell), quote=False).replace("\n", "<br>")
         yield f"<{tag}{marks}>{text}</{tag}>"

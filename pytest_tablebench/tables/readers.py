@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import MergedCellsError, SettingsError, TableError
 from pytest_tablebench.tables.table import Cell, Table
-from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.names import counted, printable, unknown_name
 
 if TYPE_CHECKING:
     import bs4
@@ -63,7 +63,7 @@ def read_csv(source: str | os.PathLike[str], *, dialect: str, title: str | None)
     for number, (line, row) in enumerate(numbered[1:], start=1):
         if len(row) != len(header):
             raise TableError(
-                f"{where}, row {number} (ends in line {line}): {_cells(len(row))}, "
+                f"{where}, row {number} (ends in line {line}): {counted(len(row), 'cell')}, "
                 f"the header has {len(header)}"
             )
     return Table(tuple(header), tuple(tuple(row) for _, row in numbered[1:]), title, name=name)
@@ -127,7 +127,7 @@ def read_html(source: str | os.PathLike[str], *, index: int) -> Table:
     for number, row in enumerate(rows, start=1):
         if len(row) != len(header):
             raise TableError(
-                f"{where}, row {number}: {_cells(len(row))}, the header has {len(header)}"
+                f"{where}, row {number}: {counted(len(row), 'cell')}, the header has {len(header)}"
             )
     return Table(tuple(header), tuple(tuple(row) for row in rows), name=name)
 
@@ -347,10 +347,6 @@ def to_pandas(table: Table) -> pd.DataFrame:
 
 def _has_line_end(text: str) -> bool:
     return "\n" in text or "\r" in text
-
-
-def _cells(count: int) -> str:
-    return f"{count} cell{'' if count == 1 else 's'}"
 
 
 def _read_text(

@@ -8,6 +8,7 @@ from typing import Literal
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.serializers.picture._fonts import without_marks
 from pytest_tablebench.tables.hierarchy.grid import owners
+from pytest_tablebench.tables.hierarchy.paths import indents
 from pytest_tablebench.tables.table import Cell, Span, Table
 
 Kind = Literal["caption", "head", "label", "section", "cell", "note"]
@@ -94,14 +95,16 @@ def sheet_of(table: Table) -> Sheet:
             f"{table.label}: {len(lines)} lines of {columns} cells; as a picture at most "
             f"{MOST_CELLS:,} cells are drawn"
         )
-    merged = owners(table.spans)
+    merged, levels = owners(table.spans), indents(table)
     boxes = []
     for number, line in enumerate(lines):
         column = 0
         while column < columns:
             span = merged.get((number, column), Span(number, column, 1, 1))
             if span.row == number and span.column == column:
-                box = _box(table, number, column, span)
+                text = _text(line[column]) if column < len(line) else ""
+                kind, level = _kind(table, number, column), levels.get((number, column), 0)
+                box = Box(number, column, span.rows, span.columns, text, kind, level)
                 if span.columns == 1 and box.text and box.kind in {"caption", "section", "note"}:
                     box = replace(box, columns=_free(line, number, column, merged))
                 boxes.append(box)
@@ -126,31 +129,14 @@ def _text(cell: Cell) -> str:
     return "" if cell is None else without_marks(str(cell)).strip("\n")
 
 
-def _box(table: Table, number: int, column: int, span: Span) -> Box:
-    line = table.lines[number]
-    kind, row = _kind(table, number, column)
-    indent = 0
-    if kind in {"label", "section"} and table.row_levels and column == _last_label(table, row):
-        indent = table.row_levels[row]
-    text = _text(line[column]) if column < len(line) else ""
-    return Box(number, column, span.rows, span.columns, text, kind, indent)
-
-
-def _kind(table: Table, number: int, column: int) -> tuple[Kind, int]:
-    captions, head = len(table.captions), len(table.captions) + len(table.header_rows) + 1
-    row = number - head
-    if number < captions:
-        return "caption", row
+def _kind(table: Table, number: int, column: int) -> Kind:
+    row = number - len(table.captions) - len(table.header_rows) - 1
+    if number < len(table.captions):
+        return "caption"
     if row < 0:
-        return "head", row
+        return "head"
     if row >= len(table.rows):
-        return "note", row
+        return "note"
     if row in table.sections:
-        return "section", row
-    return ("label" if column < table.row_headers else "cell"), row
-
-
-def _last_label(table: Table, row: int) -> int:
-    """Return the column of a row's last label, where its indent is seen."""
-    labels = [n for n in range(table.row_headers) if _text(table.rows[row][n])]
-    return labels[-1] if labels else 0
+        return "section"
+    return "label" if column < table.row_headers else "cell"

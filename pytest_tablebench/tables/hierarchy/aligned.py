@@ -14,7 +14,6 @@ from pytest_tablebench.tables.table import Table
 __all__ = ["Part", "aligned"]
 
 _MOST_WORDS = 8
-_ALONE = r"\u3040-\u30ff\u3400-\u9fff"
 
 
 @dataclass(frozen=True)

@@ -8,65 +8,34 @@ says nothing at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pytest_tablebench.tables.hierarchy.grid import Grid
 from pytest_tablebench.tables.hierarchy.shape import Shape, is_numeric, is_year
 from pytest_tablebench.tables.table import Span, Table
-
-__all__ = ["Layout", "find_layout", "to_table"]
 
 _DEEPEST = 8  # header lines; real tables have up to four
 _NEAR = 5  # lines below a header that tell whether numbers stand in the table
 _UNMERGED = 2  # header lines that are found below the first one without a merge
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The parts of a grid; positions are lines and columns of the grid, from 0.
-
-    Arguments:
-        first: the first header line; captions stand above it.
-        depth: how many header lines there are.
-        row_headers: how many leading columns name the rows.
-        sections: lines that only name the rows that follow.
-        notes: the line that the notes begin with; the number of lines where there are none.
-    """
-
-    first: int
-    depth: int
-    row_headers: int
-    sections: tuple[int, ...]
-    notes: int
-
-
-def find_layout(grid: Grid) -> Layout:
-    """Return the parts of a grid."""
-    shape = Shape(grid)
-    first = _first_line(shape)
-    depth = _depth(shape, first)
-    notes = _notes(shape, first + depth)
-    body = range(first + depth, notes)
-    sections = tuple(line for line in body if shape.is_label(line))
-    row_headers = _row_headers(shape, first, depth, [*body], set(sections))
-    return Layout(first, depth, row_headers, sections, notes)
-
-
 def to_table(grid: Grid) -> Table:
     """Return the grid as a table with structure; a flat one has at least its row header column."""
-    layout = find_layout(grid)
-    body = layout.first + layout.depth
+    shape = Shape(grid)
+    first = _first_line(shape)
+    body = first + _depth(shape, first)
+    end = _notes(shape, body)
+    sections = [line for line in range(body, end) if shape.is_label(line)]
+    row_headers = _row_headers(shape, range(first, body), [*range(body, end)], set(sections))
     return Table(
         grid.cells[body - 1],
-        grid.cells[body : layout.notes],
+        grid.cells[body:end],
         name=grid.name,
-        header_rows=grid.cells[layout.first : body - 1],
-        row_headers=layout.row_headers,
-        row_levels=_levels(grid, range(body, layout.notes), layout.row_headers),
+        header_rows=grid.cells[first : body - 1],
+        row_headers=row_headers,
+        row_levels=_levels(grid, range(body, end), row_headers),
         spans=grid.spans,
-        captions=grid.cells[: layout.first],
-        sections=tuple(line - body for line in layout.sections),
-        notes=grid.cells[layout.notes :],
+        captions=grid.cells[:first],
+        sections=tuple(line - body for line in sections),
+        notes=grid.cells[end:],
     )
 
 
@@ -164,7 +133,10 @@ def _goes_on(shape: Shape, first: int, line: int) -> bool:
 
 
 def _notes(shape: Shape, body: int) -> int:
-    """Return the line behind the last one that is more than one text at the left edge."""
+    """Return the line behind the last one that is more than one text at the left edge.
+
+    That is the number of lines where nothing stands below it.
+    """
     count = len(shape.lines)
     last = next(
         (
@@ -175,12 +147,10 @@ def _notes(shape: Shape, body: int) -> int:
         body - 1,
     )
     noted = any(shape.lines[line] for line in range(last + 1, count))
-    if noted:
-        return last + 1
-    return count
+    return last + 1 if noted else count
 
 
-def _row_headers(shape: Shape, first: int, depth: int, body: list[int], sections: set[int]) -> int:
+def _row_headers(shape: Shape, header: range, body: list[int], sections: set[int]) -> int:
     """Return how many leading columns name the rows, at least one."""
     rows = [line for line in body if line not in sections and shape.lines[line]]
     marked = max((shape.leading_heads(line) for line in rows), default=0)
@@ -190,12 +160,11 @@ def _row_headers(shape: Shape, first: int, depth: int, body: list[int], sections
     corner = next(
         (
             span.columns
-            for span in shape.merged_in(first)
-            if (span.row, span.column, span.rows) == (first, left, depth)
+            for span in shape.merged_in(header.start)
+            if (span.row, span.column, span.rows) == (header.start, left, len(header))
         ),
         0,
     )
-    header = range(first, first + depth)
     blank = 0
     while left + blank < shape.width and not any(
         shape.is_filled(line, left + blank) for line in header

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from pytest_tablebench.tables.hierarchy.grid import fit
 from pytest_tablebench.tables.hierarchy.layout import to_table
-from pytest_tablebench.tables.hierarchy.paths import one_line
+from pytest_tablebench.tables.hierarchy.paths import indents, one_line
 from pytest_tablebench.tables.table import Span, Table
 
 __all__ = ["parts_of", "read_again"]
@@ -108,16 +108,10 @@ def _cut(table: Table, lines: range, columns: range) -> Table:
         and span.column in columns
         and span.column + span.columns <= columns.stop
     ]
+    levels = {
+        (line - lines.start, column - columns.start): level
+        for (line, column), level in indents(table).items()
+        if line in lines and column in columns
+    }
     grid = fit(values, spans, table.label)
-    return to_table(replace(grid, indents=_indents(table, lines, columns), name=table.name))
-
-
-def _indents(table: Table, lines: range, columns: range) -> dict[tuple[int, int], int]:
-    first = len(table.captions) + len(table.header_rows) + 1
-    indents = {}
-    for row, level in enumerate(table.row_levels):
-        line = first + row
-        labels = [at for at in range(table.row_headers) if one_line(table.lines[line][at])]
-        if level and labels and line in lines and labels[-1] in columns:
-            indents[line - lines.start, labels[-1] - columns.start] = level
-    return indents
+    return to_table(replace(grid, indents=levels, name=table.name))

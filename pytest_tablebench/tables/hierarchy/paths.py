@@ -25,6 +25,20 @@ def expanded(table: Table) -> list[list[Cell]]:
     return lines
 
 
+def indents(table: Table) -> dict[tuple[int, int], int]:
+    """Return how deep rows stand in, by line and column of the label where that is seen: the last.
+
+    Only rows that do.
+    """
+    first = len(table.captions) + len(table.header_rows) + 1
+    found = {}
+    for row, level in enumerate(table.row_levels):
+        labels = [at for at in range(table.row_headers) if one_line(table.rows[row][at])]
+        if level and labels:
+            found[first + row, labels[-1]] = level
+    return found
+
+
 def _latest(name: str, text: str) -> str:
     return text or name
 
@@ -58,13 +72,19 @@ class Paths:
         """Return the sections and the less deep rows that a row stands under."""
         return self._above[row]
 
-    def _anchor(self, line: int, column: int) -> tuple[int, int]:
+    def anchor(self, line: int, column: int) -> tuple[int, int]:
+        """Return where the cell begins that a position of the table's lines belongs to."""
         span = self._owners.get((line, column))
         return (span.row, span.column) if span else (line, column)
 
+    def text(self, line: int, column: int) -> str:
+        """Return the text of the cell that a position of the table's lines belongs to."""
+        at = self.anchor(line, column)
+        return one_line(self._lines[at[0]][at[1]])
+
     def _column(self, column: int) -> tuple[str, ...]:
         top = len(self._table.captions)
-        places = list(dict.fromkeys(self._anchor(line, column) for line in range(top, self._first)))
+        places = list(dict.fromkeys(self.anchor(line, column) for line in range(top, self._first)))
         if not any(one_line(self._lines[line][at]) for line, at in places):
             return ()  # a divider: no name reaches over it
         names = []
@@ -122,7 +142,7 @@ class Paths:
         """Return the texts of a row's header cells: all but the last, and the last."""
         line = self._first + row
         places = dict.fromkeys(
-            self._anchor(line, column) for column in range(self._table.row_headers)
+            self.anchor(line, column) for column in range(self._table.row_headers)
         )
         texts = [text for at, column in places if (text := one_line(self._lines[at][column]))]
         return (tuple(texts[:-1]), texts[-1]) if texts else ((), "")

@@ -7,6 +7,7 @@ stand under one name. Captions and notes stay where they are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from random import Random
 
 from pytest_tablebench.tables.hierarchy.grid import owners
@@ -95,21 +96,14 @@ def with_rows(table: Table, order: Sequence[int | None]) -> Table:
         for span in table.spans
     ]
     empty = ("",) * len(table.header)
-    return _changed(
+    levels = table.row_levels and [0 if row is None else table.row_levels[row] for row in order]
+    return replace(
         table,
-        rows=[empty if row is None else table.rows[row] for row in order],
-        row_levels=[0 if row is None else table.row_levels[row] for row in order]
-        if table.row_levels
-        else (),
-        sections=sorted(place[row] for row in table.sections),
-        spans=spans,
+        rows=tuple(empty if row is None else table.rows[row] for row in order),
+        row_levels=tuple(levels),
+        sections=tuple(sorted(place[row] for row in table.sections)),
+        spans=tuple(spans),
     )
-
-
-def _changed(table: Table, **parts: object) -> Table:
-    names = ("header", "rows", "header_rows", "row_headers", "row_levels", "spans")
-    kept = {name: getattr(table, name) for name in (*names, "captions", "sections", "notes")}
-    return Table(title=table.title, name=table.name, extra=table.extra, **(kept | parts))
 
 
 def shuffled_columns(table: Table, draw: Random) -> Table:
@@ -194,12 +188,17 @@ def with_columns(table: Table, order: Sequence[int]) -> Table:
         else span
         for span in table.spans
     ]
-    cells: list[list[Cell]] = [[whole[line][column] for column in order] for line in lines]
+    cells = [[whole[line][column] for column in order] for line in lines]
     for (line, column), span in owners(spans).items():
         if line in lines and (line, column) != span[:2]:
             cells[line - lines.start][column] = ""
-    return _changed(
-        table, header_rows=cells[:depth], header=cells[depth], rows=cells[depth + 1 :], spans=spans
+    written = tuple(map(tuple, cells))
+    return replace(
+        table,
+        header_rows=written[:depth],
+        header=written[depth],
+        rows=written[depth + 1 :],
+        spans=tuple(spans),
     )
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from pytest_tablebench.tables.hierarchy.grid import owners
-from pytest_tablebench.tables.hierarchy.paths import Paths, one_line
-from pytest_tablebench.tables.table import Span, Table
+from pytest_tablebench.tables.hierarchy.paths import Paths
+from pytest_tablebench.tables.table import Table
 
 __all__ = ["ROOT", "Header", "HeaderTree", "read_tree", "true_tree"]
 
@@ -132,18 +131,17 @@ def true_tree(table: Table) -> HeaderTree:
 
     Columns are counted from 1 at the left edge, rows from 1 below the header.
     """
-    paths, merged = Paths(table), owners(table.spans)
+    paths = Paths(table)
     top, first = len(table.captions), len(table.captions) + len(table.header_rows) + 1
-    lines = table.lines
 
     def begins_column(column: int) -> bool:
-        named = [line for line in range(top, first) if _text_at(merged, lines, line, column)]
-        return not named or _anchor(merged, named[-1], column)[1] == column
+        named = [line for line in range(top, first) if paths.text(line, column)]
+        return not named or paths.anchor(named[-1], column)[1] == column
 
     def begins_row(row: int) -> bool:
         line = first + row
-        named = [at for at in range(table.row_headers) if _text_at(merged, lines, line, at)]
-        return not named or _anchor(merged, line, named[-1])[0] == line
+        named = [at for at in range(table.row_headers) if paths.text(line, at)]
+        return not named or paths.anchor(line, named[-1])[0] == line
 
     headers = _headers(
         "C",
@@ -156,21 +154,6 @@ def true_tree(table: Table) -> HeaderTree:
             "R", [paths.of(row, 0).row for row in count], [begins_row(row) for row in count]
         )
     return HeaderTree(tuple(headers))
-
-
-def _anchor(merged: Mapping[tuple[int, int], Span], line: int, column: int) -> tuple[int, int]:
-    span = merged.get((line, column))
-    return (span.row, span.column) if span else (line, column)
-
-
-def _text_at(
-    merged: Mapping[tuple[int, int], Span],
-    lines: Sequence[Sequence[object]],
-    line: int,
-    column: int,
-) -> str:
-    at = _anchor(merged, line, column)
-    return one_line(lines[at[0]][at[1]])
 
 
 def _headers(kind: str, paths: Sequence[tuple[str, ...]], begins: Sequence[bool]) -> list[Header]:

@@ -18,6 +18,7 @@ from pytest_tablebench.tables.hierarchy.grid import (
     check_size,
     fit,
 )
+from pytest_tablebench.tables.hierarchy.paths import indents
 from pytest_tablebench.tables.readers import open_sheet, read_workbook_bytes, sheet_values
 from pytest_tablebench.tables.table import Cell, Span, Table
 
@@ -138,11 +139,8 @@ def write_xlsx(table: Table, path: str | PathLike[str] | IO[bytes]) -> None:
 
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
-    first = len(table.lines) - len(table.rows) - len(table.notes)
+    levels = indents(table)
     for line, cells in enumerate(table.lines):
-        row = line - first
-        level = table.row_levels[row] if table.row_levels and 0 <= row < len(table.rows) else 0
-        label = _label(cells, table.row_headers) if level else None
         for column, value in enumerate(cells):
             if value is None or value == "":
                 continue
@@ -155,8 +153,8 @@ def write_xlsx(table: Table, path: str | PathLike[str] | IO[bytes]) -> None:
                 ) from error
             if isinstance(value, str):
                 cell.data_type = "s"  # what looks like a formula or an error is none
-            if column == label:
-                cell.alignment = Alignment(indent=level)
+            if (line, column) in levels:
+                cell.alignment = Alignment(indent=levels[line, column])
     for span in table.spans:
         sheet.merge_cells(
             start_row=span.row + 1,
@@ -165,11 +163,6 @@ def write_xlsx(table: Table, path: str | PathLike[str] | IO[bytes]) -> None:
             end_column=span.column + span.columns,
         )
     book.save(path)
-
-
-def _label(cells: tuple[Cell, ...], row_headers: int) -> int | None:
-    found = [column for column in range(row_headers) if cells[column] not in {"", None}]
-    return found[-1] if found else None
 
 
 def _writable(value: Cell) -> Cell:
