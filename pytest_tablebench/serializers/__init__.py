@@ -12,7 +12,7 @@ from typing import Literal, overload
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.serializers._dataframe import to_df
-from pytest_tablebench.serializers._frame import to_frame
+from pytest_tablebench.serializers._frame import frame_text as to_frame
 from pytest_tablebench.serializers._structured import STRUCTURED, flattened, to_latex
 from pytest_tablebench.serializers._text import (
     to_concat,

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from itertools import takewhile
 
-from pytest_tablebench.errors import TableError
-from pytest_tablebench.serializers._text import dump_json, require_content, require_key_header
+from pytest_tablebench.serializers._text import dump_json, require_keys
 from pytest_tablebench.tables.table import Cell, Table
 
 
@@ -46,15 +45,7 @@ def _stays_integer(cells: list[Cell]) -> bool:
 
 def to_df(table: Table) -> str:
     """A `pd.DataFrame({...}, index=[...])` call; equal names get a suffix, short rows None."""
-    require_content(table, "df")
-    require_key_header(table, "df")
-    width = len(table.header)
-    for number, row in enumerate(table.rows, start=1):
-        if len(row) > width:
-            raise TableError(
-                f"{table.label}: row {number}, column {width + 1}: cell {row[width]!r} has no "
-                f"column name; serializer 'df' needs one for every cell"
-            )
+    require_keys(table, "df")
     seen: dict[Cell, int] = {}
     columns: dict[Cell, list[Cell]] = {}
     for position, name in enumerate(table.header):

@@ -71,8 +71,3 @@ def _info(frame: pd.DataFrame) -> str:
     ]
     entries = f"RangeIndex: {counted(len(frame), 'entry', 'entries')}"
     return "\n".join([entries, f"Data columns (total {len(rows)}):", *rows])
-
-
-def to_frame(table: Table) -> str:
-    """Return what a program's frame of the table holds: types, rows, shape, columns."""
-    return frame_text(table)

@@ -7,6 +7,7 @@ of exactly these texts, so they are fixed even where another layout would be kin
 from __future__ import annotations
 
 import json
+from types import UnionType
 from typing import Any
 
 from pytest_tablebench.errors import TableError
@@ -21,24 +22,28 @@ def require_content(table: Table, name: str) -> None:
         raise TableError(f"{table.label}: has no rows; serializer {name!r} needs at least one")
 
 
-def require_text_header(table: Table, name: str) -> list[str]:
-    """Return the header, or raise a `TableError` naming the first name that is no text."""
+def require_names(
+    table: Table, name: str, kinds: type | UnionType = str, needs: str = "text"
+) -> None:
+    """Raise a `TableError` as `require_content` does, or naming the first name of another kind."""
+    require_content(table, name)
     for number, cell in enumerate(table.header, start=1):
-        if not isinstance(cell, str):
+        if not isinstance(cell, kinds):
             raise TableError(
                 f"{table.label}: header, column {number}: {cell!r} is {type(cell).__name__}, "
-                f"serializer {name!r} needs text"
+                f"serializer {name!r} needs {needs}"
             )
-    return list(table.header)
 
 
-def require_key_header(table: Table, name: str) -> None:
-    """Raise a `TableError` naming the first column name that cannot be a JSON key."""
-    for number, cell in enumerate(table.header, start=1):
-        if not isinstance(cell, str | int | float | None):
+def require_keys(table: Table, name: str) -> None:
+    """Raise a `TableError` unless each cell has a column's name, which JSON takes as a key."""
+    require_names(table, name, str | int | float | None, "text or a number")
+    width = len(table.header)
+    for number, row in enumerate(table.rows, start=1):
+        if len(row) > width:
             raise TableError(
-                f"{table.label}: header, column {number}: {cell!r} is {type(cell).__name__}, "
-                f"serializer {name!r} needs text or a number"
+                f"{table.label}: row {number}, column {width + 1}: cell {row[width]!r} has no "
+                f"column name; serializer {name!r} needs one for every cell"
             )
 
 
@@ -94,36 +99,27 @@ def to_csv(table: Table) -> str:
 
 def to_json(table: Table) -> str:
     """One object: row number to an object of column name to cell. Equal names: the last wins."""
-    require_content(table, "json")
-    require_key_header(table, "json")
-    header = table.header
-    width = len(header)
-    rows = {}
-    for number, row in enumerate(table.rows):
-        if len(row) > width:
-            raise TableError(
-                f"{table.label}: row {number + 1}, column {width + 1}: cell {row[width]!r} has "
-                f"no column name; serializer 'json' needs one for every cell"
-            )
-        # A shorter row simply lacks its last keys.
-        rows[str(number)] = dict(zip(header, row, strict=False))
+    require_keys(table, "json")
+    # A shorter row simply lacks its last keys.
+    rows = {
+        str(number): dict(zip(table.header, row, strict=False))
+        for number, row in enumerate(table.rows)
+    }
     return dump_json(rows, table, "json")
 
 
 def to_markdown(table: Table) -> str:
     """Pipe table without blanks inside the pipes and without escapes."""
-    require_content(table, "markdown")
-    names = require_text_header(table, "markdown")
-    lines = [f"|{'|'.join(names)}|", f"|{'|'.join(['---'] * len(names))}|"]
+    require_names(table, "markdown")
+    lines = [f"|{'|'.join(table.header)}|", f"|{'|'.join(['---'] * len(table.header))}|"]
     lines += [f"|{'|'.join([str(cell) for cell in row])}|" for row in table.rows]
     return "\n".join(lines).strip()
 
 
 def to_indexed_row_major(table: Table) -> str:
     """One line: `col : …` and then `row i : …` for each row, cells joined by ` | `."""
-    require_content(table, "indexed_row_major")
-    names = require_text_header(table, "indexed_row_major")
-    parts = [f"col : {' | '.join(names)}"]
+    require_names(table, "indexed_row_major")
+    parts = [f"col : {' | '.join(table.header)}"]
     parts += [
         f"row {number} : {' | '.join([str(cell) for cell in row])}"
         for number, row in enumerate(table.rows, start=1)

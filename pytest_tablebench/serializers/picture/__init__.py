@@ -8,17 +8,20 @@ a note above it that says which part it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import io
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.serializers.content import Image
+from pytest_tablebench.serializers.picture._draw import (
+    Measured,
+    column_widths,
+    draw,
+    line_heights,
+)
+from pytest_tablebench.serializers.picture._fonts import Fonts, fonts
+from pytest_tablebench.serializers.picture._sheet import Sheet, sheet_of
+from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted
-
-if TYPE_CHECKING:
-    from pytest_tablebench.serializers.picture._draw import Measured
-    from pytest_tablebench.serializers.picture._fonts import Fonts
-    from pytest_tablebench.serializers.picture._sheet import Sheet
-    from pytest_tablebench.tables.table import Table
 
 __all__ = ["pictures", "squared", "squares", "to_png"]
 
@@ -41,11 +44,9 @@ def to_png(table: Table) -> bytes:
     Raises `TableError` for a table of more than 20,000 cells, without columns, or with characters
     that no font here draws.
     """
-    from pytest_tablebench.serializers.picture._draw import draw
-
     try:
-        sheet, fonts, widths, measured = _fitted(table) or _laid_out(table)
-        return draw(sheet, fonts, widths, measured)
+        sheet = sheet_of(table)
+        return draw(*(_fitted(sheet) or _laid_out(sheet)))
     except TableError as error:
         raise _named(table, error) from None
 
@@ -55,12 +56,11 @@ def pictures(table: Table) -> tuple[Image, ...]:
 
     Raises `TableError` as `to_png` does, and for a table of more than 20 parts.
     """
-    from pytest_tablebench.serializers.picture._draw import draw
-
     try:
-        if (fitted := _fitted(table)) is not None:
+        sheet = sheet_of(table)
+        if (fitted := _fitted(sheet)) is not None:
             return (Image(_PNG, draw(*fitted)),)
-        return tuple(Image(_PNG, part) for part in _parts(*_laid_out(table)))
+        return tuple(Image(_PNG, part) for part in _parts(*_laid_out(sheet)))
     except TableError as error:
         raise _named(table, error) from None
 
@@ -78,16 +78,14 @@ def squared(image: Image) -> Image:
     Raises:
         TableError: it is no picture, or a side would have more than 10,000 pixels.
     """
-    from io import BytesIO
-
     from PIL import Image as Pictures
 
     try:
-        with Pictures.open(BytesIO(image.data)) as found:
+        with Pictures.open(io.BytesIO(image.data)) as found:
             side = max(found.size)
             if side > MOST_SQUARE:
                 raise TableError(f"as a square it would have {side} pixels a side")
-            drawn = BytesIO()
+            drawn = io.BytesIO()
             found.resize((side, side), Pictures.Resampling.BICUBIC).save(drawn, "PNG")
     except TableError:
         raise
@@ -101,13 +99,8 @@ def _named(table: Table, error: TableError) -> TableError:
     return error if text.startswith(table.label) else TableError(f"{table.label}: {text}")
 
 
-def _fitted(table: Table) -> tuple[Sheet, Fonts, list[int], Measured] | None:
-    """Return how the table is drawn in one picture; None where it is too large for one."""
-    from pytest_tablebench.serializers.picture._draw import column_widths, line_heights
-    from pytest_tablebench.serializers.picture._fonts import fonts
-    from pytest_tablebench.serializers.picture._sheet import sheet_of
-
-    sheet = sheet_of(table)
+def _fitted(sheet: Sheet) -> tuple[Sheet, Fonts, list[int], Measured] | None:
+    """Return how a table is drawn in one picture; None where it is too large for one."""
     for size in SIZES:
         if sheet.lines * size > LONG:
             continue
@@ -121,13 +114,9 @@ def _fitted(table: Table) -> tuple[Sheet, Fonts, list[int], Measured] | None:
     return None
 
 
-def _laid_out(table: Table) -> tuple[Sheet, Fonts, list[int], Measured]:
+def _laid_out(sheet: Sheet) -> tuple[Sheet, Fonts, list[int], Measured]:
     """Return how a table is drawn that is too large for one picture."""
-    from pytest_tablebench.serializers.picture._draw import column_widths, line_heights
-    from pytest_tablebench.serializers.picture._fonts import fonts
-    from pytest_tablebench.serializers.picture._sheet import sheet_of
-
-    sheet, chosen, widths = sheet_of(table), fonts(PART_SIZE), []
+    chosen, widths = fonts(PART_SIZE), list[int]()
     for most in _WIDTHS:
         widths = column_widths(sheet, chosen, most)
         if sum(widths) <= LONG:
@@ -136,8 +125,6 @@ def _laid_out(table: Table) -> tuple[Sheet, Fonts, list[int], Measured]:
 
 
 def _parts(sheet: Sheet, fonts: Fonts, widths: list[int], measured: Measured) -> list[bytes]:
-    from pytest_tablebench.serializers.picture._draw import draw, line_heights
-
     across = _bands(widths, sheet.labels or 1, LONG)
     limit = LONG if sum(widths) <= SHORT else SHORT
     down = _bands(measured.heights, sheet.head, limit - 2 * fonts.line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from pytest_tablebench.serializers.picture._fonts import Fonts
 from pytest_tablebench.serializers.picture._sheet import Box, Sheet
@@ -81,7 +82,8 @@ def draw(
     from PIL import Image, ImageDraw
 
     above = _MARGIN + (fonts.line + _DOWN if note else 0)
-    lefts, tops = _edges(widths, _MARGIN), _edges(measured.heights, above)
+    lefts = [*accumulate(widths, initial=_MARGIN)]
+    tops = [*accumulate(measured.heights, initial=above)]
     wide = max(lefts[-1], _MARGIN + fonts.width(note) if note else 0) + _MARGIN + 1
     image = Image.new("L", (wide, tops[-1] + _MARGIN + 1), 255)
     canvas = ImageDraw.Draw(image)
@@ -104,13 +106,6 @@ def draw(
     out = io.BytesIO()
     image.save(out, "PNG")
     return out.getvalue()
-
-
-def _edges(sizes: Sequence[int], start: int) -> list[int]:
-    edges = [start]
-    for size in sizes:
-        edges.append(edges[-1] + size)
-    return edges
 
 
 def _write(

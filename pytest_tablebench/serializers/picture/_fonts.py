@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec
@@ -162,14 +163,8 @@ class Fonts:
 
     def _fitting(self, word: str, width: int, *, bold: bool) -> int:
         """Return how many characters of a word fit, at least one."""
-        low, high = 1, len(word)
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.width(word[:middle], bold=bold) <= width:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        counts = range(1, len(word) + 1)
+        return bisect_right(counts, width, key=lambda n: self.width(word[:n], bold=bold)) or 1
 
 
 def _font_of(character: str, latin: str) -> str:
