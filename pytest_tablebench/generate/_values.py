@@ -1,7 +1,6 @@
-"""How a cell is read as a number, and how a computed number is written like the cells.
+"""How a cell is read: as a number, as an answer, as what sums up others.
 
-This is the only place that turns text into numbers for the rule generator; both ways of
-computing an answer use it. Read are an optional currency sign, an optional minus, digits
+Of numbers are read an optional currency sign, an optional minus, digits
 with or without separators between thousands, a decimal point, and one unit behind it:
 "1,234", "12.5%", "12 km", "$ -3.4 m", "9.50 €", "96 m³/s". Not read, hence text: a plus
 sign, leading zeros, ordinals ("3rd"), other scripts' digits, more than 15 digits.
@@ -12,7 +11,6 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -26,6 +24,10 @@ _NUMBER = re.compile(
 )
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _QUOTES = "\"'`“”‘’«»„"
+_SUMMARY_WORDS = frozenset(
+    {"total", "totals", "subtotal", "sum", "mean", "average", "avg", "all", "overall", "combined"}
+)
+_SUMMARY_SIGNS = ("合计", "总计", "小计", "平均", "均值")
 
 
 @dataclass(frozen=True)
@@ -37,24 +39,17 @@ class Number:
         before: what stands before the sign and digits, with its space.
         after: what stands behind the digits, with its space.
         decimals: digits behind the point, for a typed float without trailing zeros.
-        grouped: whether thousands are separated by commas.
     """
 
     value: Decimal
     before: str = ""
     after: str = ""
     decimals: int = 0
-    grouped: bool = False
 
     @property
     def form(self) -> tuple[str, str]:
         """What has to be equal in all cells of a numeric column."""
         return self.before, self.after
-
-    @property
-    def unit(self) -> str:
-        """The unit for people: text behind the digits, or else the currency sign."""
-        return self.after.strip() or self.before.strip()
 
 
 def is_empty(cell: Any) -> bool:
@@ -80,7 +75,6 @@ def parse_number(cell: Any) -> Number | None:
         match["before"] or "",
         match["after"] or "",
         len(fraction if isinstance(cell, str) else fraction.rstrip("0")),
-        "," in match["whole"],
     )
 
 
@@ -115,15 +109,13 @@ def cell_key(cell: Any) -> tuple[str, ...]:
     return ("number", f"{value:f}", number.before.strip(), number.after.strip().casefold())
 
 
-def write_like(value: Decimal, cells: Sequence[Number]) -> str | None:
-    """Write a computed value in the form of the cells it was computed from.
+def is_summary(text: str) -> bool:
+    """Tell whether a short text says that something is summed up (spec: treb.md section 6).
 
-    The value must need as many decimals as the longest cell has, so that "4", "4.0" and
-    "4.00" are never all defensible; otherwise the result is None.
+    Any text counts as a label, since nothing says which column holds them; rejecting a
+    table too many costs a few questions, a total counted as an entry makes them wrong.
     """
-    decimals = max(cell.decimals for cell in cells)
-    digits = value.scaleb(decimals)
-    if digits != digits.to_integral_value() or (decimals and digits % 10 == 0):
-        return None
-    grouping = "," if any(cell.grouped for cell in cells) else ""
-    return f"{cells[0].before}{value:{grouping}.{decimals}f}{cells[0].after}"
+    words = re.findall(r"[^\W\d_]+", text.casefold())
+    if any(sign in text for sign in _SUMMARY_SIGNS):
+        return True
+    return len(words) <= 4 and any(word in _SUMMARY_WORDS for word in words)

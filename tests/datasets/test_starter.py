@@ -1,4 +1,4 @@
-"""The embedded dataset: what it holds, that it is generated, and how it is asked."""
+"""The embedded dataset: what it holds, and how it is asked."""
 
 import hashlib
 import json
@@ -13,13 +13,9 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.datasets._base import Dataset, Source
-from pytest_tablebench.datasets.starter import _build
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.generate import KINDS, answer, generate_questions, verify
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.seeds import seeded_random
-from tests.support.matrix import reduced
 
 FOLDER = files("pytest_tablebench.datasets.starter")
 TABLES = [json.loads(line) for line in (FOLDER / "tables.jsonl").read_bytes().split(b"\n") if line]
@@ -113,7 +109,7 @@ def test_tables_hold_accents_and_duplicate_values():
 def test_there_are_enough_questions_of_every_kind():
     kinds = Counter(record["kind"] for record in TESTS)
     assert len(TESTS) >= 220
-    assert set(kinds) == set(KINDS)
+    assert len(kinds) == 17
     assert min(kinds.values()) >= 8
     assert len({record["table"] for record in TESTS}) >= 30
 
@@ -171,54 +167,13 @@ def test_few_questions_are_about_neighbours():
     assert sum(record["kind"] == "neighbour" for record in TESTS) <= 0.15 * len(TESTS)
 
 
-def test_questions_and_answers_are_those_of_the_generator_in_any_order_of_the_table():
-    """Plans are not stored: they are generated again, then answered on a reordered table."""
-    tables = reduced(TABLES, *TABLES[::4])
-    known = {record["id"]: record for record in QUESTIONS}
-    seen = set()
-    for record in tables:
-        table = Table(record["header"], record["rows"], name=record["id"])
-        other = reordered(table)
-        for question in generate_questions(table, seed=_build.SEED, per_table=len(KINDS)):
-            stored = known.get(question.id)
-            if stored is None:
-                continue
-            seen.add(question.id)
-            assert (stored["question"], tuple(stored["answers"])) == (
-                question.text,
-                question.answers,
-            )
-            assert answer(question.plan, other) == question.answers
-            verify(question.plan, other, question.answers)
-    assert len(seen) > 0.9 * len(known) * len(tables) / len(TABLES)
+# The files
 
 
-def reordered(table: Table) -> Table:
-    rng = seeded_random(table.name, seed=7)
-    order = rng.sample(range(len(table.header)), len(table.header))
-    rows = [[row[place] for place in order] for row in rng.sample(table.rows, len(table.rows))]
-    rows.insert(rng.randrange(len(rows)), [""] * len(order))
-    return table.replace(header=[table.header[place] for place in order], rows=rows)
-
-
-# The build
-
-
-def test_regenerating_gives_the_committed_bytes():
-    text = (FOLDER / "tables.jsonl").read_text(encoding="utf-8")
-    assert _build.build(text).encode() == (FOLDER / "questions.jsonl").read_bytes()
-
-
-def test_check_tells_equal_from_different(tmp_path):
-    few = (FOLDER / "tables.jsonl").read_bytes().splitlines(keepends=True)[:8]
-    (tmp_path / "tables.jsonl").write_bytes(b"".join(few))
-    assert _build.main(["--check"], folder=tmp_path) == 1
-    assert _build.main([], folder=tmp_path) == 0
-    written = tmp_path / "questions.jsonl"
-    assert written.read_bytes()
-    assert _build.main(["--check"], folder=tmp_path) == 0
-    written.write_bytes(written.read_bytes().replace(b'"split": "test"', b'"split": "demo"', 1))
-    assert _build.main(["--check"], folder=tmp_path) == 1
+def test_the_questions_stay_as_they_are():
+    """Another byte is another dataset: figures of it could not be compared any more."""
+    found = hashlib.sha256((FOLDER / "questions.jsonl").read_bytes()).hexdigest()
+    assert found == "c1577da8de495b72f8f1a8d8188cbfe6f0880e974b9d8e50785b36daecb033b3"
 
 
 def test_files_end_lines_the_same_everywhere():

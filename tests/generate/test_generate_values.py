@@ -1,16 +1,15 @@
-"""Reading numbers from cells, writing them back, and what may stand in an answer."""
+"""Reading numbers from cells, what may stand in an answer, and what sums up others."""
 
 from decimal import Decimal
 
 import pytest
 
 from pytest_tablebench.generate._values import (
-    Number,
     answer_text,
     cell_key,
     is_empty,
+    is_summary,
     parse_number,
-    write_like,
 )
 
 
@@ -57,25 +56,6 @@ def test_decimals_of_floats_count_without_trailing_zeros():
 
 
 @pytest.mark.parametrize(
-    ("value", "cells", "expected"),
-    [
-        ("36", ["12 km", "7 km"], "36 km"),
-        ("12.5", ["1.1%", "2%"], "12.5%"),
-        ("1234", ["1,000", "5"], "1,234"),
-        ("1234", ["1000", "5"], "1234"),
-        ("-40", ["$ 10 m", "$ -50 m"], "$ -40 m"),
-        ("4", ["1.5", "2.5"], None),
-        ("4.50", ["1.25 €", "3.25 €"], None),
-        ("4.55", ["1.5", "2.5"], None),
-        ("120", ["100", "20"], "120"),
-    ],
-)
-def test_results_are_written_like_their_cells(value, cells, expected):
-    numbers: list[Number] = [parse_number(cell) for cell in cells]
-    assert write_like(Decimal(value), numbers) == expected
-
-
-@pytest.mark.parametrize(
     "cell", ["Ader", "1,234", "a,b", "北部", "نخلة", "O'Brien", 7, 2.5, "12.5%"]
 )
 def test_answers_are_the_cell_as_written(cell):
@@ -107,3 +87,17 @@ def test_empty(cell):
 @pytest.mark.parametrize("cell", [0, False, "0.0", "-"])
 def test_not_empty(cell):
     assert not is_empty(cell)
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["Total", "sum:", "Subtotal", "Mean", "average", "AVG", "All", "Overall", "Combined",
+     "Grand total", "合计", "总计", "小计", "平均", "均值"],
+)  # fmt: skip
+def test_labels_of_what_sums_up(label):
+    assert is_summary(label)
+
+
+@pytest.mark.parametrize("text", ["Allmere", "Sumner", "The ferry runs all year", "12"])
+def test_longer_words_and_sentences_are_no_summary(text):
+    assert not is_summary(text)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate._folder import Source
-from pytest_tablebench.generate._view import is_summary
+from pytest_tablebench.generate._values import is_summary
 from pytest_tablebench.generate.llm._prompts import ask_for_table, topics
 from pytest_tablebench.generate.llm._proposing import Tell
 from pytest_tablebench.generate.llm._replies import RefusedError, plain_text, read_json

@@ -18,9 +18,9 @@ from pytest_tablebench.generate._values import (
     answer_text,
     cell_key,
     is_empty,
+    is_summary,
     parse_number,
 )
-from pytest_tablebench.generate._view import is_summary
 from pytest_tablebench.tables.table import Table
 
 _FEWEST_ROWS, _FEWEST_COLUMNS = 3, 2
