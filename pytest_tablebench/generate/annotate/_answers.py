@@ -7,17 +7,17 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from pytest_tablebench.errors import STOPPED, ModelError
+from pytest_tablebench.generate._shared import digest_of
 from pytest_tablebench.generate.annotate._prompts import TASKS, Task, ask_for_answer, ask_for_score
 from pytest_tablebench.generate.annotate._ranking import Candidate, counted_alike, ranked
 from pytest_tablebench.generate.annotate._replies import drawn_answer, read_answer
 from pytest_tablebench.generate.annotate._review import Review
-from pytest_tablebench.generate.annotate._tables import digest_of, text_of
-from pytest_tablebench.generate.llm import Tell
+from pytest_tablebench.generate.annotate._tables import text_of
+from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
 from pytest_tablebench.generate.llm._replies import RefusedError, tolerance_of
-from pytest_tablebench.generate.rules import Pair, Plan, Tallying
+from pytest_tablebench.generate.rules import Pair
 from pytest_tablebench.metrics._chart_values import chart_verdict
 from pytest_tablebench.metrics._charts import chart_step
 from pytest_tablebench.metrics._realhit_reply import read_score
@@ -55,7 +55,7 @@ class Asked:
         return TASKS.get(self.tags.get("task", ""), TASKS[_USUAL])
 
 
-class AnswerGenerator(Tallying):
+class AnswerGenerator(AskingMaker):
     """Has models answer the questions about one table after the other, and a judge rate them.
 
     The best by marks times frequency is taken. As with other makers `tell` gives replies, and what
@@ -70,7 +70,6 @@ class AnswerGenerator(Tallying):
     """
 
     reads_structure = True
-    together = 1
 
     def __init__(
         self,
@@ -82,10 +81,8 @@ class AnswerGenerator(Tallying):
         judge: str,
         review: Path | None = None,
     ) -> None:
-        super().__init__()
-        self.further: list[tuple[Ask, int]] = []
-        """Marks that may be asked for when answers are there: a stand-in, and how many of it."""
-        self._tell, self._run, self._asked = tell, run, asked
+        super().__init__(tell)
+        self._run, self._asked = run, asked
         self._models, self._judge = tuple(models), judge
         self._review = Review(review)
 
@@ -235,18 +232,14 @@ def _same(new: str, old: str, asked: Asked) -> bool:
 
 
 def _pair(asked: Asked, answer: str) -> Pair:
-    items, how = _items(answer, asked), dict[str, Any]()
-    if not asked.metric and items and answer_kind(items) == "number":
-        how = {"tolerance": tolerance_of(items, "number")}
+    items = _items(answer, asked)
+    is_number = not asked.metric and items and answer_kind(items) == "number"
     return Pair(
         id=asked.id,
-        plan=Plan("", ()),
         question=asked.text,
-        language="",
         answers=items,
         metric=asked.metric,
-        **{"tolerance": "", **how},
-        unit="",
+        tolerance=tolerance_of(items, "number") if is_number else "",
         tags=asked.tags,
         perturbations=asked.perturbations,
         threshold=asked.threshold,

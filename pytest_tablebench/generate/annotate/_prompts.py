@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
+from pytest_tablebench.generate._shared import data_file
+from pytest_tablebench.generate.llm._prompts import ask_model
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers import serialize
-from pytest_tablebench.serializers.content import Message
 from pytest_tablebench.tables.table import Table
 
 _COVERED = "Summary Analysis"
@@ -43,57 +40,46 @@ class Task:
     told: str = ""
 
 
-@cache
-def _data(name: str) -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
-
-
+_WORDS = data_file("annotate/prompts.toml")
 TASKS: Mapping[str, Task] = {
     name: Task(**(about | {"survives": tuple(about["survives"])}))
-    for name, about in _data("tasks").items()
+    for name, about in data_file("annotate/tasks.toml").items()
 }
 
 
 def shown(table: Table) -> str:
     """Return a table as models are shown it: LaTeX, as in the paper. Raises `TableError`."""
     title = f' "{table.title}"' if table.title else ""
-    return str(_data("prompts")["table"]).format(title=title, table=serialize(table, "latex"))
+    return str(_WORDS["table"]).format(title=title, table=serialize(table, "latex"))
 
 
 def ask_for_questions(shows: str, task: Task, count: int, language: str, model: str) -> Ask:
     """Return the question for so many questions of a task."""
-    words = _data("prompts")
-    told = words["questions"].format(
+    told = _WORDS["questions"].format(
         name=task.name,
         does=task.does,
         subtypes="\n".join(f"- {name}: {meaning}" for name, meaning in task.subtypes.items()),
         count=count,
-        language=words["languages"][language],
+        language=_WORDS["languages"][language],
         form=task.form,
-        examples=words["examples"].format(examples=task.examples) if task.examples else "",
+        examples=_WORDS["examples"].format(examples=task.examples) if task.examples else "",
     )
-    return _ask(told, shows, model)
+    return ask_model(told, shows, model)
 
 
 def ask_for_answer(shows: str, task: Task, question: str, model: str) -> Ask:
     """Return what a model is asked that answers a question."""
-    words = _data("prompts")
-    told = words["answers"].format(form=task.form)
-    return _ask(told, words["asked"].format(shows=shows, question=question), model)
+    told = _WORDS["answers"].format(form=task.form)
+    return ask_model(told, _WORDS["asked"].format(shows=shows, question=question), model)
 
 
 def ask_for_score(shows: str, subtype: str, question: str, answer: str, model: str) -> Ask:
     """Return what a judge is asked about an answer; there is no reference."""
-    words = _data("prompts")
-    criterion = words["coverage" if subtype == _COVERED else "correctness"]
-    text = words["answered"].format(shows=shows, question=question, answer=answer)
-    return _ask(words["judge"].format(criterion=criterion), text, model)
+    criterion = _WORDS["coverage" if subtype == _COVERED else "correctness"]
+    text = _WORDS["answered"].format(shows=shows, question=question, answer=answer)
+    return ask_model(_WORDS["judge"].format(criterion=criterion), text, model)
 
 
 def ask_for_complexity(shows: str, model: str) -> Ask:
     """Return the question how complex a table is."""
-    return _ask(_data("prompts")["complexity"].format(), shows, model)
-
-
-def _ask(told: str, text: str, model: str) -> Ask:
-    return Ask((Message("system", told.strip()), Message("user", text)), model)
+    return ask_model(_WORDS["complexity"].format(), shows, model)

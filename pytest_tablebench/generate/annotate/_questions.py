@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pytest_tablebench.errors import ModelError
+from pytest_tablebench.generate._shared import digest_of
 from pytest_tablebench.generate.annotate._prompts import TASKS, Task, ask_for_questions
 from pytest_tablebench.generate.annotate._replies import read_questions
-from pytest_tablebench.generate.annotate._tables import digest_of, text_of
-from pytest_tablebench.generate.llm import Tell
+from pytest_tablebench.generate.annotate._tables import text_of
+from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
 from pytest_tablebench.generate.llm._replies import RefusedError
-from pytest_tablebench.generate.rules import Pair, Plan, Tallying
+from pytest_tablebench.generate.rules import Pair
 from pytest_tablebench.generate.rules._generate import plain_question
-from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.hierarchy.complexity import complexity
 from pytest_tablebench.tables.table import Table
 
 
-class QuestionGenerator(Tallying):
+class QuestionGenerator(AskingMaker):
     """Has a model write questions about one table after the other, for each task.
-
-    It asks nobody: `tell` gives replies. What a table still has to be asked is known when `make`
-    has been gone through; then it is asked, and `make` is gone through again.
 
     Arguments:
         tell: gives the reply to a question.
@@ -32,7 +29,6 @@ class QuestionGenerator(Tallying):
     """
 
     reads_structure = True
-    together = 1
 
     def __init__(
         self,
@@ -43,19 +39,11 @@ class QuestionGenerator(Tallying):
         per_table: int = 20,
         language: str = "auto",
     ) -> None:
-        super().__init__()
-        self.further: list[tuple[Ask, int]] = []
-        """Nothing follows from replies here."""
-        self._tell, self._model, self._tasks = tell, model, tuple(tasks)
+        super().__init__(tell)
+        self._model, self._tasks = model, tuple(tasks)
         self._per_table, self._language = per_table, language
 
-    def look(self, table: Table) -> None:
-        """Go through a table for what has to be asked about it."""
-        made = self.make(table, None)
-        for _ in made[1] if made is not None else ():
-            pass
-
-    def make(self, table: Table, most: int | None) -> tuple[str, Iterable[Pair]] | None:
+    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
         """Return a digest of the table and its questions, None for a table that is left out."""
         try:
             shows = text_of(table)
@@ -85,13 +73,9 @@ class QuestionGenerator(Tallying):
                 tags = {"task": name, "subtype": subtype, **told, "made": "annotation"}
                 yield Pair(
                     id=f"{digest[:10]}-{name}-{len(seen)}",
-                    plan=Plan(name, ()),
                     question=f"{question} {task.told}".strip(),
-                    language=self._language,
                     answers=(),
                     metric=task.metric,
-                    tolerance="",
-                    unit="",
                     tags=tags,
                     perturbations=task.survives,
                     threshold=task.threshold,

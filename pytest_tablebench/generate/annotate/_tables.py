@@ -1,8 +1,6 @@
-"""Tables as the annotation takes them, and the digest that tells them apart."""
+"""Tables as the annotation takes them."""
 
 from __future__ import annotations
-
-import hashlib
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.generate.annotate._prompts import shown
@@ -25,8 +23,3 @@ def text_of(table: Table) -> str:
     if len(shows) > _LONGEST:
         raise RefusedError("too long")
     return shows
-
-
-def digest_of(*content: object) -> str:
-    """Return 16 hexadecimal digits for a content."""
-    return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()[:16]

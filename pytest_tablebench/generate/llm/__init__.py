@@ -4,10 +4,11 @@ What is asked is data (`subtasks.toml`), what models are told too (`en.toml`, `z
 """
 
 from pytest_tablebench.generate.llm._adversarial import COMPARED, AdversarialGenerator
+from pytest_tablebench.generate.llm._asking import Tell
 from pytest_tablebench.generate.llm._invented import invented
 from pytest_tablebench.generate.llm._marked import LlmGenerator
 from pytest_tablebench.generate.llm._prompts import SOLVERS, SUBTASKS
-from pytest_tablebench.generate.llm._proposing import Proposer, Tell
+from pytest_tablebench.generate.llm._proposing import Proposer
 from pytest_tablebench.generate.llm._translated import Questions, Translator, language_of
 
 __all__ = [

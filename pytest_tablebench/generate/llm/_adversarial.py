@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_tablebench.errors import ModelError
+from pytest_tablebench.generate.llm._asking import Tell
 from pytest_tablebench.generate.llm._prompts import (
     SOLVERS,
     SUBTASKS,
@@ -19,7 +20,6 @@ from pytest_tablebench.generate.llm._proposing import (
     About,
     Kept,
     Proposer,
-    Tell,
     require_unsaid,
 )
 from pytest_tablebench.generate.llm._replies import (

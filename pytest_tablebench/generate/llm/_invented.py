@@ -7,11 +7,11 @@ from typing import Any
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate._folder import Source
+from pytest_tablebench.generate._shared import LANGUAGES, spoken
 from pytest_tablebench.generate._values import is_summary
+from pytest_tablebench.generate.llm._asking import Tell
 from pytest_tablebench.generate.llm._prompts import ask_for_table, topics
-from pytest_tablebench.generate.llm._proposing import Tell
 from pytest_tablebench.generate.llm._replies import RefusedError, plain_text, read_json
-from pytest_tablebench.generate.rules import LANGUAGES
 from pytest_tablebench.generate.rules._generate import plain_question
 from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.tables.table import Table
@@ -42,12 +42,11 @@ def invented(
         seeded_random(f"topics/{name}", seed=seed).shuffle(order)
     found = []
     for number in range(count):
-        spoken = LANGUAGES[number % 2] if language == "both" else language
-        spoken = "en" if spoken == "auto" else spoken
+        told = spoken(language, number, ())
         rng = seeded_random(f"invented/{number}", seed=seed)
         rows, columns = rng.randint(*_ASKED_ROWS), rng.randint(*_ASKED_COLUMNS)
-        topic = topics(spoken)[orders[spoken][number % len(orders[spoken])]]
-        asked = ask_for_table(topic, number + 1, rows, columns, language=spoken, model=model)
+        topic = topics(told)[orders[told][number % len(orders[told])]]
+        asked = ask_for_table(topic, number + 1, rows, columns, language=told, model=model)
         stand_in = _stand_in(number, rows, columns) if expected else None
 
         def read(asked: Any = asked, stand_in: Table | None = stand_in) -> Table | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_tablebench.generate.llm._asking import Tell
 from pytest_tablebench.generate.llm._prompts import DISCRIMINATORS, SUBTASKS, ask_for_marks
-from pytest_tablebench.generate.llm._proposing import STAND_IN, About, Kept, Proposer, Tell
+from pytest_tablebench.generate.llm._proposing import STAND_IN, About, Kept, Proposer
 from pytest_tablebench.generate.llm._replies import FULL, Draft, RefusedError, read_marks
 
 

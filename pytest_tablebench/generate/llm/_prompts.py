@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from pytest_tablebench.generate._shared import data_file
 from pytest_tablebench.generate.llm._replies import Attack, Draft
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers import serialize
@@ -22,9 +20,8 @@ SOLVERS = ("markdown", "csv", "html")
 """Independent solvers: each is told to go its own way, and shown the table in its own format."""
 
 
-@cache
 def _data(name: str) -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
+    return data_file(f"llm/{name}.toml")
 
 
 SUBTASKS: Mapping[str, Mapping[str, str]] = _data("subtasks")
@@ -47,7 +44,7 @@ def ask_for_table(
     """Return the question for a new table of a size about a topic; its number is told as well."""
     words = _data(language)
     told = words["inventor"].format(rows=rows, columns=columns)
-    return _ask(told, words["invented"].format(number=number, topic=topic), model)
+    return ask_model(told, words["invented"].format(number=number, topic=topic), model)
 
 
 def ask_for_translation(
@@ -56,7 +53,7 @@ def ask_for_translation(
     """Return the question for texts in the other language; `known` are translations in use."""
     told = _data(language)["translator"].format()
     content = json.dumps({"known": dict(known), "texts": list(texts)}, ensure_ascii=False, indent=0)
-    return _ask(told, content, model)
+    return ask_model(told, content, model)
 
 
 def shown(table: Table, subtask: str, language: str) -> str:
@@ -74,7 +71,7 @@ def _table(table: Table, language: str, form: str) -> str:
 
 def ask_for_pairs(shows: str, subtask: str, language: str, count: int, model: str) -> Ask:
     """Return the question for so many pairs; `shows` is the table with the kind of question."""
-    return _ask(_generator(subtask, language, count), shows, model)
+    return ask_model(_generator(subtask, language, count), shows, model)
 
 
 def _generator(subtask: str, language: str, count: int) -> str:
@@ -111,7 +108,7 @@ def ask_for_revision(
 def ask_for_attack(shows: str, draft: Draft, language: str, model: str) -> Ask:
     """Return the question to a critic for what is wrong with a pair."""
     words = _data(language)
-    return _ask(words["critic"].format(), _drafted(shows, draft, language), model)
+    return ask_model(words["critic"].format(), _drafted(shows, draft, language), model)
 
 
 def ask_solver(
@@ -132,13 +129,15 @@ def ask_solver(
     words = _data(language)
     told = words["solver"].format(way=words["ways"][number], shape=words["shapes"][metric])
     shows = _table(table, language, SOLVERS[number])
-    return _ask(told, words["asked"].format(table=shows, question=question), model)
+    return ask_model(told, words["asked"].format(table=shows, question=question), model)
 
 
 def ask_for_marks(shows: str, draft: Draft, language: str, number: int, model: str) -> Ask:
     """Return the question for marks to a discriminator, by its number from 0."""
     words = _data(language)
-    return _ask(words["discriminator"][number].format(), _drafted(shows, draft, language), model)
+    return ask_model(
+        words["discriminator"][number].format(), _drafted(shows, draft, language), model
+    )
 
 
 def _drafted(shows: str, draft: Draft, language: str) -> str:
@@ -147,5 +146,6 @@ def _drafted(shows: str, draft: Draft, language: str) -> str:
     return str(words["draft"].format(shown=shows, question=draft.question, answer=answer))
 
 
-def _ask(told: str, text: str, model: str) -> Ask:
+def ask_model(told: str, text: str, model: str) -> Ask:
+    """Return what a model is told, and then asked."""
     return Ask((Message("system", told.strip()), Message("user", text)), model)

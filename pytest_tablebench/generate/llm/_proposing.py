@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_tablebench.errors import ModelError, TableError
+from pytest_tablebench.generate._shared import LANGUAGES, digest_of, spoken
+from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
 from pytest_tablebench.generate.llm._prompts import SUBTASKS, ask_for_pairs, shown, yes_no
 from pytest_tablebench.generate.llm._replies import Draft, RefusedError, read_draft, read_drafts
-from pytest_tablebench.generate.rules import LANGUAGES, Pair, Plan, Tallying
+from pytest_tablebench.generate.rules import Pair
 from pytest_tablebench.generate.rules._generate import plain_question, says
-from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
-
-Tell = Callable[[Ask], str | None]
-"""Gives a model's reply; None: it was not asked yet. Raises `ModelError` where there is none."""
 
 _LONGEST = 40_000
 """Characters of a table, as models are shown it."""
-
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 STAND_IN = Draft("?" * 150, ("?" * 30,))
 """A question that is not there yet, where the price of what follows it is worked out."""
@@ -51,11 +46,8 @@ class Kept:
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-class Proposer(Tallying):
-    """Makes questions of one table after the other, as far as models have been asked.
-
-    It asks nobody: `tell` gives replies. What a table still has to be asked is known when `make`
-    has been gone through; then it is asked, and `make` is gone through again.
+class Proposer(AskingMaker):
+    """Has a model propose questions of one table after the other, and others examine them.
 
     Arguments:
         tell: gives the reply to a question.
@@ -65,8 +57,6 @@ class Proposer(Tallying):
         subtasks: those that are asked.
     """
 
-    reads_structure = False
-    together = 1
     way = ""
     """The tag that says how questions came about."""
 
@@ -79,10 +69,8 @@ class Proposer(Tallying):
         per_table: int = 10,
         language: str = "auto",
     ) -> None:
-        super().__init__()
-        self.further: list[tuple[Ask, int]] = []
-        """What may be asked when replies are there: a stand-in, and how many of it."""
-        self._tell, self._model = tell, model
+        super().__init__(tell)
+        self._model = model
         self._per_table, self._language, self._subtasks = per_table, language, tuple(subtasks)
 
     @abstractmethod
@@ -97,13 +85,7 @@ class Proposer(Tallying):
         and `ModelError`.
         """
 
-    def look(self, table: Table) -> None:
-        """Go through a table for what has to be asked about it."""
-        made = self.make(table, None)
-        for _ in made[1] if made is not None else ():
-            pass
-
-    def make(self, table: Table, most: int | None) -> tuple[str, Iterable[Pair]] | None:
+    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
         """Return a digest of the table and its questions, None for a table that is left out."""
         if not table.rows or not table.header:
             self.skip("too small")
@@ -117,8 +99,7 @@ class Proposer(Tallying):
         if len(shows) > _LONGEST:
             self.skip("too long")
             return None
-        content = repr((table.title, table.lines))
-        digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        digest = digest_of(table.title, table.lines)
         return digest, self._pairs(table, digest, most)
 
     def _pairs(self, table: Table, digest: str, most: int | None) -> Iterator[Pair]:
@@ -127,7 +108,7 @@ class Proposer(Tallying):
             share = self._share(place)
             if not share:
                 continue
-            language = self._spoken(table, place)
+            language = spoken(self._language, place, table.header)
             about = About(table, subtask, language, shown(table, subtask, language))
             for kept in self._accepted(about, share, seen):
                 if left == 0:
@@ -195,13 +176,6 @@ class Proposer(Tallying):
         each, rest = divmod(self._per_table, len(self._subtasks))
         return each + (place < rest)
 
-    def _spoken(self, table: Table, place: int) -> str:
-        if self._language == "both":
-            return LANGUAGES[place % len(LANGUAGES)]
-        if self._language == "auto":
-            return "zh" if any(_CHINESE.search(str(name)) for name in table.header) else "en"
-        return self._language
-
     def _pair(self, kept: Kept, about: About, digest: str) -> Pair:
         subtask, known, draft = about.subtask, SUBTASKS[about.subtask], kept.draft
         tags = {
@@ -210,13 +184,10 @@ class Proposer(Tallying):
         }  # fmt: skip
         return Pair(
             id=f"{digest[:10]}-{subtask}-{plain_digest(draft.question)}",
-            plan=Plan(subtask, ()),
             question=draft.question,
-            language=about.language,
             answers=draft.answers,
             metric=about.metric,
             tolerance=draft.tolerance,
-            unit="",
             tags={**tags, **kept.tags},
             # Models are told not to speak of places, and it is looked for.
             perturbations=("none", "shuffle_rows", "shuffle_cols"),

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol
 
 from pytest_tablebench.errors import ModelError, TableBenchError
+from pytest_tablebench.generate._shared import digest_of
 from pytest_tablebench.generate._values import parse_number
+from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
 from pytest_tablebench.generate.llm._prompts import ask_for_translation, ask_solver, yes_no
-from pytest_tablebench.generate.llm._proposing import Tell
 from pytest_tablebench.generate.llm._replies import (
     RefusedError,
     plain_text,
     read_json,
     read_solution,
 )
-from pytest_tablebench.generate.rules import Other, Pair, Plan, Tallying
+from pytest_tablebench.generate.rules import Other, Pair
 from pytest_tablebench.generate.rules._generate import plain_question, says
 from pytest_tablebench.metrics import score
 from pytest_tablebench.metrics._typed_answer import typed_answer
@@ -113,7 +113,7 @@ class _Both:
     words: _Words
 
 
-class Translator(Tallying):
+class Translator(AskingMaker):
     """Translates the questions of one table after the other, as far as models have been asked.
 
     Each question is translated, and translated back by a call that does not know it. A solver
@@ -128,25 +128,14 @@ class Translator(Tallying):
         to: the language, `en` or `zh`.
     """
 
-    reads_structure = False
-    together = 1
-
     def __init__(
         self, tell: Tell, *, model: str, solver: str, questions: Mapping[str, Questions], to: str
     ) -> None:
-        super().__init__()
-        self.further: list[tuple[Ask, int]] = []
-        """What may be asked when replies are there: a stand-in, and how many of it."""
-        self._tell, self._model, self._solver = tell, model, solver
+        super().__init__(tell)
+        self._model, self._solver = model, solver
         self._questions, self._to = questions, to
 
-    def look(self, table: Table) -> None:
-        """Go through a table for what has to be asked about it."""
-        made = self.make(table, None)
-        for _ in made[1] if made is not None else ():
-            pass
-
-    def make(self, table: Table, most: int | None) -> tuple[str, Iterable[Pair]] | None:
+    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
         """Return a digest of the table with its questions, and these translated.
 
         None is a table that is left out, or that has no translation yet.
@@ -162,8 +151,7 @@ class Translator(Tallying):
             return None
         if words is None:
             return None
-        content = repr((table.title, table.lines, [question.text for question in own.asked]))
-        digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        digest = digest_of(table.title, table.lines, [question.text for question in own.asked])
         return digest, islice(self._pairs(table, own, words), most)
 
     def _words(self, table: Table, own: Questions) -> _Words | None:
@@ -259,9 +247,7 @@ class Translator(Tallying):
         context = question.context
         return Pair(
             id=f"{question.id}-{self._to}",
-            plan=Plan("translated", ()),
             question=asked,
-            language=self._to,
             answers=answers,
             metric=question.metric or context["kind"],
             tolerance=context.get("tolerance", ""),

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.resources import files
+from functools import cached_property
 from random import Random
 
 from pytest_tablebench.errors import TableError
+from pytest_tablebench.generate._shared import data_file, digest_of, spoken
 from pytest_tablebench.generate._values import answer_text, cell_key, is_empty, parse_number
-from pytest_tablebench.generate.rules import LANGUAGES, Pair, Plan, Tallying
+from pytest_tablebench.generate.rules import Pair, Tallying
+from pytest_tablebench.generate.rules._draw import NothingError
 from pytest_tablebench.generate.rules._generate import plain_question, says
 from pytest_tablebench.tables.table import Cell, Path, Table
 from pytest_tablebench.util.seeds import seeded_random
@@ -22,15 +20,10 @@ from pytest_tablebench.util.seeds import seeded_random
 _DRAWS = 6
 _MOST_ITEMS = 15
 _LONGEST = 100_000
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 _PLACE = ("none", "mask_cols_names", "shuffle_cols_names")
 _BY_NAME = ("none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows")
 _ARRANGED = ("none", "shuffle_rows", "shuffle_cols")
-
-
-class NothingError(Exception):
-    """A table has nothing to ask in this way, or what was drawn has no single answer."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +43,6 @@ class Board:
         self.header, self.rows = table.header, table.rows
         everything = [cell for line in table.lines for cell in line if not is_empty(cell)]
         self.counts = Counter(map(cell_key, everything))
-        self.is_chinese = any(_CHINESE.search(str(name)) for name in table.header)
 
     def text(self, cell: Cell) -> str:
         """Return a cell as an answer. Raises `NothingError` for one that cannot be one."""
@@ -256,12 +248,6 @@ STRUCTURED = ("columns", "merged_columns", "merged_rows", "under_merged", "path"
 """What is asked of tables with structure: which of their lines is row 1 is open to dispute."""
 
 
-@cache
-def _wordings(language: str) -> dict[str, list[str]]:
-    text = (files(__package__) / f"{language}.toml").read_text(encoding="utf-8")
-    return dict(tomllib.loads(text))
-
-
 class ProbeGenerator(Tallying):
     """Makes probes of one table after the other.
 
@@ -272,7 +258,6 @@ class ProbeGenerator(Tallying):
     """
 
     reads_structure = True
-    together = 1
 
     def __init__(self, *, seed: int = 0, per_table: int = 20, language: str = "auto") -> None:
         super().__init__()
@@ -285,7 +270,6 @@ class ProbeGenerator(Tallying):
         except TableError:
             self.skip("rows of unequal length")
             return None
-        content = repr((table.lines, table.spans))
         if not table.rows or not table.header:
             self.skip("too small")
             return None
@@ -293,10 +277,10 @@ class ProbeGenerator(Tallying):
         if not table.is_structured and len(set(names)) < len(table.header):
             self.skip("headings without names of their own")
             return None
-        if len(content) > _LONGEST:
+        if len(repr((table.lines, table.spans))) > _LONGEST:
             self.skip("too long")
             return None
-        digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        digest = digest_of(table.lines, table.spans)
         left = self._per_table if most is None else min(most, self._per_table)
         return digest, self._pairs(Board(table), digest, left)
 
@@ -322,16 +306,12 @@ class ProbeGenerator(Tallying):
     def _pair(
         self, kind: str, board: Board, digest: str, rng: Random, seen: set[str]
     ) -> Pair | None:
-        language = self._language
-        if language == "both":
-            language = LANGUAGES[self.tally.accepted % 2]
-        elif language == "auto":
-            language = "zh" if board.is_chinese else "en"
+        language = spoken(self._language, self.tally.accepted, board.header)
         try:
             probe = PROBES[kind](board, rng)
         except NothingError:
             return None
-        question = rng.choice(_wordings(language)[kind]).format_map(probe.fields)
+        question = rng.choice(data_file(f"probes/{language}.toml")[kind]).format_map(probe.fields)
         key = plain_question(question)
         if kind in {"rows", "columns", "headings"} and kind in seen:
             return None
@@ -343,13 +323,9 @@ class ProbeGenerator(Tallying):
         number = single and parse_number(probe.answers[0]) is not None
         return Pair(
             id=f"{digest[:10]}-{kind}-{self.tally.accepted}",
-            plan=Plan(kind, ()),
             question=question,
-            language=language,
             answers=probe.answers,
             metric="number" if number else "" if single else "ordered_list",
-            tolerance="",
-            unit="",
             tags={"skill": "probe", "probe": kind, "language": language},
             perturbations=probe.perturbations,
         )

@@ -4,6 +4,7 @@ What is asked is data (`recipes.toml`), how it is said too (`en.toml`, `zh.toml`
 an entry in `_draw`, `_plain`, `_frame` and `_wording`.
 """
 
+from pytest_tablebench.generate._shared import LANGUAGES
 from pytest_tablebench.generate.rules._generate import (
     RECIPES,
     SKILLS,
@@ -12,7 +13,6 @@ from pytest_tablebench.generate.rules._generate import (
 )
 from pytest_tablebench.generate.rules._plan import Amount, Other, Pair, Plan, Step, Texts
 from pytest_tablebench.generate.rules._sheet import Sheet
-from pytest_tablebench.generate.rules._wording import LANGUAGES
 
 __all__ = [
     "LANGUAGES",

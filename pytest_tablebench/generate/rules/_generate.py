@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from random import Random
 
+from pytest_tablebench.generate._shared import data_file, spoken
 from pytest_tablebench.generate._values import parse_number
 from pytest_tablebench.generate.rules._draw import NothingError, draw_steps
 from pytest_tablebench.generate.rules._frame import Frame, agrees, frame_answer
@@ -23,9 +24,9 @@ from pytest_tablebench.generate.rules._plan import (
     RejectedError,
     Texts,
 )
-from pytest_tablebench.generate.rules._sheet import Sheet, UnfitError, data_file
+from pytest_tablebench.generate.rules._sheet import Sheet, UnfitError
 from pytest_tablebench.generate.rules._survives import surviving
-from pytest_tablebench.generate.rules._wording import LANGUAGES, word
+from pytest_tablebench.generate.rules._wording import word
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
@@ -37,7 +38,7 @@ _MOST_AHEAD = 3
 
 _YES_NO = {"en": ("yes", "no"), "zh": ("是", "否")}
 
-SKILLS: Mapping[str, str] = data_file("recipes.toml")["skills"]
+SKILLS: Mapping[str, str] = data_file("rules/recipes.toml")["skills"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Recipe:
 
 RECIPES: Mapping[str, Recipe] = {
     name: Recipe(name, subtask, difficulty, tuple(steps))
-    for subtask, levels in data_file("recipes.toml")["recipes"].items()
+    for subtask, levels in data_file("rules/recipes.toml")["recipes"].items()
     for difficulty, recipes in levels.items()
     for name, steps in recipes.items()
 }
@@ -104,7 +105,10 @@ class Tally:
 
 
 class Tallying:
-    """Counts what a generator makes: all that it remembers."""
+    """Counts what a generator makes: all that it remembers; see `_folder.Maker`."""
+
+    reads_structure = False
+    together = 1
 
     def __init__(self) -> None:
         self.tally = Tally()
@@ -136,9 +140,6 @@ class RuleGenerator(Tallying):
         language: `en`, `zh`, `both` in turns, or `auto`: that of the table's headings.
         subtasks: those that are asked; all of `SKILLS` by default.
     """
-
-    reads_structure = False
-    together = 1
 
     def __init__(
         self,
@@ -217,7 +218,7 @@ class RuleGenerator(Tallying):
         found = plain_answer(steps, sheet)
         if isinstance(found, bool) and self._is_one_sided(recipe, found):
             raise RejectedError("too often the same")
-        language = self._spoken(sheet)
+        language = spoken(self._language, self.tally.accepted, sheet.cells)
         answers, metric, tolerance, unit = written_answer(found, language)
         question = word(steps, sheet, found, language, rng)
         key = plain_question(question)
@@ -234,7 +235,6 @@ class RuleGenerator(Tallying):
             id=f"{sheet.digest[:10]}-{recipe.name}-{len(seen) // 2}",
             plan=plan,
             question=question,
-            language=language,
             answers=answers,
             metric=metric,
             tolerance=tolerance,
@@ -254,13 +254,6 @@ class RuleGenerator(Tallying):
         verdicts = self.tally.verdicts
         ahead = verdicts[f"{recipe.name} {holds}"] - verdicts[f"{recipe.name} {not holds}"]
         return ahead >= _MOST_AHEAD
-
-    def _spoken(self, sheet: Sheet) -> str:
-        if self._language == "both":
-            return LANGUAGES[self.tally.accepted % 2]
-        if self._language == "auto":
-            return "zh" if sheet.is_chinese else "en"
-        return self._language
 
 
 def written_answer(found: Found, language: str) -> tuple[tuple[str, ...], str, str, str]:

@@ -110,7 +110,7 @@ def _cell_at(sheet: Sheet, rows: Rows, row: int, column: int) -> Texts:  # noqa:
 
 def _place(sheet: Sheet, value: str) -> tuple[int, int]:
     """Return where a value stands that the table has once."""
-    if sheet.counts.get(cell_key(value), 0) != 1:
+    if sheet.counts[cell_key(value)] != 1:
         raise RejectedError("ambiguous")
     for row, cells in enumerate(sheet.table.rows):
         for column, cell in enumerate(cells):

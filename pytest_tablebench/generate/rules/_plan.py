@@ -83,26 +83,25 @@ class Pair:
 
     Arguments:
         id: unique for one table; ASCII.
-        plan: what the answer can be worked out from again.
-        question: the text. language: `en` or `zh`.
+        question: the text.
         answers: the items of the answer.
-        metric: the kind of answer, "" where its text tells.
-        tolerance: of a rounded number. unit: of a number.
         tags: skill, subtask, difficulty, language, recipe.
         perturbations: those that leave the answer true.
+        metric: the kind of answer, "" where its text tells.
+        tolerance: of a rounded number. unit: of a number.
+        plan: what the answer can be worked out from again, without steps where nothing can.
         other: a table made of the given one, which the question is asked of.
         threshold: the score from which an answer is right, "" where the dataset says.
     """
 
     id: str
-    plan: Plan
     question: str
-    language: str
     answers: tuple[str, ...]
-    metric: str
-    tolerance: str
-    unit: str
     tags: Mapping[str, str]
     perturbations: tuple[str, ...]
+    metric: str = ""
+    tolerance: str = ""
+    unit: str = ""
+    plan: Plan = Plan("", ())
     other: Other | None = None
     threshold: str = ""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import cache, cached_property
-from importlib.resources import files
-from typing import Any
+from functools import cached_property
 
 from pytest_tablebench.errors import TableBenchError
+from pytest_tablebench.generate._shared import data_file
 from pytest_tablebench.generate._values import (
     Number,
     answer_text,
@@ -29,17 +28,10 @@ _LONGEST = 100_000
 _MOST_GROUPS = 12
 _YEARS = range(1500, 2101)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
 class UnfitError(TableBenchError):
     """No question is made of a table; the message is the reason that is counted."""
-
-
-@cache
-def data_file(name: str) -> dict[str, Any]:
-    """Return a TOML file of this package."""
-    return tomllib.loads((files(__package__) / name).read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -101,11 +93,6 @@ class Sheet:
         """Number of entries."""
         return len(self.table.rows)
 
-    @property
-    def is_chinese(self) -> bool:
-        """Whether the headings are."""
-        return any(_CHINESE.search(name) for name in self.cells)
-
     @cached_property
     def measures(self) -> tuple[str, ...]:
         """Numeric columns that measure something: no years, no numbers that are names."""
@@ -118,7 +105,7 @@ class Sheet:
     @cached_property
     def summed(self) -> tuple[str, ...]:
         """Measures whose sum means something."""
-        units = data_file("words.toml")["units_not_summed"]
+        units = data_file("rules/words.toml")["units_not_summed"]
         return tuple(
             name
             for name in self.measures
@@ -139,14 +126,9 @@ class Sheet:
         )
 
     @cached_property
-    def counts(self) -> dict[tuple[str, ...], int]:
+    def counts(self) -> Counter[tuple[str, ...]]:
         """How often a value stands in the table, its headings counted."""
-        found: dict[tuple[str, ...], int] = {}
-        for row in (self.table.header, *self.table.rows):
-            for cell in row:
-                key = cell_key(cell)
-                found[key] = found.get(key, 0) + 1
-        return found
+        return Counter(cell_key(cell) for line in self.table.lines for cell in line)
 
     @cached_property
     def rows_by_name(self) -> dict[str, int]:
@@ -187,7 +169,7 @@ def _is_date(cell: str) -> bool:
 
 def _says(name: str, kind: str) -> bool:
     """Whether a heading has a word of a list, in either language."""
-    words = data_file("words.toml")
+    words = data_file("rules/words.toml")
     own = set(re.findall(r"[^\W\d_]+", name.casefold()))
     return bool(own & set(words[kind])) or any(word in name for word in words[f"{kind}_zh"])
 

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+from pytest_tablebench.generate._shared import data_file
 from pytest_tablebench.generate._values import parse_number
 from pytest_tablebench.generate.rules._plain import NARROWING
 from pytest_tablebench.generate.rules._plan import Amount, Found, Step, Texts
-from pytest_tablebench.generate.rules._sheet import Sheet, data_file
-
-LANGUAGES = ("en", "zh")
+from pytest_tablebench.generate.rules._sheet import Sheet
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "cell": ("name", "column"),
@@ -56,7 +55,7 @@ _VARIANTS = {"rule", "kind"}
 
 def word(steps: Sequence[Step], sheet: Sheet, found: Found, language: str, rng: Random) -> str:
     """Return the question's text in one of its wordings."""
-    return _Words(sheet, data_file(f"{language}.toml"), rng).question(steps, found)
+    return _Words(sheet, data_file(f"rules/{language}.toml"), rng).question(steps, found)
 
 
 class _Words:

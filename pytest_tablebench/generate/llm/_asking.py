@@ -1,0 +1,37 @@
+"""What all makers share that ask models."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+
+from pytest_tablebench.generate.rules import Pair, Tallying
+from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.tables.table import Table
+
+Tell = Callable[[Ask], str | None]
+"""Gives a model's reply; None: it was not asked yet. Raises `ModelError` where there is none."""
+
+
+class AskingMaker(Tallying):
+    """Makes questions of one table after the other, as far as models have been asked.
+
+    It asks nobody: `tell` gives replies. What a table still has to be asked is known when `look`
+    has been gone through; then it is asked, and `look` is gone through again.
+    """
+
+    def __init__(self, tell: Tell) -> None:
+        super().__init__()
+        self.further: list[tuple[Ask, int]] = []
+        """What may be asked when replies are there: a stand-in, and how many of it."""
+        self._tell = tell
+
+    @abstractmethod
+    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
+        """Return a digest of the table and its questions, None for a table that is left out."""
+
+    def look(self, table: Table) -> None:
+        """Go through a table for what has to be asked about it."""
+        made = self.make(table, None)
+        for _ in made[1] if made is not None else ():
+            pass
