@@ -4,7 +4,9 @@
 
 Every figure is measured on whole process trees, from process start, against a server of its own
 process that only waits (`benchmarks.load_server`). Efficiency is the ideal wall time (calls x wait
-/ connections) over the real one. `--peers` also measures other tools (see `benchmarks.peers`).
+/ connections) over the real one. Beside it stands what bounds it on this machine: a bare import of
+litellm, and empty items of pytest with the same plugins. `--peers` also measures other tools (see
+`benchmarks.peers`), with the first and the third row.
 The whole table takes about half an hour on two quiet cores, `--quick` a few minutes; reduced
 figures hold the fixed cost of a start against few cases and miss the goals for that alone.
 """
@@ -23,8 +25,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.engine_runs import Bench, Grid, Measured
-from benchmarks.peers import compare
+from benchmarks.engine_runs import Bare, Bench, Grid, Measured
+from benchmarks.peers import Outcome, compare
+
+BROKER = "pytest_tablebench.executors.local.broker"
+
+PEERS_CASES = 2000
+"""Cases of the third row that other tools are asked: some do thirty a second. Rates compare."""
 
 PROCESSING_S = 0.5
 """An answer read so long ago should have been stored, on a busy machine too."""
@@ -60,10 +67,7 @@ class Floor:
     """What this machine leaves to anybody: the calls of a run by scripts that only call litellm."""
 
     scripts: int
-    calls: int
     efficiency: float
-    start_cpu_s: float
-    """Of all imports and first calls."""
     call_cpu_s: float
     """Of one call."""
 
@@ -90,9 +94,7 @@ class Floor:
         wall = time.perf_counter() - started
         return cls(
             scripts,
-            calls * scripts,
             calls * scripts * bench.wait / connections / wall,
-            sum(one["import_cpu_s"] + one["first_cpu_s"] for one in said),
             sum(one["calls_cpu_s"] for one in said) / (calls * scripts),
         )
 
@@ -100,41 +102,86 @@ class Floor:
         """Print what it came to."""
         what = f"  bare scripts over litellm ({self.scripts})"
         bench.show(run, what, f"{self.efficiency:.2f}")
+        bench.show(run, "    CPU of one of its calls", f"{self.call_cpu_s * 1000:.2f} ms")
 
 
-def speed(bench: Bench) -> float:
-    """1,000 cases at 64 in flight; return the lower efficiency."""
+def _show_start(bench: Bench, run: str, measured: Measured, connections: int) -> None:
+    """What the import of litellm alone leaves of the efficiency, whoever needs it."""
+    alone = bench.import_s()
+    ideal = measured.server["prompts"] * bench.wait / connections
+    bench.show(run, "  a bare import of litellm", f"{alone:.1f} s")
+    bench.show(run, "  efficiency that it leaves", f"{ideal / (ideal + alone):.2f}")
+
+
+def _show_own_cpu(bench: Bench, run: str, measured: Measured, bare: Bare, goal: float) -> None:
+    """CPU of a run beside the processes that make its calls, and beside bare items."""
+    cost, each = measured.cost, 1000 / measured.records
+    own = (cost.cpu_s - cost.litellm_cpu_s - bare.cost.cpu_s) * each
+    broker = cost.cpu_by_module.get(BROKER, 0.0) * each
+    bench.show(run, "CPU of the tree, a case", f"{cost.cpu_s * each:.2f} ms")
+    bench.show(run, "  of the callers, imports too", f"{cost.litellm_cpu_s * each:.2f} ms")
+    bench.show(run, "  of bare items", f"{bare.cost.cpu_s * each:.2f} ms")
+    bench.show(run, "  beside the two: our own", f"{own:.2f} ms", f"<= {goal} ms", own <= goal)
+    bench.show(run, "    of that, the broker", f"{broker:.2f} ms")
+
+
+OWN_CPU_MS = {0: 1.0, 2: 1.5}
+"""Of a case, at most, by workers."""
+
+
+def speed(bench: Bench) -> None:
+    """1,000 cases at 64 in flight, by the peers too."""
     grid, connections = Grid(200).times(bench.scale), 64
     found = []
-    for workers in (0, 2):
+    for workers, goal in ((0, 0.75), (2, 0.72)):
         with bench.serve() as server:
             measured = bench.run(grid, server, connections=connections, workers=workers)
         found.append(bench.efficiency(measured, connections))
         run = _name(grid, connections, workers)
-        goal = 0.72 if workers else 0.75
         shown = f"{found[-1]:.2f}"
         bench.show(run, "efficiency", shown, f">= {goal:.2f}", found[-1] >= goal)
         Floor.measured(bench, measured, connections).show(bench, run)
         _show_common(bench, run, measured, connections)
-    return min(found)
+        _show_start(bench, run, measured, connections)
+    peers = _peers(bench, grid.cases, connections, bench.wait)
+    if peers:
+        best = max(one.efficiency for one in peers)
+        for workers, own in zip((0, 2), found, strict=True):
+            run = _name(grid, connections, workers)
+            shown = f"{own:.2f}"
+            bench.show(run, "efficiency, of all tools", shown, f">= {best:.2f}", own >= best)
+
+
+def _peers(bench: Bench, cases: int, connections: int, wait: float) -> list[Outcome]:
+    """Measure the other tools over the same load, where there are any."""
+    if bench.peers is None:
+        return []
+    load = f"{cases} in {wait * 1000:g} ms"
+    return compare(
+        bench.peers,
+        questions=cases,
+        connections=connections,
+        wait=wait,
+        show=lambda who, what, value: bench.show(f"{who}, {load}", what, value),
+    )
 
 
 def steady(bench: Bench) -> None:
     """20,000 cases at 128 in flight: efficiency, memory, and CPU of our own code a case."""
     grid, connections = Grid(1000, 5, 4).times(bench.scale), 128
     floor = None
-    for workers, goal in ((0, 1.0), (2, 1.5)):
+    for workers, least in ((0, 0.92), (2, 0.88)):
         with bench.serve() as server:
             measured = bench.run(grid, server, connections=connections, workers=workers)
         cost = measured.cost
         run = _name(grid, connections, workers)
         efficiency = bench.efficiency(measured, connections)
-        least = 0.88 if workers else 0.92
         shown = f"{efficiency:.2f}"
         bench.show(run, "efficiency", shown, f">= {least:.2f}", efficiency >= least)
         floor = floor or Floor.measured(bench, measured, connections)
         floor.show(bench, run)
         _show_common(bench, run, measured, connections)
+        _show_start(bench, run, measured, connections)
         if workers == 0:
             peak = cost.peak_rss_mb
             bench.show(run, "peak memory", f"{peak:.0f} MB", "<= 700 MB", peak <= 700)
@@ -143,41 +190,30 @@ def steady(bench: Bench) -> None:
             growth = late / early - 1
             shown = f"{early:.0f} > {late:.0f} MB"
             bench.show(run, "memory at 10 % > at the end", shown, "+ <= 10 %", growth <= 0.10)
-        bare = bench.bare(grid, workers).cpu_s
-        _show_own_cpu(bench, run, measured, floor, bare=bare, goal=goal)
-
-
-def _show_own_cpu(
-    bench: Bench, run: str, measured: Measured, floor: Floor, *, bare: float, goal: float
-) -> None:
-    """CPU of a run beside its calls: less the processes that make them, and less bare items."""
-    cost, records = measured.cost, measured.records
-    litellm = floor.start_cpu_s + floor.call_cpu_s * measured.server["requests"]
-    own = (cost.cpu_s - litellm - bare) / records * 1000
-    beside = (cost.cpu_s - cost.litellm_cpu_s - bare) / records * 1000
-    each = f"  litellm alone, {floor.call_cpu_s * 1000:.2f} ms a call"
-    bench.show(run, each, f"{litellm:.1f} s")
-    bench.show(run, "  the processes that call", f"{cost.litellm_cpu_s:.1f} s")
-    bench.show(run, "  bare items", f"{bare:.1f} s")
-    what = "CPU beside callers and bare items, a case"
-    bench.show(run, what, f"{beside:.2f} ms", f"<= {goal} ms", beside <= goal)
-    if bench.transport == "litellm":  # else calls cost less than litellm's do
-        bench.show(run, "CPU of our code a case", f"{own:.2f} ms")
+        bare = bench.bare(grid, workers)
+        _show_own_cpu(bench, run, measured, bare, OWN_CPU_MS[workers])
 
 
 def fast(bench: Bench) -> None:
-    """20,000 cases at 256 in flight, by a server that answers in 20 ms."""
-    grid, connections = Grid(1000, 5, 4).times(bench.scale), 256
+    """20,000 cases at 256 in flight, by a server that answers in 20 ms; by the peers fewer."""
+    grid, connections, wait = Grid(1000, 5, 4).times(bench.scale), 256, 0.02
+    rates = []
     for workers, goal in ((0, 500), (2, 700)):
-        with bench.serve(wait=0.02) as server:
+        with bench.serve(wait=wait) as server:
             measured = bench.run(grid, server, connections=connections, workers=workers)
-        run = f"{grid.cases} cases in 20 ms, {connections} at once, -n {workers}"
+        run = f"{grid.cases} in 20 ms, {connections} at once, -n {workers}"
         took = measured.server["last_answer"] - measured.server["first_request"]
-        rate = measured.server["requests"] / took
+        rates.append(measured.server["requests"] / took)
+        rate, bare = rates[-1], bench.bare(grid, workers)
         bench.show(run, "cases a second", f"{rate:.0f}", f">= {goal}", rate >= goal)
-        calling = measured.cost.litellm_cpu_s / measured.server["requests"] * 1000
-        bench.show(run, "  CPU of the callers a case, imports too", f"{calling:.2f} ms")
+        bench.show(run, "  bare items of pytest a second", f"{bare.rate:.0f}")
         _show_common(bench, run, measured, connections)
+        _show_own_cpu(bench, run, measured, bare, OWN_CPU_MS[workers])
+    cases = min(grid.cases, PEERS_CASES)
+    if peers := _peers(bench, cases, connections, wait):
+        best, lowest = max(one.rate for one in peers), min(rates)
+        shown = f"{lowest:.0f}"
+        bench.show("ours in 20 ms", "a second, of all", shown, f">= {best:.0f}", lowest >= best)
 
 
 def crowd(bench: Bench) -> None:
@@ -213,11 +249,11 @@ def stored(bench: Bench) -> None:
             asked = measured.server["requests"] - asked
             bare = bench.bare(grid, workers)
             run = f"{grid.cases} stored answers, -n {workers}"
-            ratio = measured.cost.cpu_s / bare.cpu_s
-            shown = f"{measured.cost.cpu_s:.1f} / {bare.cpu_s:.1f} s"
+            ratio = measured.cost.cpu_s / bare.cost.cpu_s
+            shown = f"{measured.cost.cpu_s:.1f} / {bare.cost.cpu_s:.1f} s"
             bench.show(run, "CPU of the run / of bare items", shown)
             bench.show(run, "  their ratio", f"{ratio:.2f}", "<= 2.5", ratio <= 2.5)
-            shown = f"{measured.cost.wall_s:.1f} / {bare.wall_s:.1f} s"
+            shown = f"{measured.cost.wall_s:.1f} / {bare.cost.wall_s:.1f} s"
             bench.show(run, "wall time of the two", shown)
             bench.show(run, "peak memory", f"{measured.cost.peak_rss_mb:.0f} MB")
             bench.show(run, "calls made", f"{asked}", "0", asked == 0)
@@ -294,22 +330,9 @@ def main() -> None:
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     print(f"{os.cpu_count()} cores{load}, Python {sys.version.split()[0]}, {wait} s a call")
     with tempfile.TemporaryDirectory() as temporary:
-        bench = Bench(Path(temporary), scale, wait, given.transport)
-        lowest = None
+        bench = Bench(Path(temporary), scale, wait, given.transport, given.peers)
         for row in given.rows.split(","):
-            found = ROWS[row](bench)
-            lowest = found if row == "1" else lowest
-        if given.peers is not None:
-            best = compare(
-                given.peers,
-                questions=Grid(200).times(scale).cases,
-                connections=64,
-                wait=wait,
-                show=bench.show,
-            )
-            if lowest is not None and best is not None:
-                shown = f"{lowest:.2f}"
-                bench.show("ours", "efficiency", shown, f">= {best:.2f}", lowest >= best)
+            ROWS[row](bench)
     if given.json is not None:
         given.json.write_text(json.dumps(bench.lines, indent=1) + "\n")
 

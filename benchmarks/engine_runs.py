@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -14,10 +16,11 @@ from typing import Any
 
 from benchmarks import process_tree
 from benchmarks.items import BARE, PYTEST, STATEMENTS, SUITE, write_data
+from benchmarks.litellm_floor import ENVIRONMENT as LITELLM_ENVIRONMENT
 from benchmarks.load_server import Running, running
 from benchmarks.process_tree import Cost
 
-__all__ = ["Bench", "Grid", "Measured"]
+__all__ = ["Bare", "Bench", "Grid", "Measured"]
 
 SERIALIZERS = ("html", "csv", "json", "markdown", "indexed_row_major", "df", "concat")
 PERTURBATIONS = ("none", "shuffle_rows", "transpose", "insert_empty_rows", "shuffle_cols")
@@ -62,6 +65,15 @@ class Measured:
     """Records that hold an answer."""
 
 
+@dataclass(frozen=True)
+class Bare:
+    """A run of no-op items: what pytest and its plugins leave to anybody."""
+
+    cost: Cost
+    rate: float
+    """Items a second, once all are collected."""
+
+
 @dataclass
 class Bench:
     """A folder to run pytest in, and what its version of the plugin knows."""
@@ -71,6 +83,8 @@ class Bench:
     wait: float
     transport: str | None = None
     """What `--bench-transport` is given; None: nothing."""
+    peers: Path | None = None
+    """The folder of other tools' environments."""
     lines: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -82,6 +96,7 @@ class Bench:
         self.results = self.root
         """Of the last run."""
         self._folders: dict[int, Path] = {}
+        self._bare: dict[tuple[Grid, int], Bare] = {}
         helped = subprocess.run(
             [*PYTEST, "--help"], cwd=self.root, capture_output=True, text=True, check=True
         )
@@ -172,8 +187,13 @@ class Bench:
                 self.show("", "distinct prompts", f"{stats['prompts']}")
         return Measured(cost, stats, max(times, default=None), len(outcomes), answered)
 
-    def bare(self, grid: Grid, workers: int) -> Cost:
-        """Run no-op items under the ids of a grid's cases."""
+    def bare(self, grid: Grid, workers: int) -> Bare:
+        """Run no-op items under the ids of a grid's cases, once for each number of workers."""
+        if (grid, workers) not in self._bare:
+            self._bare[grid, workers] = self._run_bare(grid, workers)
+        return self._bare[grid, workers]
+
+    def _run_bare(self, grid: Grid, workers: int) -> Bare:
         listed = subprocess.run(
             [*PYTEST, "--collect-only", "-q", *self.arguments(grid)],
             cwd=self.root,
@@ -187,10 +207,26 @@ class Bench:
             sys.exit(f"collected {len(ids)} cases instead of {grid.cases}")
         (self.root / "ids.json").write_text(json.dumps(ids))
         command = [*PYTEST, "test_bare.py", "-n", str(workers)]
-        cost = process_tree.run(command, cwd=self.root, env=self.environment())
+        with tempfile.TemporaryDirectory() as marks:
+            env = self.environment(BENCH_COLLECTED=marks)
+            cost = process_tree.run(command, cwd=self.root, env=env)
+            collected = max(float(mark.read_text()) for mark in Path(marks).iterdir())
         if cost.returncode != 0:
             sys.exit(f"pytest ended with {cost.returncode}: {' '.join(command)}")
-        return cost
+        return Bare(cost, grid.cases / (cost.started + cost.wall_s - collected))
+
+    def import_s(self) -> float:
+        """Return the seconds from a process's start until it has imported litellm."""
+        script = "import litellm, time; print(time.time())"
+        started = time.time()
+        said = subprocess.run(
+            [sys.executable, "-c", script],
+            env=self.environment() | LITELLM_ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        return float(said) - started
 
     def efficiency(self, measured: Measured, connections: int) -> float:
         """Ideal wall time over the real one, by the distinct prompts that had to be asked."""
@@ -199,7 +235,7 @@ class Bench:
     def show(self, run: str, what: str, value: str, goal: str = "", holds: Any = None) -> None:
         """Print a line of the table and keep it."""
         verdict = "" if holds is None else "holds" if holds else "MISSED"
-        print(f"{run:34}{what:42}{value:>14}  {goal:14}{verdict}", flush=True)
+        print(f"{run:40}{what:46}{value:>14}  {goal:14}{verdict}", flush=True)
         self.lines.append(
             {"run": run, "what": what, "value": value, "goal": goal, "verdict": verdict}
         )

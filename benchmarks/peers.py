@@ -125,8 +125,9 @@ class Outcome:
     """What one tool made of the load."""
 
     efficiency: float
+    rate: float
+    """Questions a second, from the first request to the last answer."""
     cost: Cost
-    asked: int
     max_in_flight: int
 
 
@@ -235,10 +236,10 @@ def measure(tool: Tool, tools: Path, *, questions: int, connections: int, wait: 
                 f"asked {stats['prompts']} of {questions} questions, exit code "
                 f"{cost.returncode}: {words}"
             )
+        took = stats["last_answer"] - stats["first_request"]
         ideal = questions * wait / connections
-        return Outcome(
-            ideal / cost.wall_s, cost, int(stats["requests"]), int(stats["max_in_flight"])
-        )
+        most = int(stats["max_in_flight"])
+        return Outcome(ideal / cost.wall_s, questions / took, cost, most)
 
 
 def compare(
@@ -248,9 +249,9 @@ def compare(
     connections: int,
     wait: float,
     show: Callable[[str, str, str], None],
-) -> float | None:
-    """Measure every tool that is there; return the best efficiency, None without any."""
-    best = None
+) -> list[Outcome]:
+    """Measure every tool that is there, and show what it came to; return all that did."""
+    outcomes = []
     for tool in TOOLS:
         if not (tools / tool.needs).exists():
             continue
@@ -260,11 +261,12 @@ def compare(
             show(tool.name, "failed", str(error))
             continue
         show(tool.name, "efficiency", f"{found.efficiency:.2f}")
+        show(tool.name, "  questions a second", f"{found.rate:.0f}")
         show(tool.name, "  most in flight", f"{found.max_in_flight}")
         show(tool.name, "  CPU a question", f"{found.cost.cpu_s / questions * 1000:.1f} ms")
         show(tool.name, "  peak memory", f"{found.cost.peak_rss_mb:.0f} MB")
-        best = found.efficiency if best is None else max(best, found.efficiency)
-    return best
+        outcomes.append(found)
+    return outcomes
 
 
 def main() -> None:

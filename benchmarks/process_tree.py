@@ -66,6 +66,8 @@ class Cost:
     cpu_s: float = 0.0
     litellm_cpu_s: float = 0.0
     """The share of processes with litellm, as the last samples saw it."""
+    cpu_by_module: dict[str, float] = field(default_factory=dict)
+    """The same of all processes, by what `-m` names; the rest under an empty name."""
     litellm: int = 0
     """Processes seen with litellm loaded."""
     returncode: int = 0
@@ -106,6 +108,7 @@ class Tree:
         self.ours = psutil.Process()
         self.known: dict[psutil.Process, None] = {self.root: None}
         self.cpu: dict[psutil.Process, float] = {}
+        self.modules: dict[psutil.Process, str] = {}
         self.with_litellm: set[psutil.Process] = set()
 
     def refresh(self) -> list[psutil.Process]:
@@ -130,6 +133,8 @@ class Tree:
                     times = process.cpu_times()
                     self.cpu[process] = times.user + times.system
                     rss += process.memory_info().rss
+                if process not in self.modules:
+                    self.modules[process] = _module(process.cmdline())
                 if shares:
                     found = getattr(process.memory_full_info(), "pss", None)
                     has_pss |= found is not None
@@ -156,6 +161,11 @@ def _runs(process: psutil.Process) -> bool:
         return process.is_running() and bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:
         return False
+
+
+def _module(command: Sequence[str]) -> str:
+    place = command.index("-m") + 1 if "-m" in command else len(command)
+    return next(iter(command[place:]), "")
 
 
 def _has_litellm(process: psutil.Process) -> bool:
@@ -244,5 +254,8 @@ def run(
     cost.cpu_s = reaped if adopted else sum(tree.cpu.values())
     cost.returncode = process.returncode
     cost.litellm = len(tree.with_litellm)
+    for one, used in tree.cpu.items():
+        module = tree.modules.get(one, "")
+        cost.cpu_by_module[module] = cost.cpu_by_module.get(module, 0.0) + used
     cost.litellm_cpu_s = sum(tree.cpu.get(process, 0.0) for process in tree.with_litellm)
     return cost

@@ -18,7 +18,7 @@ import pytest
 from tests.support.faults import Held, Patient, engine_processes, held_run, stored
 from tests.support.matrix import reduced
 from tests.support.openai_server import Behaviour, OpenAIServer, text
-from tests.support.runs import LITELLM, Script, right, run_pytest, start_pytest
+from tests.support.runs import LITELLM, MODEL, Script, right, run_pytest, start_pytest
 
 psutil = pytest.importorskip("psutil")
 
@@ -95,18 +95,28 @@ def check_no_more_calls(folder: Path, held: Held, left: Sequence[Any], calls: in
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a signal to a group of processes")
-@pytest.mark.parametrize("workers", reduced("02", "2"))
-def test_ctrl_c_starts_no_further_call(tmp_path: Path, workers: str) -> None:
-    held = Held(12, 4)
-    with held_run(tmp_path, "-n", workers, held=held, connections=4) as (process, server):
+@pytest.mark.parametrize(
+    ("workers", "model"), reduced(product("02", [MODEL, LITELLM]), ("2", MODEL), ("0", LITELLM))
+)
+def test_ctrl_c_starts_no_further_call(tmp_path: Path, workers: str, model: str) -> None:
+    """Litellm's models are asked directly, as is their default."""
+    held, options = Held(12, 4), ["-n", workers]
+    options += ["--bench-transport=direct"] if model == LITELLM else []
+    with held_run(tmp_path, *options, held=held, connections=4, model=model) as (process, server):
         left = engine_processes(process)
         assert server.calls == 8
         process.signal_group(signal.SIGINT)
         run = process.wait()
         assert run.exit_code == 2, run.output
         # The four under way are answered and kept, the other four never asked.
-        check_no_more_calls(tmp_path, held, left, 8)
+        found = check_no_more_calls(tmp_path, held, left, 8)
         assert len(run.records) <= 4
+        if workers == "0":  # then the first eight were asked
+            again = run_pytest(
+                tmp_path, server, *options, "--bench-results=again", count=8, model=model
+            )
+            assert again.exit_code == 0, again.output
+            assert (server.calls, stored(tmp_path / "answers")) == (8, found)
 
 
 @pytest.mark.parametrize(
