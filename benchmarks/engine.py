@@ -117,7 +117,8 @@ def _show_own_cpu(bench: Bench, run: str, measured: Measured, bare: Bare, goal: 
     """CPU of a run beside the processes that make its calls, and beside bare items."""
     cost, each = measured.cost, 1000 / measured.records
     own = (cost.cpu_s - cost.litellm_cpu_s - bare.cost.cpu_s) * each
-    broker = cost.cpu_by_module.get(BROKER, 0.0) * each
+    modules = cost.cpu_by_module.items()
+    broker = sum(cpu for module, cpu in modules if module.startswith(BROKER)) * each
     bench.show(run, "CPU of the tree, a case", f"{cost.cpu_s * each:.2f} ms")
     bench.show(run, "  of the callers, imports too", f"{cost.litellm_cpu_s * each:.2f} ms")
     bench.show(run, "  of bare items", f"{bare.cost.cpu_s * each:.2f} ms")

@@ -18,7 +18,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local._callers import callers_wanted
 from pytest_tablebench.executors.local._client import Address, Client
 from pytest_tablebench.executors.local._providers import settings_fields
-from pytest_tablebench.executors.local._wire import AHEAD, PROBLEMS, pack
+from pytest_tablebench.executors.local._wire import PROBLEMS, pack
 from pytest_tablebench.models import may_be_direct
 from pytest_tablebench.models._base import MAX_REPLY
 from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
@@ -129,9 +129,7 @@ class BrokerProcess:
     @classmethod
     def ahead(cls) -> BrokerProcess:
         """Start one that has litellm imported meanwhile, for models that surely will be asked."""
-        found = cls(BROKER.format("local"))
-        found.tell(AHEAD)
-        return found
+        return cls(f"{BROKER.format('local')}_ahead")
 
     def tell(self, line: bytes) -> None:
         """Write to its standard input."""

@@ -23,7 +23,6 @@ from pytest_tablebench.serializers.content import read_fields, to_fields
 from pytest_tablebench.util.names import printable
 
 __all__ = [
-    "AHEAD",
     "PROBLEMS",
     "LineSplitter",
     "error_fields",
@@ -41,9 +40,6 @@ __all__ = [
     "score_fields",
     "to_json",
 ]
-
-AHEAD = b'{"do":"prepare"}\n'
-"""What a broker is told before it has a run: that litellm will be needed."""
 
 PROBLEMS = "problems"
 """How the names of notes begin that say what is wrong with the store's files."""

@@ -24,17 +24,12 @@ from pytest_tablebench.executors.local._dispatch import Dispatcher, Lane, Limits
 from pytest_tablebench.executors.local._door import Door
 from pytest_tablebench.executors.local._link import Peer
 from pytest_tablebench.executors.local._news import News
-from pytest_tablebench.executors.local._processes import end_spare, start_spare
 from pytest_tablebench.executors.local._programs import Programs
 from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._scorers import Scorers
 from pytest_tablebench.executors.local._servers import Servers
-from pytest_tablebench.executors.local._wire import (
-    AHEAD,
-    error_fields,
-    read_error,
-    reply_fields,
-)
+from pytest_tablebench.executors.local._spare import end_spare
+from pytest_tablebench.executors.local._wire import error_fields, read_error, reply_fields
 from pytest_tablebench.store import Store
 
 __all__ = ["Broker", "main"]
@@ -306,22 +301,18 @@ async def _serve(
     door.close()
 
 
-def _line(read: bytes = b"") -> tuple[bytes, bytes]:
-    """Return the next line of standard input, and what was read of those behind it."""
-    while b"\n" not in read and (piece := os.read(0, 65536)):
+def _line() -> bytes:
+    """Return the line of standard input; a buffered reader would hold it at exit."""
+    read = b""
+    while not read.endswith(b"\n") and (piece := os.read(0, 65536)):
         read += piece
-    line, end, rest = read.partition(b"\n")
-    return line + end, rest
+    return read
 
 
 def main(crew: MakeCrew | None = None) -> int:
     """Serve one run; `crew` is that of `Broker`."""
-    line, rest = _line()
-    if line == AHEAD:
-        start_spare()
-        line, _ = _line(rest)
     try:
-        return _run(json.loads(line), crew) if line else 0
+        return _run(json.loads(line), crew) if (line := _line()) else 0
     finally:
         end_spare()
 
