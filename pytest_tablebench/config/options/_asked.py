@@ -39,7 +39,6 @@ ASKED = (
         "datasets to run. Default: all that are there",
         setting="datasets",
         read=names,
-        recorded="datasets",
         differs=ignore("only common ones count"),
         repeat=True,
     ),
@@ -69,9 +68,7 @@ ASKED = (
         "--bench-compat",
         "MODE",
         "fixed (corrected metrics and prompts) or reference (the published code's). Default: fixed",
-        setting="compat",
         read=compat,
-        recorded="compat",
         differs=refuse(
             "other metrics and prompts",
             values="compat modes",
@@ -118,9 +115,7 @@ ASKED = (
         "NAME",
         "model that judges, where a metric asks one; it has the parameters and the address of the "
         "model under test. Default: none, judged scores are absent and counted",
-        setting="judge",
         read=one_name("the name of a model"),
-        recorded="judge",
         differs=refuse("another model judged the answers", unset="none"),
     ),
     Option(
@@ -128,9 +123,7 @@ ASKED = (
         "MODE",
         "what the answer about a rearranged table has to equal: self (the model's answer about the "
         "plain one), gold, or both (both answers the gold one). Default: both",
-        setting="structure",
         read=choice("self", "gold", "both"),
-        recorded="structure",
         differs=refuse("answers about rearranged tables were judged by something else"),
     ),
     Option(
@@ -138,18 +131,14 @@ ASKED = (
         "N",
         "how often a reply without the form of answers is asked for again, where a dataset has "
         "one. Default: 0",
-        setting="format_retries",
         read=number(int, 0, "a whole number from 0"),
-        recorded="format_retries",
         differs=refuse("replies without the form were asked for again in one of them"),
     ),
     Option(
         "--bench-limit",
         "N",
         "examples per dataset, the first ones, or all. Default: the dataset's, ToRR's 100",
-        setting="limit",
         read=limit,
-        recorded="limit",
         differs=note(
             "other numbers of examples; only common ones count",
             unset="the dataset's own",
@@ -165,9 +154,7 @@ ASKED = (
         "N",
         "draw N examples per dataset in place of the first, spread over its kinds of questions and "
         "its tables; --bench-seed draws others",
-        setting="sample",
         read=number(int, 1, "a whole number from 1"),
-        recorded="sample",
         differs=note(
             "other examples were drawn; only common ones count",
             unset="none",
@@ -182,9 +169,7 @@ ASKED = (
         "I/N",
         "part I of N of the cases, split by table, the same on every machine; `tablebench merge` "
         "puts the parts together and judges the gates",
-        setting="shard",
         read=shard,
-        recorded="shard",
         differs=note(
             "other parts of the cases; only common ones count",
             unset="all",
@@ -197,9 +182,7 @@ ASKED = (
         "--bench-shots",
         "K",
         "demonstrations in a prompt. Default: the dataset's",
-        setting="shots",
         read=number(int, 0, "a whole number from 0"),
-        recorded="shots",
         differs=refuse(
             "other numbers of demonstrations",
             unset="the dataset's own",
@@ -214,9 +197,7 @@ ASKED = (
         "MODE",
         "perturbed (drawn anew for each perturbation, as in the published code) or fixed (the "
         "same demonstrations in all configurations of an example). Default: perturbed",
-        setting="demos",
         read=choice("perturbed", "fixed"),
-        recorded="demos",
         differs=refuse(
             "demonstrations were drawn in another way",
             values="ways to draw demonstrations",
@@ -228,9 +209,7 @@ ASKED = (
         "--bench-configs-per-example",
         "K",
         "draw K of the serializers x perturbations for each example. Default: all",
-        setting="configs_per_example",
         read=number(int, 1, "a whole number from 1"),
-        recorded="configs_per_example",
         differs=refuse(
             "other configurations were asked",
             unset="all",
@@ -242,9 +221,7 @@ ASKED = (
         "--bench-seed",
         "N",
         "seed of demonstrations and perturbations. Default: 0",
-        setting="seed",
         read=number(int, -math.inf, "a whole number"),
-        recorded="seed",
         differs=refuse(
             "demonstrations and perturbations were drawn differently",
             values="seeds",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from pytest_tablebench.config.reading import Reader
@@ -27,19 +28,8 @@ class Differs:
     effect: str = ""
 
 
-def refuse(meaning: str, *, unset: str = "unknown", values: str = "", effect: str = "") -> Differs:
-    """Return that such runs measure different things."""
-    return Differs("refuse", meaning, unset, values, effect)
-
-
-def note(meaning: str, *, unset: str = "unknown", values: str = "", effect: str = "") -> Differs:
-    """Return that such runs can be compared, and that readers must know."""
-    return Differs("note", meaning, unset, values, effect)
-
-
-def ignore(why: str) -> Differs:
-    """Return that no reader needs to know."""
-    return Differs("ignore", why)
+refuse, note = partial(Differs, "refuse"), partial(Differs, "note")
+ignore = partial(Differs, "ignore")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +38,12 @@ class Option:
 
     Arguments:
         flag, metavar, help: as the command line shows them.
-        setting: the field of `Settings` that holds its value.
-        read: makes that of what was given, and checks it.
-        recorded: where `run.json` has it, with a dot for what lies inside; None where it does not.
+        read: makes the value of `Settings` of what was given, and checks it.
         differs: what other values mean to whoever compares runs.
-        repeat: whether it can be given several times. switch: whether it takes no value.
+        setting: the field of `Settings` that holds it, where that has not the flag's name.
+        recorded: where `run.json` has it, where that is not the field's name, with a dot for what
+            lies inside; None where it does not.
+        repeat: whether it can be given several times.
         bare: what it means without a value; None where it needs one.
         path: whether it names a folder: on the command line from where pytest starts, in an ini
             file from where that lies.
@@ -65,17 +56,27 @@ class Option:
     flag: str = field(kw_only=False)
     metavar: str = field(kw_only=False)
     help: str = field(kw_only=False)
-    setting: str
     read: Reader
-    recorded: str | None
     differs: Differs
+    setting: str = ""
+    recorded: str | None = ""
     repeat: bool = False
-    switch: bool = False
     bare: str | None = None
     path: bool = False
     shown: bool = False
     by_dataset: bool = False
     of_one_run: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.setting:
+            object.__setattr__(self, "setting", self.key.removeprefix("bench_"))
+        if self.recorded == "":
+            object.__setattr__(self, "recorded", self.setting)
+
+    @property
+    def switch(self) -> bool:
+        """Whether it takes no value."""
+        return not self.metavar
 
     @property
     def entry(self) -> str:
