@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +28,7 @@ __all__ = [
     "TableError",
     "UnknownNameError",
     "described",
+    "writing",
 ]
 
 
@@ -163,6 +165,15 @@ class ModelError(TableBenchError):
             retry_after=self.retry_after,
         )
         return rebuild, (str(self),)
+
+
+@contextlib.contextmanager
+def writing(what: str, then: str = "") -> Iterator[None]:
+    """Raise `SettingsError` for an `OSError` of what is done inside: `what (why)then`."""
+    try:
+        yield
+    except OSError as error:
+        raise SettingsError(f"{what} ({error.strerror or error}){then}") from None
 
 
 def described(error: BaseException) -> str:

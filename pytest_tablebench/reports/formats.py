@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.util.names import counted, printable
@@ -19,6 +19,7 @@ __all__ = [
     "interval",
     "left_out_lines",
     "number",
+    "numbered",
     "origins_text",
     "percent",
     "signed",
@@ -98,6 +99,14 @@ def left_out_lines(run: Mapping[str, Any]) -> list[str]:
                 f"{printable(str(name), 60)}: {counted(total, 'case')} {do} not apply: {reasons}"
             )
     return lines
+
+
+def numbered(labels: Iterable[str]) -> list[str]:
+    """Return labels; equal ones, cut from different names, are numbered."""
+    found: list[str] = []
+    for label in labels:
+        found.append(label if label not in found else f"{label} ({len(found) + 1})")
+    return found
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:

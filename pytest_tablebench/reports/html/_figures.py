@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from pytest_tablebench.reports.formats import number
+from pytest_tablebench.reports.formats import number, numbered
 from pytest_tablebench.util.names import printable
 
 INK, GREY, LINES = "#000000", "#666666", "#b0b0b0"
@@ -116,13 +116,8 @@ class _Axes:
             self.canvas.text(self.left - 6, y + 3, said, "end")
 
 
-def _labelled(names: Sequence[str]) -> list[str]:
-    """Return labels for names; equal ones, cut from different names, are numbered."""
-    labels: list[str] = []
-    for name in names:
-        label = printable(name, 32)
-        labels.append(label if label not in labels else f"{label} ({len(labels) + 1})")
-    return labels
+def _labelled(names: Iterable[str]) -> list[str]:
+    return numbered(printable(name, 32) for name in names)
 
 
 def _marks(low: float, high: float, most: int, least: float = 0.0) -> dict[float, str]:
@@ -147,7 +142,7 @@ def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
     width, tall = (756, 115 if columns > 2 else 151) if columns > 1 else (331, 151)
     canvas = _Canvas(width, 30 + tall * rows)
     room = (width - 44) / columns
-    for place, (label, found) in enumerate(zip(_labelled([*shown]), shown.values(), strict=True)):
+    for place, (label, found) in enumerate(zip(_labelled(shown), shown.values(), strict=True)):
         left, top = 44 + room * (place % columns), 18 + tall * (place // columns)
         axes = _Axes(
             canvas, left, top, left + room - 16, top + tall - 34, (0.0, -0.03), (100.0, 1.03)
@@ -187,7 +182,7 @@ def win_rate_plot(title: str, rates: Mapping[str, float]) -> Plot | None:
     if len(rates) < 2:
         return None
     ranked = sorted(rates.items(), key=lambda entry: (-entry[1], entry[0]))
-    labels = _labelled([name for name, _ in ranked])
+    labels = _labelled(name for name, _ in ranked)
     height = 21 * len(ranked)
     canvas = _Canvas(331, height + 44)
     left = min(190.0, 14 + 5.8 * max(map(len, labels)))

@@ -13,14 +13,10 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.reports.html._figures import Plot
 from pytest_tablebench.reports.html._plots import read_plots
 from pytest_tablebench.reports.html._render import save_page
-from pytest_tablebench.reports.paper import (
-    RunData,
-    differences,
-    leaderboard,
-    load_runs,
-    run_remarks,
-)
+from pytest_tablebench.reports.paper._entries import all_keys, value_of
+from pytest_tablebench.reports.paper._leaderboard import leaderboard
 from pytest_tablebench.reports.paper._plots import PLOTS, write_plots
+from pytest_tablebench.reports.paper._runs import RunData, differences, load_runs, run_remarks
 from pytest_tablebench.reports.paper._text import PaperTable, shown
 from pytest_tablebench.results import analyse, summarize
 from pytest_tablebench.results.score_table import EQUAL
@@ -84,20 +80,17 @@ def _maps(analysis: Mapping[str, Any]) -> list[dict[str, Any]]:
     for title, tree, reach in (
         (
             "Impact of perturbations (change from the plain table)",
-            analysis["perturbation_impact"].get("signed_by_model_perturbation"),
+            analysis["perturbation_impact"].get("signed_by_model_perturbation", {}),
             0.3,
         ),
         (
             "Agreement of datasets on the ranking of models (Kendall's tau-b)",
-            analysis["dataset_agreement"].get("tau_b"),
+            analysis["dataset_agreement"].get("tau_b", {}),
             1.0,
         ),
     ):
-        columns = list(dict.fromkeys(name for row in (tree or {}).values() for name in row))
-        rows = [
-            (name, [(row.get(column) or {}).get("value") for column in columns])
-            for name, row in (tree or {}).items()
-        ]
+        columns = all_keys(tree.values())
+        rows = [(name, [value_of(row.get(c)) for c in columns]) for name, row in tree.items()]
         if any(value is not None for _, values in rows for value in values):
             found.append({"title": title, "columns": columns, "rows": rows, "reach": reach})
     return found

@@ -7,26 +7,7 @@ figure as PNG and SVG into `<out>/<benchmark>/`, the leaderboard into `<out>/`, 
 
 from __future__ import annotations
 
-from pytest_tablebench.reports.paper._leaderboard import leaderboard
-from pytest_tablebench.reports.paper._runs import (
-    RunData,
-    differences,
-    load_runs,
-    run_remarks,
-    strays,
-)
-from pytest_tablebench.reports.paper._write import (
-    report_lines,
-    write_report,
-)
+from pytest_tablebench.reports.paper._runs import load_runs, strays
+from pytest_tablebench.reports.paper._write import report_lines, write_report
 
-__all__ = [
-    "RunData",
-    "differences",
-    "leaderboard",
-    "load_runs",
-    "report_lines",
-    "run_remarks",
-    "strays",
-    "write_report",
-]
+__all__ = ["load_runs", "report_lines", "strays", "write_report"]

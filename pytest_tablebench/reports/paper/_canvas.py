@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.reports.formats import numbered
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -66,11 +67,7 @@ def _label(name: str, limit: int = 32) -> str:
 
 def labelled(names: Sequence[str]) -> list[str]:
     """Return labels for names; equal ones, cut from different names, are numbered."""
-    labels: list[str] = []
-    for name in names:
-        label = _label(name)
-        labels.append(label if label not in labels else f"{label} ({len(labels) + 1})")
-    return labels
+    return numbered(map(_label, names))
 
 
 def size(figure: Figure, width: float, height: float) -> None:
@@ -82,11 +79,6 @@ def value_of(entry: Any) -> float:
     """Return an entry's number, NaN where there is none."""
     value = entry.get("value") if isinstance(entry, Mapping) else None
     return math.nan if value is None else float(value)
-
-
-def failed(tree: Any) -> bool:
-    """Tell whether an analysis could not be made at all."""
-    return isinstance(tree, Mapping) and "reason" in tree and tree.get("value") is None
 
 
 def any_known(values: Sequence[float]) -> bool:

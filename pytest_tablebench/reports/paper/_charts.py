@@ -19,7 +19,6 @@ from pytest_tablebench.reports.paper._canvas import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -30,10 +29,14 @@ def heat_map(  # noqa: PLR0917 - a matrix is its parts
     columns: Sequence[str],
     reach: float,
     unit: str,
-) -> Axes | None:
-    """Draw numbers by row and column, coloured from `-reach` to `reach`; None without any."""
+    **words: str,
+) -> bool:
+    """Draw numbers by row and column, coloured from `-reach` to `reach`.
+
+    `words` are the title and what stands beside the axes.
+    """
     if not any_known([value for row in values for value in row]):
-        return None
+        return False
     import matplotlib as mpl
     import numpy as np
 
@@ -56,8 +59,9 @@ def heat_map(  # noqa: PLR0917 - a matrix is its parts
     axes.set_yticks(range(len(rows)), labels)
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
+    axes.set(**words)
     figure.colorbar(image, ax=axes, label=unit)
-    return axes
+    return True
 
 
 def _ink(background: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.reports.paper._text import PaperTable, row_note
+from pytest_tablebench.reports.paper._text import PaperTable, Value, row_note
 
 Tree = Mapping[str, Any]
 
@@ -36,6 +36,11 @@ def all_keys(trees: Iterable[Tree]) -> list[str]:
     return list(dict.fromkeys(key for tree in trees for key in tree))
 
 
+def by_pair(tree: Mapping[str, Tree]) -> dict[tuple[str, str], Any]:
+    """Return the entries of a tree of two levels by both their names."""
+    return {(one, other): entry for one, own in tree.items() for other, entry in own.items()}
+
+
 def all_reasons(rows: Iterable[Tree]) -> tuple[str, ...]:
     """Return the reasons of all entries of the rows, each once."""
     found = (reason_of(entry) for entries in rows for entry in entries.values())
@@ -45,17 +50,46 @@ def all_reasons(rows: Iterable[Tree]) -> tuple[str, ...]:
 def matrix(
     name: str,
     title: str,
-    first: str,
-    rows: Mapping[str, Tree],
-    columns: Sequence[str],
+    first: Sequence[str],
+    rows: Mapping[Any, Tree],
+    columns: Sequence[str] | None = None,
     **options: Any,
 ) -> PaperTable:
-    """Return a table of entries by row and column."""
+    """Return a table of entries by row and column, headed `first` and `columns` (all there are).
+
+    A row begins with its key, one cell or several; `options` are further fields of the table.
+    """
+    if columns is None:
+        columns = all_keys(rows.values())
     cells = tuple(
-        (row, *(value_of(entries.get(c)) for c in columns)) for row, entries in rows.items()
+        (*_key(row), *(value_of(entries.get(c)) for c in columns)) for row, entries in rows.items()
     )
     notes = tuple(
         row_note({c: reason_of(entries.get(c)) for c in columns}) for entries in rows.values()
     )
     reasons = all_reasons(rows.values())
-    return PaperTable(name, title, (first, *columns), cells, notes, reasons=reasons, **options)
+    return PaperTable(name, title, (*first, *columns), cells, notes, reasons=reasons, **options)
+
+
+def listing(
+    name: str,
+    title: str,
+    columns: Sequence[str],
+    entries: Mapping[Any, Tree],
+    also: Sequence[str] = (),
+    **options: Any,
+) -> PaperTable:
+    """Return a table of one entry a row: its key, its number, and what it `also` says.
+
+    Keys and options are as in `matrix`; `columns` heads all of a row.
+    """
+    rows = tuple(
+        (*_key(key), value_of(entry), *(entry.get(one) for one in also))
+        for key, entry in entries.items()
+    )
+    notes = tuple(reason_of(entry) or "" for entry in entries.values())
+    return PaperTable(name, title, tuple(columns), rows, notes, **options)
+
+
+def _key(key: Any) -> tuple[Value, ...]:
+    return key if isinstance(key, tuple) else (key,)

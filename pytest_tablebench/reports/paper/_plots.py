@@ -18,7 +18,6 @@ from pytest_tablebench.reports.paper._canvas import (
     STYLE,
     any_known,
     colour,
-    failed,
     labelled,
     legend,
     save,
@@ -26,13 +25,12 @@ from pytest_tablebench.reports.paper._canvas import (
     value_of,
 )
 from pytest_tablebench.reports.paper._charts import bar_chart, heat_map, line_chart
+from pytest_tablebench.reports.paper._entries import Tree, all_keys, whole_reason
 from pytest_tablebench.reports.paper._skills import skill_radar
 from pytest_tablebench.reports.paper._table_map import map_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Tree = Mapping[str, Any]
 
 
 def write_plots(
@@ -88,13 +86,12 @@ def _window(values: Sequence[float]) -> tuple[float, float]:
     return low, low + width
 
 
-def _win_rates(kind: str, what: str) -> Callable[[Figure, Tree], bool]:
+def _win_rates(what: str) -> Callable[[Figure, Tree], bool]:
     def draw(figure: Figure, analysis: Tree) -> bool:
-        tree = analysis["win_rates"].get(kind, {})
-        overall = {} if failed(tree) or not tree else tree["overall"].get("value") or {}
-        by_model = {} if not tree or failed(tree) else tree["by_model"]
-        rates = {model: entry.get("value") or {} for model, entry in by_model.items()}
-        names = list(dict.fromkeys(name for found in (overall, *rates.values()) for name in found))
+        tree = analysis["win_rates"].get(what, {})
+        overall = tree.get("overall", {}).get("value") or {}
+        rates = {name: own.get("value") or {} for name, own in tree.get("by_model", {}).items()}
+        names = all_keys([overall, *rates.values()])
         if not names:
             return False
         size(figure, 7.5, max(0.42 * len(names) + 1.4, 0.2 * len(rates) + 1))
@@ -136,38 +133,30 @@ def _win_rates(kind: str, what: str) -> Callable[[Figure, Tree], bool]:
 
 
 def _impact_signed(figure: Figure, analysis: Tree) -> bool:
-    tree = analysis["perturbation_impact"]
-    if failed(tree):
-        return False
-    rows = tree["signed_by_model_perturbation"]
-    columns = list(dict.fromkeys(name for entries in rows.values() for name in entries))
+    rows = analysis["perturbation_impact"].get("signed_by_model_perturbation", {})
+    columns = all_keys(rows.values())
     values = [[value_of(entries.get(name)) for name in columns] for entries in rows.values()]
     reach = max((abs(v) for row in values for v in row if not math.isnan(v)), default=0)
     reach = max(reach, 0.1)  # noise stays pale
-    axes = heat_map(figure, values, list(rows), columns, reach, "score - score unperturbed")
-    if axes is not None:
-        axes.set(xlabel="perturbation", ylabel="model", title="Impact of perturbations")
-    return axes is not None
+    words = {"xlabel": "perturbation", "ylabel": "model", "title": "Impact of perturbations"}
+    unit = "score - score unperturbed"
+    return heat_map(figure, values, list(rows), columns, reach, unit, **words)
 
 
 def _agreement(figure: Figure, analysis: Tree) -> bool:
-    tree = analysis["dataset_agreement"]
-    names = [] if failed(tree) else list(tree["tau_b"])
+    taus = analysis["dataset_agreement"].get("tau_b", {})
+    names = list(taus)
     if len(names) < 2:
         return False
-    values = [[value_of(tree["tau_b"][row].get(column)) for column in names] for row in names]
-    axes = heat_map(figure, values, names, names, 1.0, "Kendall's tau-b")
-    if axes is not None:
-        title = "Agreement of datasets on the ranking of models"
-        axes.set(xlabel="dataset", ylabel="dataset", title=title)
-    return axes is not None
+    values = [[value_of(taus[row].get(column)) for column in names] for row in names]
+    title = "Agreement of datasets on the ranking of models"
+    words = {"xlabel": "dataset", "ylabel": "dataset", "title": title}
+    return heat_map(figure, values, names, names, 1.0, "Kendall's tau-b", **words)
 
 
 def _impact_absolute(figure: Figure, analysis: Tree) -> bool:
-    tree = analysis["perturbation_impact"]
-    if failed(tree):
-        return False
-    values = {name: value_of(entry) for name, entry in tree["absolute_by_dataset"].items()}
+    found = analysis["perturbation_impact"].get("absolute_by_dataset", {})
+    values = {name: value_of(entry) for name, entry in found.items()}
     unit = "mean |score - score unperturbed|, all models"
     return bar_chart(figure, values, "Mean absolute impact of perturbations", unit, None)
 
@@ -183,7 +172,7 @@ def _separability(figure: Figure, analysis: Tree) -> bool:
 
 def _w_growth(figure: Figure, analysis: Tree) -> bool:
     tree = analysis["w_growth"]
-    if failed(tree):
+    if whole_reason(tree):
         return False
     lines = {
         name: sorted((float(q), value_of(entry)) for q, entry in entries.items())
@@ -195,7 +184,7 @@ def _w_growth(figure: Figure, analysis: Tree) -> bool:
 
 def _points(figure: Figure, analysis: Tree) -> bool:
     found = analysis["configurations_vs_examples"]
-    if failed(found):
+    if whole_reason(found):
         return False
     lines: dict[str, list[tuple[float, float]]] = {}
     for point in sorted(found, key=lambda point: (int(point["q"]), int(point["e"]))):
@@ -287,8 +276,8 @@ def _min_max(figure: Figure, analysis: Tree) -> bool:
 PLOTS: Mapping[str, Callable[[Figure, Tree], bool]] = {
     "performance_robustness": _performance_robustness,
     "min_max": _min_max,
-    "win_rates_serializer": _win_rates("serializer", "serializer"),
-    "win_rates_perturbation": _win_rates("perturbation", "perturbation"),
+    "win_rates_serializer": _win_rates("serializer"),
+    "win_rates_perturbation": _win_rates("perturbation"),
     "impact_signed": _impact_signed,
     "impact_absolute": _impact_absolute,
     "separability": _separability,

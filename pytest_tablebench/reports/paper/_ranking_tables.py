@@ -10,13 +10,14 @@ from pytest_tablebench.reports.paper._entries import (
     Tree,
     all_keys,
     all_reasons,
+    listing,
     matrix,
-    reason_of,
-    value_of,
     whole_reason,
 )
-from pytest_tablebench.reports.paper._text import PaperTable, Value, row_note
+from pytest_tablebench.reports.paper._text import PaperTable
 from pytest_tablebench.results.analyses import equivalences
+
+_NO_SETS = "fewer than two disjoint sets of configurations can be drawn"
 
 
 def separability(tree: Tree) -> list[PaperTable]:
@@ -26,17 +27,15 @@ def separability(tree: Tree) -> list[PaperTable]:
         "all, examples pooled": tree["pooled"],
         "all, datasets weighted equally": tree["stratified"],
     }
-    shares = tuple((name, value_of(entry)) for name, entry in scopes.items())
-    notes = tuple(reason_of(entry) or "" for entry in scopes.values())
     title = "Separability (share of model pairs told apart by their 95 % bootstrap intervals)"
     rows = tuple(
         (name, model, float(low), float(high))
         for name, entry in scopes.items()
         for model, (low, high) in entry.get("intervals", {}).items()
     )
-    why = "; ".join(dict.fromkeys(note for note in notes if note)) if not rows else None
+    why = None if rows else "; ".join(all_reasons([scopes]))
     return [
-        PaperTable("separability", title, ("dataset", "separability"), shares, notes),
+        listing("separability", title, ("dataset", "separability"), scopes),
         PaperTable(
             "separability_intervals",
             "Bootstrap intervals behind separability",
@@ -57,7 +56,7 @@ def dataset_agreement(tree: Tree) -> PaperTable:
         for name, entries in taus.items()
     }
     title = "Agreement of datasets on the ranking of models (Kendall's tau-b)"
-    table = matrix("dataset_agreement", title, "dataset", rows, [*taus, last])
+    table = matrix("dataset_agreement", title, ["dataset"], rows, [*taus, last])
     # Of one dataset there is only its agreement with itself.
     return replace(table, reason="fewer than two datasets") if len(taus) < 2 else table
 
@@ -65,14 +64,9 @@ def dataset_agreement(tree: Tree) -> PaperTable:
 def kendall_w(tree: Tree) -> PaperTable:
     """Return the agreement of single configurations."""
     scopes = {**tree["by_dataset"], ALL: tree["benchmark"]}
-    rows = tuple(
-        (name, value_of(entry), entry.get("raters"), entry.get("raters_left_out"))
-        for name, entry in scopes.items()
-    )
-    notes = tuple(reason_of(entry) or "" for entry in scopes.values())
     header = ("dataset", "W", "configurations", "left out")
     title = "Agreement of single configurations on the ranking of models (Kendall's W)"
-    return PaperTable("kendall_w", title, header, rows, notes)
+    return listing("kendall_w", title, header, scopes, ("raters", "raters_left_out"))
 
 
 def w_growth(tree: Tree) -> PaperTable:
@@ -81,25 +75,8 @@ def w_growth(tree: Tree) -> PaperTable:
     if why := whole_reason(tree):
         return PaperTable("w_growth", title, ("q",), (), reason=why)
     sizes = sorted({int(q) for entries in tree.values() for q in entries if str(q).isdigit()})
-    by_size = [{name: _at(entries, q) for name, entries in tree.items()} for q in sizes]
-    rows = tuple(
-        (q, *(value_of(entry) for entry in found.values()))
-        for q, found in zip(sizes, by_size, strict=True)
-    )
-    notes = tuple(
-        row_note({c: reason_of(entry) for c, entry in found.items()}) for found in by_size
-    )
-    if not rows:
-        why = "fewer than two disjoint sets of configurations can be drawn"
-    return PaperTable(
-        "w_growth",
-        title,
-        ("q", *tree),
-        rows,
-        notes,
-        reasons=all_reasons(by_size),
-        reason=why,
-    )
+    by_size = {q: {name: _at(entries, q) for name, entries in tree.items()} for q in sizes}
+    return matrix("w_growth", title, ["q"], by_size, [*tree], reason=None if sizes else _NO_SETS)
 
 
 def _at(entries: Tree, q: int) -> Tree:
@@ -112,29 +89,18 @@ def configurations_vs_examples(points: Any) -> PaperTable:
     title = "Configurations versus examples (Kendall's W of q configurations on e examples)"
     why = whole_reason(points)
     found = [] if why else list(points)
-    columns = all_keys(point["by_dataset"] for point in found)
     over_all = "mean over datasets"
-    rows: list[tuple[Value, ...]] = []
-    notes = []
-    by_point: list[Tree] = []
-    for point in found:
-        entries = {over_all: point["mean_over_datasets"], **point["by_dataset"]}
-        values = (value_of(entries.get(c)) for c in (over_all, *columns))
-        rows.append((int(point["q"]), int(point["e"]), *values))
-        notes.append(row_note({c: reason_of(entry) for c, entry in entries.items()}))
-        by_point.append(entries)
-    if not rows and not why:
-        why = "fewer than two disjoint sets of configurations can be drawn"
-    return PaperTable(
-        "configurations_vs_examples",
-        title,
-        ("q", "e", over_all, *columns),
-        tuple(rows),
-        tuple(notes),
-        shown=False,
-        reasons=all_reasons(by_point),
-        reason=why,
-    )
+    rows = {
+        (int(point["q"]), int(point["e"])): {
+            over_all: point["mean_over_datasets"],
+            **point["by_dataset"],
+        }
+        for point in found
+    }
+    columns = [over_all, *all_keys(point["by_dataset"] for point in found)]
+    why = why or (None if rows else _NO_SETS)
+    name = "configurations_vs_examples"
+    return matrix(name, title, ("q", "e"), rows, columns, shown=False, reason=why)
 
 
 def equivalent_examples(points: Any) -> PaperTable:

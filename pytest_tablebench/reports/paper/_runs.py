@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ def differences(runs: Sequence[RunData]) -> list[str]:
     for option in OPTIONS:
         if option.recorded is not None and option.differs.values:
             what, read = option.differs, _kept_by_dataset(option, runs)
-            read = read or _setting(option.recorded, what.unset)
+            read = read or partial(_setting, option.recorded, what.unset)
             found.append(_differ(f"{what.values} differ", runs, read, what.effect))
     found += [
         _differ(
@@ -197,11 +198,8 @@ def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _setting(key: str, default: str) -> Callable[[RunData], str]:
-    def read(run: RunData) -> str:
-        return _text(run.run.get(key), default)
-
-    return read
+def _setting(key: str, default: str, run: RunData) -> str:
+    return _text(run.run.get(key), default)
 
 
 def _text(value: Any, default: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.reports.paper._canvas import MARKERS, colour, labelled, legend, size
+from pytest_tablebench.reports.paper._entries import all_keys
 from pytest_tablebench.reports.paper._published import (
     Noted,
     beside_published,
@@ -72,13 +73,9 @@ def skill_tables(analysis: Mapping[str, Any]) -> list[PaperTable]:
     return [_by_skill(analysis, skills), _by_mode(analysis, skills), _by_subtask(analysis)]
 
 
-def _keys(mappings: Any) -> list[str]:
-    return list(dict.fromkeys(key for found in mappings for key in found))
-
-
 def _skills_of(analysis: Mapping[str, Any]) -> list[str]:
     """Return the skills of all models: TReB's in its own order, others behind them."""
-    found = _keys(own["skills"][BEST_SUBTASK] for own in analysis.values())
+    found = all_keys(own["skills"][BEST_SUBTASK] for own in analysis.values())
     order = ("NLU", *_SKILLS)
     return sorted(found, key=lambda skill: order.index(skill) if skill in order else len(order))
 
@@ -129,7 +126,7 @@ def _by_mode(analysis: Mapping[str, Any], skills: Sequence[str]) -> PaperTable:
 
 
 def _by_subtask(analysis: Mapping[str, Any]) -> PaperTable:
-    modes = _keys(own["modes"] for own in analysis.values())
+    modes = all_keys(own["modes"] for own in analysis.values())
     rows: list[tuple[Value, ...]] = [
         (
             model,

@@ -6,14 +6,15 @@ not tell is shown as `-`, with the reason it gives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_tablebench.reports.paper._entries import (
     ALL,
     Tree,
     all_keys,
-    all_reasons,
+    by_pair,
+    listing,
     matrix,
     reason_of,
     value_of,
@@ -97,74 +98,72 @@ def _by_model(tree: Tree) -> tuple[dict[str, Tree], list[str]]:
 
 def _performance(tree: Tree) -> PaperTable:
     rows, columns = _by_model(tree)
-    table = matrix("performance", "Performance (mean score)", "model", rows, columns)
-    extra = []
-    for note, entries in zip(table.row_notes, rows.values(), strict=True):
-        missing = {
+    table = matrix("performance", "Performance (mean score)", ["model"], rows, columns)
+    missing = (
+        {
             name: f"cases without a score: {entry['n_missing_cells']}"
             for name, entry in entries.items()
             if entry.get("n_missing_cells")
         }
-        extra.append("; ".join(part for part in (note, row_note(missing)) if part))
-    return replace(table, row_notes=tuple(extra))
+        for entries in rows.values()
+    )
+    return _noted(table, missing)
+
+
+def _noted(table: PaperTable, also: Iterable[Mapping[str, str]]) -> PaperTable:
+    """Return the table with what there is to say `also` of each row, by column."""
+    notes = zip(table.row_notes, map(row_note, also), strict=True)
+    return replace(table, row_notes=tuple("; ".join(filter(None, both)) for both in notes))
 
 
 def _robustness(tree: Tree) -> list[PaperTable]:
     rows, columns = _by_model(tree)
     title = "Robustness (1 - range of an example's scores)"
-    table = matrix("robustness", title, "model", rows, columns)
-    notes = []
-    for note, entries in zip(table.row_notes, rows.values(), strict=True):
-        incomplete = {
+    table = matrix("robustness", title, ["model"], rows, columns)
+    incomplete = (
+        {
             name: f"too high, examples not fully answered: {entry.get('n_incomplete', '?')}"
             for name, entry in entries.items()
             if name != ALL
             and "incomplete" in entry.get("flags", ())
             and value_of(entry) is not None
         }
-        notes.append("; ".join(part for part in (note, row_note(incomplete)) if part))
+        for entries in rows.values()
+    )
     flagged = any(
         "incomplete" in entry.get("flags", ()) for e in rows.values() for entry in e.values()
     )
-    complete = tuple(
-        (model, *(entries.get(c, {}).get("complete_examples_only") for c in columns[1:]))
+    complete = {
+        model: {c: _complete(entries.get(c, {})) for c in columns[1:]}
         for model, entries in rows.items()
-    )
+    }
     return [
-        replace(table, row_notes=tuple(notes)),
-        PaperTable(
+        _noted(table, incomplete),
+        matrix(
             "robustness_complete_examples",
             "Robustness, only examples with a score in every configuration",
-            ("model", *columns[1:]),
+            ["model"],
             complete,
-            tuple(
-                row_note(
-                    dict.fromkeys(
-                        (c for c, v in zip(columns[1:], row[1:], strict=True) if v is None),
-                        "no complete example",
-                    )
-                )
-                for row in complete
-            ),
+            columns[1:],
             shown=flagged,
-            reasons=("no complete example",),
         ),
     ]
 
 
+def _complete(entry: Tree) -> Tree:
+    value = entry.get("complete_examples_only")
+    return {"value": value, "reason": "no complete example" if value is None else None}
+
+
 def _min_max(tree: Tree) -> PaperTable:
     rows, columns = _by_model(tree)
-    cells: list[tuple[Value, ...]] = []
-    notes = []
-    for model, entries in rows.items():
-        for bound in ("max", "min"):
-            found = {c: entries.get(c, {}).get(bound, {}) for c in columns}
-            cells.append((model, bound, *(value_of(entry) for entry in found.values())))
-            notes.append(row_note({c: reason_of(entry) for c, entry in found.items()}))
+    bounds = {
+        (model, bound): {c: entries.get(c, {}).get(bound, {}) for c in columns}
+        for model, entries in rows.items()
+        for bound in ("max", "min")
+    }
     title = "Best and worst configuration of each example, averaged"
-    header = ("model", "bound", *columns)
-    reasons = all_reasons(pair for entries in rows.values() for pair in entries.values())
-    return PaperTable("min_max", title, header, tuple(cells), tuple(notes), reasons=reasons)
+    return matrix("min_max", title, ("model", "bound"), bounds, columns)
 
 
 def _spread(tree: Tree) -> list[PaperTable]:
@@ -174,15 +173,9 @@ def _spread(tree: Tree) -> list[PaperTable]:
         ("perturbations=none", "serializer_spread_unperturbed", "unperturbed tables only"),
     ):
         rows = tree[key]
-        columns = all_keys(rows.values())
         title = f"Serializer spread (best - worst serializer), {words}"
-        shown = key == "perturbations=all"
-        tables.append(matrix(stem, title, "model", rows, columns, shown=shown))
-        means = {
-            (model, dataset): entry.get("serializers", {})
-            for model, entries in rows.items()
-            for dataset, entry in entries.items()
-        }
+        tables.append(matrix(stem, title, ["model"], rows, shown=key == "perturbations=all"))
+        means = {pair: entry.get("serializers", {}) for pair, entry in by_pair(rows).items()}
         names = all_keys(means.values())
         cells = tuple(
             (*pair, *(found.get(name) for name in names)) for pair, found in means.items()
@@ -209,11 +202,7 @@ def _win_rates(key: str, tree: Tree) -> PaperTable:
         scopes += [(model, ALL, entry) for model, entry in tree["by_model"].items()]
         scopes += [("all models", name, entry) for name, entry in tree["by_dataset"].items()]
         if len(tree["by_model"]) > 1 and len(tree["by_dataset"]) > 1:
-            scopes += [
-                (model, dataset, entry)
-                for model, entries in tree["by_model_dataset"].items()
-                for dataset, entry in entries.items()
-            ]
+            scopes += [(*pair, own) for pair, own in by_pair(tree["by_model_dataset"]).items()]
     names = all_keys(entry["value"] for _, _, entry in scopes if entry.get("value"))
     rows = tuple(
         (
@@ -240,11 +229,10 @@ def _impact(tree: Tree) -> list[PaperTable]:
         return [
             PaperTable(name, title, ("model",), (), reason=why) for name, title in titles.items()
         ]
-    signed_by_model = tree["signed_by_model_perturbation"]
-    columns = all_keys(signed_by_model.values())
-    signed = matrix("impact_signed", titles["impact_signed"], "model", signed_by_model, columns)
+    rows = tree["signed_by_model_perturbation"]
+    signed = matrix("impact_signed", titles["impact_signed"], ["model"], rows)
     details = [
-        _impact_by_dataset(name, titles[name], tree[key])
+        matrix(name, titles[name], ("model", "dataset"), by_pair(tree[key]), shown=False)
         for name, key in (
             ("impact_signed_by_dataset", "signed_by_model_dataset_perturbation"),
             ("impact_absolute_by_perturbation", "absolute_by_model_dataset_perturbation"),
@@ -257,48 +245,15 @@ def _impact(tree: Tree) -> list[PaperTable]:
         for model, entries in tree["absolute_by_model_dataset"].items()
     }
     rows["all models"] = dict(by_dataset)
-    margins = matrix("impact_absolute", titles["impact_absolute"], "model", rows, columns)
+    margins = matrix("impact_absolute", titles["impact_absolute"], ["model"], rows, columns)
     return [signed, details[0], margins, details[1]]
 
 
-def _impact_by_dataset(name: str, title: str, tree: Mapping[str, Tree]) -> PaperTable:
-    columns = all_keys(entry for entries in tree.values() for entry in entries.values())
-    pairs: dict[tuple[str, str], Tree] = {
-        (model, dataset): entry
-        for model, entries in tree.items()
-        for dataset, entry in entries.items()
-    }
-    rows = tuple(
-        (*pair, *(value_of(entry.get(c)) for c in columns)) for pair, entry in pairs.items()
-    )
-    notes = tuple(
-        row_note({c: reason_of(entry.get(c)) for c in columns}) for entry in pairs.values()
-    )
-    header = ("model", "dataset", *columns)
-    reasons = all_reasons(pairs.values())
-    return PaperTable(name, title, header, rows, notes, shown=False, reasons=reasons)
-
-
 def _difficulty(tree: Tree) -> list[PaperTable]:
-    examples = tuple(
-        (dataset, example, value_of(entry), entry.get("n"))
-        for dataset, entries in tree["by_example"].items()
-        for example, entry in entries.items()
-    )
-    notes = tuple(
-        reason_of(entry) or ""
-        for entries in tree["by_example"].values()
-        for entry in entries.values()
-    )
+    title = "Difficulty of examples (mean score over models and configurations)"
+    header = ("dataset", "example", "mean score", "scores")
     return [
-        PaperTable(
-            "difficulty",
-            "Difficulty of examples (mean score over models and configurations)",
-            ("dataset", "example", "mean score", "scores"),
-            examples,
-            notes,
-            shown=False,
-        ),
+        listing("difficulty", title, header, by_pair(tree["by_example"]), ["n"], shown=False),
         _histogram("difficulty_histogram", "Examples by difficulty", tree["histogram"]),
         _histogram("score_histogram", "Scores by value", tree["score_histogram"]),
     ]
@@ -314,10 +269,7 @@ def _histogram(name: str, title: str, counts: Mapping[str, Sequence[int]]) -> Pa
 
 
 def _families(tree: Tree) -> PaperTable:
-    rows = tuple(
-        (name, value_of(entry)) for name, entry in tree.items() if isinstance(entry, Mapping)
-    )
-    notes = tuple(reason_of(entry) or "" for entry in tree.values() if isinstance(entry, Mapping))
+    found = {name: entry for name, entry in tree.items() if isinstance(entry, Mapping)}
     title = "Mean difference in performance between two models of a family"
-    why = whole_reason(tree) or (None if rows else "no families of models were named")
-    return PaperTable("families", title, ("family", "difference"), rows, notes, reason=why)
+    why = whole_reason(tree) or (None if found else "no families of models were named")
+    return listing("families", title, ("family", "difference"), found, reason=why)

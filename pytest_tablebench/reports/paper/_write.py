@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.reports.paper._judges import JUDGES, judge_agreement
 from pytest_tablebench.reports.paper._leaderboard import leaderboard
 from pytest_tablebench.reports.paper._plots import write_plots
@@ -95,7 +95,7 @@ def write_report(
     read = [run for run in runs if isinstance(run, RunData)]
     loaded = told_apart(read + load_runs(paths))
     folder = report_folder(loaded, out)
-    try:
+    with writing(f"--out: cannot write into {folder}", "; choose another folder"):
         former = _former_files(folder)
         # All that can go wrong in the records goes wrong before anything is touched.
         analyses = _analyses(loaded)
@@ -116,10 +116,6 @@ def write_report(
         )
         (folder / _INDEX).write_text("\n".join(_index(report)) + "\n", encoding="utf-8")
         _write_manifest(folder, loaded, _files(report))
-    except OSError as error:
-        raise SettingsError(
-            f"--out: cannot write into {folder} ({error.strerror or error}); choose another folder"
-        ) from None
     return report
 
 
