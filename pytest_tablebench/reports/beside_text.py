@@ -32,10 +32,15 @@ COLUMNS = (
 )
 
 
-def scope_row(name: str, scope: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the measures of a scope of `summary.json`, a cell for each of `COLUMNS`."""
+def scope_row(
+    name: str, scope: Mapping[str, Any], *, flag: str = "*", count: str = "{}"
+) -> tuple[str, ...]:
+    """Return the measures of a scope of `summary.json`, a cell for each of `COLUMNS`.
+
+    `flag` stands behind a robustness that is too high, `count` is the format of counts.
+    """
     single = "one configuration" in scope["flags"]
-    flag = "*" if "incomplete" in scope["flags"] else ""
+    flag = flag if "incomplete" in scope["flags"] else ""
     return (
         name,
         number(scope["performance"]),
@@ -43,8 +48,8 @@ def scope_row(name: str, scope: Mapping[str, Any]) -> tuple[str, ...]:
         "-" if single else number(scope["robustness"]) + flag,
         percent(scope["pass_rate"]),
         percent(scope["no_answer"]),
-        str(scope["n_examples"]),
-        str(scope["n_cases"]),
+        count.format(scope["n_examples"]),
+        count.format(scope["n_cases"]),
     )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.reports.beside_text import beside_lines, declared_parts
+from pytest_tablebench.errors import writing
+from pytest_tablebench.reports.beside_text import COLUMNS, beside_lines, declared_parts, scope_row
 from pytest_tablebench.reports.formats import interval, number, percent, signed
 from pytest_tablebench.results import telling_checks
 from pytest_tablebench.results._folder import selection_text
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.compare import Comparison, MeasureDifference
     from pytest_tablebench.results.gates import GateResult
 
-__all__ = ["STEP_SUMMARY_LIMIT", "Written", "code", "summary_markdown", "write_summary"]
+__all__ = ["STEP_SUMMARY_LIMIT", "code", "summary_markdown", "write_summary"]
 
 STEP_SUMMARY_LIMIT = 1024 * 1024
 """Bytes GitHub takes of one step's summary; from a larger one it shows nothing at all
@@ -34,10 +33,6 @@ SHOWN = 10
 _ROWS = 500
 _ICONS = {"holds": "✅", "fails": "❌", "undecided": "❔"}
 
-_DATASETS = (
-    "dataset", "performance", "95 % interval", "robustness", "pass rate", "no answer", "examples",
-    "cases",
-)  # fmt: skip
 _GATES = ("gate", "state", "estimate", "interval", "bound", "examples", "why")
 _CHECKS = ("test", "pass rate", "95 % interval", "failed", "cases", "no verdict")
 _CHANGES = ("", "baseline", "this run", "difference", "95 % interval", "p", "better", "worse")
@@ -141,13 +136,14 @@ def _gate_table(gates: Sequence[GateResult]) -> list[str]:
 
 
 def _dataset_table(summary: Mapping[str, Any]) -> list[str]:
-    rows = []
+    scopes = []
     for name, benchmark in summary["benchmarks"].items():
         datasets = benchmark["datasets"]
-        rows += [_scope(code(dataset), scope) for dataset, scope in datasets.items()]
+        scopes += [(code(dataset), scope) for dataset, scope in datasets.items()]
         if list(datasets) != [name]:
-            rows.append(_scope(f"**{code(name)}, all**", benchmark))
-    return _table(_DATASETS, rows)
+            scopes.append((f"**{code(name)}, all**", benchmark))
+    rows = [scope_row(name, scope, flag="\\*", count="{:,}") for name, scope in scopes]
+    return _table(("dataset", *COLUMNS[1:]), rows)
 
 
 def _beside(run: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
@@ -176,21 +172,6 @@ def _check_table(summary: Mapping[str, Any]) -> list[str]:
         for name, check in telling_checks(scope).items()
     ]
     return _table(_CHECKS, rows)
-
-
-def _scope(name: str, scope: Mapping[str, Any]) -> tuple[str, ...]:
-    single = "one configuration" in scope["flags"]
-    incomplete = "\\*" if "incomplete" in scope["flags"] else ""
-    return (
-        name,
-        number(scope["performance"]),
-        interval(scope["ci95"]["performance"]),
-        "-" if single else number(scope["robustness"]) + incomplete,
-        percent(scope["pass_rate"]),
-        percent(scope["no_answer"]),
-        f"{scope['n_examples']:,}",
-        f"{scope['n_cases']:,}",
-    )
 
 
 def _reasons(summary: Mapping[str, Any]) -> list[str]:
@@ -305,36 +286,26 @@ def _fitted(blocks: Iterable[list[str]], limit: int) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class Written:
-    """Where a summary went. `problem` says why GitHub's step summary could not be written."""
-
-    file: Path
-    step_summary: Path | None = None
-    problem: str | None = None
-
-
 def write_summary(
     folder: Path,
     text: str,
     environ: Mapping[str, str] | None = None,
     *,
     step_text: str | None = None,
-) -> Written:
+) -> str | None:
     """Write `summary.md`, and append to the file `$GITHUB_STEP_SUMMARY` names, where it is set.
 
     `step_text` is what goes there, if not the same text. A step summary that would pass GitHub's
-    limit gets a line that says where the text is instead. Raises `SettingsError` when `summary.md`
-    cannot be written; a step summary that cannot is a `problem`, not an error.
+    limit gets a line that says where the text is instead. Returns why the step summary could not
+    be written; None where it was, or is not wanted. Raises `SettingsError` when `summary.md` cannot
+    be.
     """
     file = folder / "summary.md"
-    try:
+    with writing(f"{file}: cannot be written"):
         write_whole(file, text)
-    except OSError as error:
-        raise SettingsError(f"{file}: cannot be written ({error.strerror or error})") from None
     named = (os.environ if environ is None else environ).get("GITHUB_STEP_SUMMARY")
     if not named:
-        return Written(file)
+        return None
     target = Path(named)
     text = text if step_text is None else step_text
     try:
@@ -342,9 +313,9 @@ def write_summary(
         if taken + len(text.encode("utf-8")) + 2 > STEP_SUMMARY_LIMIT:
             text = f"{_CUT}\n"
         if taken + len(text.encode("utf-8")) + 2 > STEP_SUMMARY_LIMIT:
-            return Written(file, problem=f"{named} is full already")
+            return f"{named} is full already"
         with target.open("a", encoding="utf-8", newline="\n") as stream:
             stream.write(("\n" if taken else "") + text)
     except OSError as error:
-        return Written(file, problem=f"{named}: {error.strerror or error}")
-    return Written(file, target)
+        return f"{named}: {error.strerror or error}"
+    return None

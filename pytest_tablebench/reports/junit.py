@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import writing
 from pytest_tablebench.results import Record
 from pytest_tablebench.util.names import printable
 
@@ -112,12 +112,8 @@ def write_junit(run: LoadedRun, path: Path) -> None:
             counts["failures"] += 1
             SubElement(case, "failure", message="the answer is wrong")
     suite.attrib |= {name: str(count) for name, count in counts.items()}
-    try:
+    with writing(f"--junitxml: cannot write {printable(str(path))}"):
         ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
-    except OSError as error:
-        raise SettingsError(
-            f"--junitxml: cannot write {printable(str(path))} ({error.strerror or error})"
-        ) from None
 
 
 def _add_properties(element: Element, properties: Iterable[tuple[str, str]]) -> None:

@@ -175,8 +175,8 @@ def _write_summary(
         )
         for elsewhere in (False, True)
     )
-    written = write_summary(run.path, beside, step_text=on_github)
-    return [written.problem] if written.problem else []
+    problem = write_summary(run.path, beside, step_text=on_github)
+    return [problem] if problem else []
 
 
 def _write_allure(run: LoadedRun, mode: Any, out: Path, kinds: dict[str, str]) -> None:

@@ -290,9 +290,8 @@ def test_a_summary_never_passes_the_limit() -> None:
 
 
 def test_outside_github_only_the_file_is_written(tmp_path: Path) -> None:
-    written = write_summary(tmp_path, "text é\n", {})
-    assert (written.file, written.step_summary) == (tmp_path / "summary.md", None)
-    assert written.file.read_bytes() == "text é\n".encode()
+    assert write_summary(tmp_path, "text é\n", {}) is None
+    assert (tmp_path / "summary.md").read_bytes() == "text é\n".encode()
     assert [path.name for path in tmp_path.iterdir()] == ["summary.md"]
 
 
@@ -300,8 +299,7 @@ def test_the_step_summary_is_appended_to(tmp_path: Path) -> None:
     step = tmp_path / "step"
     step.write_text("of another tool")
     for text in ("one\n", "two\n"):
-        written = write_summary(tmp_path, text, {"GITHUB_STEP_SUMMARY": str(step)})
-        assert written.step_summary == step
+        assert write_summary(tmp_path, text, {"GITHUB_STEP_SUMMARY": str(step)}) is None
     assert step.read_text() == "of another tool\none\n\ntwo\n"
     assert (tmp_path / "summary.md").read_text() == "two\n"
 
@@ -314,15 +312,14 @@ def test_a_step_summary_that_would_be_too_long_says_so(tmp_path: Path) -> None:
     assert len(content) <= STEP_SUMMARY_LIMIT
     assert "Cut here" in content
     step.write_bytes(b"x" * STEP_SUMMARY_LIMIT)
-    written = write_summary(tmp_path, "y" * 1000, {"GITHUB_STEP_SUMMARY": str(step)})
-    assert "full already" in (written.problem or "")
+    problem = write_summary(tmp_path, "y" * 1000, {"GITHUB_STEP_SUMMARY": str(step)})
+    assert "full already" in (problem or "")
     assert step.stat().st_size == STEP_SUMMARY_LIMIT
 
 
 def test_a_step_summary_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
-    written = write_summary(tmp_path, "x", {"GITHUB_STEP_SUMMARY": str(tmp_path)})
-    assert written.step_summary is None
-    assert str(tmp_path) in (written.problem or "")
+    problem = write_summary(tmp_path, "x", {"GITHUB_STEP_SUMMARY": str(tmp_path)})
+    assert str(tmp_path) in (problem or "")
     assert (tmp_path / "summary.md").read_text() == "x"
 
 

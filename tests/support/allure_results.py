@@ -7,10 +7,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.reports.allure import AllureCount, write_allure
+from pytest_tablebench.reports.allure import write_allure
 from pytest_tablebench.results import Record
 
-__all__ = ["RUN", "STARTED_MS", "containers", "labels", "make", "results", "write"]
+__all__ = [
+    "RUN",
+    "STARTED_MS",
+    "attachments",
+    "containers",
+    "labels",
+    "make",
+    "results",
+    "write",
+]
 
 RUN = {"model": "m", "start": "2026-01-02T03:04:05+00:00", "status": "complete"}
 STARTED_MS = 1767323045000  # 2026-01-02T03:04:05Z in milliseconds since 1970
@@ -41,16 +50,18 @@ def make(example: str, outcome: Any = "right", config: str = "html/none", **chan
     return Record(**facts | changes)
 
 
-def write(
-    folder: Path, records: Iterable[Record], mode: Any = "all", **options: Any
-) -> AllureCount:
-    return write_allure(records, folder, run=RUN, mode=mode, environ={}, **options)
+def write(folder: Path, records: Iterable[Record], mode: Any = "all", **options: Any) -> None:
+    write_allure(records, folder, run=RUN, mode=mode, environ={}, **options)
 
 
 def results(folder: Path) -> dict[str, dict[str, Any]]:
     """The results of a folder by full name."""
     found = [json.loads(path.read_text("utf-8")) for path in folder.glob("*-result.json")]
     return {result["fullName"]: result for result in found}
+
+
+def attachments(folder: Path) -> list[Path]:
+    return list(folder.glob("*-attachment.txt"))
 
 
 def containers(folder: Path) -> list[dict[str, Any]]:

@@ -42,8 +42,6 @@ class Attachments:
     def __init__(self, folder: Folder, stamp: Stamp) -> None:
         self.folder = folder
         self.stamp = stamp
-        self.written = 0
-        self.left_out = 0
         self._bytes = 0
         self._wanted: dict[str, list[str]] = {}
         self._prompts = 0
@@ -108,10 +106,8 @@ class Attachments:
     def _write(self, uuid: str, text: str) -> str | None:
         data = shown(text, ATTACHMENT).encode("utf-8", "backslashreplace")
         if self._bytes + len(data) > BUDGET:
-            self.left_out += 1
             return None
         self._bytes += len(data)
-        self.written += 1
         name = f"{uuid}-attachment.txt"
         self.folder.write(name, data)
         return name

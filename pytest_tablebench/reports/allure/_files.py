@@ -1,4 +1,4 @@
-"""Writing into a results folder: whole files only, counted."""
+"""Writing into a results folder: whole files only."""
 
 from __future__ import annotations
 
@@ -19,13 +19,11 @@ class Folder:
         path.mkdir(parents=True, exist_ok=True)
         self.path = path
         self.names: set[str] = set()
-        self.bytes = 0
 
     def write(self, name: str, data: bytes) -> None:
         """Write one file whole, over an older one of that name."""
         write_whole(self.path / name, data)
         self.names.add(name)
-        self.bytes += len(data)
 
     def write_json(self, name: str, item: Any) -> None:
         """Write an item of Allure's model, or built-in types, without its empty fields."""

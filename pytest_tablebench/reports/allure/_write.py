@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.reports.allure._attach import Attachments
 from pytest_tablebench.reports.allure._facts import (
     categories,
@@ -25,7 +24,6 @@ from pytest_tablebench.reports.allure._shape import (
     Stamp,
     case_result,
     group_result,
-    reason_of,
     stands,
 )
 from pytest_tablebench.results import Record
@@ -40,18 +38,6 @@ ALL_UP_TO = 5_000
 
 WRONG_UP_TO = 10_000
 """Cases that are not right, up to which these get one each by default."""
-
-
-@dataclass(frozen=True)
-class AllureCount:
-    """What was written. `left_out` attachments did not fit; their texts are in the run folder."""
-
-    mode: Mode
-    results: int
-    attachments: int
-    left_out: int
-    files: int
-    bytes: int
 
 
 def choose_mode(cases: int, not_right: int) -> Mode:
@@ -71,10 +57,10 @@ def write_allure(
     *,
     run: Mapping[str, Any],
     mode: Mode,
-    texts: Iterable[Text] | None = None,
+    texts: Iterable[Text] = (),
     snapshots: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
-) -> AllureCount:
+) -> None:
     """Write the results of one model's run; both are read once, in order, and not kept.
 
     Arguments:
@@ -91,63 +77,32 @@ def write_allure(
     """
     if mode not in MODES:
         raise SettingsError(f"--bench-allure: {unknown_name('mode', mode, MODES)}")
-    try:
-        return _write(
-            records,
-            Folder(out),
-            run,
-            mode,
-            texts=texts or (),
-            snapshots=snapshots or {},
-            environ=os.environ if environ is None else environ,
-        )
-    except OSError as error:
-        raise SettingsError(
-            f"--bench-allure: cannot write into {out} ({error.strerror or error}); choose another "
-            f"folder with --alluredir"
-        ) from None
-
-
-def _write(
-    records: Iterable[Record],
-    folder: Folder,
-    run: Mapping[str, Any],
-    mode: Mode,
-    *,
-    texts: Iterable[Text],
-    snapshots: Mapping[str, str],
-    environ: Mapping[str, str],
-) -> AllureCount:
-    stamp = Stamp(f"{run.get('start')}\n{run.get('model')}", _milliseconds(run.get("start")))
-    attachments = Attachments(folder, stamp)
-    groups: dict[tuple[str, ...], Group] = {}
-    reasons: set[str] = set()
-    checks: dict[str, list[bool]] = {}
-    results = 0
-    for record in records:
-        key = (record.benchmark, record.dataset, record.serializer, record.perturbation)
-        groups.setdefault(key, Group(record)).add(record)
-        for name, passed in record.checks.items():
-            if passed is not None:
-                checks.setdefault(f"{record.dataset}::{name}", []).append(passed)
-        if record.outcome == "no_answer":
-            reasons.add(reason_of(record))
-        if mode == "all" or (mode == "wrong" and not stands(record)):
-            _write_case(record, stamp, folder, attachments, snapshots.get(record.case_id))
-            results += 1
-    if mode != "all":
-        for group in groups.values():
-            if mode == "summary" or group.right:
-                result = group_result(group, stamp, right_only=mode == "wrong")
-                folder.write_json(f"{result.uuid}-result.json", result)
-                results += 1
-    if mode != "summary":
-        attachments.add(texts)
-    _write_facts(folder, run, mode, reasons, checks, environ=environ)
-    folder.drop_stale(f"{stamp.uuid('written')}.written")
-    return AllureCount(
-        mode, results, attachments.written, attachments.left_out, len(folder.names), folder.bytes
-    )
+    changes, environ = snapshots or {}, os.environ if environ is None else environ
+    where = f"--bench-allure: cannot write into {out}"
+    with writing(where, "; choose another folder with --alluredir"):
+        stamp = Stamp(f"{run.get('start')}\n{run.get('model')}", _milliseconds(run.get("start")))
+        folder = Folder(out)
+        attachments = Attachments(folder, stamp)
+        groups: dict[tuple[str, ...], Group] = {}
+        checks: dict[str, list[bool]] = {}
+        for record in records:
+            key = (record.benchmark, record.dataset, record.serializer, record.perturbation)
+            groups.setdefault(key, Group(record)).add(record)
+            for name, passed in record.checks.items():
+                if passed is not None:
+                    checks.setdefault(f"{record.dataset}::{name}", []).append(passed)
+            if mode == "all" or (mode == "wrong" and not stands(record)):
+                _write_case(record, stamp, folder, attachments, changes.get(record.case_id))
+        if mode != "all":
+            for group in groups.values():
+                if mode == "summary" or group.right:
+                    result = group_result(group, stamp, right_only=mode == "wrong")
+                    folder.write_json(f"{result.uuid}-result.json", result)
+        if mode != "summary":
+            attachments.add(texts)
+        reasons = {reason for group in groups.values() for reason in group.reasons}
+        _write_facts(folder, run, mode, reasons, checks, environ=environ)
+        folder.drop_stale(f"{stamp.uuid('written')}.written")
 
 
 def _write_case(

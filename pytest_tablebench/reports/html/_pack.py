@@ -8,7 +8,7 @@ element that holds it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,13 +54,12 @@ class CaseMarks:
 class Pack:
     """Blocks by the ids of their elements, and what was cut to make them fit.
 
-    `datasets`, `serializers` and `perturbations` give the numbers by which filters name them.
+    `axes` has the names of datasets, serializers and perturbations by the numbers that filters
+    call them.
     """
 
     blocks: Mapping[str, str]
-    datasets: tuple[str, ...]
-    serializers: tuple[str, ...]
-    perturbations: tuple[str, ...]
+    axes: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...]
 
 
@@ -93,13 +92,7 @@ def pack(
     facts = {**facts, "unsearched": left_out}
     index |= {"facts": facts, "sizes": [DETAILS, _TABLES, _PROMPTS], "limit": limit}
     blocks["index"] = deflated(index)
-    return Pack(
-        blocks,
-        names["dataset"],
-        names["serializer"],
-        names["perturbation"],
-        left_out,
-    )
+    return Pack(blocks, names, left_out)
 
 
 # The index
@@ -151,7 +144,7 @@ def _index(
     return {
         **beside,
         "count": len(records),
-        "names": [list(names[axis]) for axis in ("dataset", "serializer", "perturbation")],
+        "names": list(map(list, names.values())),
         "reasons": list(reasons),
         "examples": listed,
         "columns": columns,
@@ -208,18 +201,28 @@ class _Places:
 
 
 class _Blocks:
-    """Collects values into blocks until a budget is used up."""
+    """Collects values into blocks until a budget is used up, and notes where each lies.
 
-    def __init__(self, size: int, budget: int, store: Callable[[str], int]) -> None:
-        self._size, self._budget, self._store = size, budget, store
-        self._waiting: list[tuple[Callable[[int], None], Any]] = []
+    Arguments:
+        letter: what the ids of the blocks begin with, in `blocks`, where they are put.
+        size: values in a block.
+        budget: characters of all these blocks.
+        places: by a value's key, the number of its block times `size` plus its place there.
+    """
+
+    def __init__(
+        self, letter: str, size: int, budget: int, blocks: dict[str, str], places: dict[str, int]
+    ) -> None:
+        self._letter, self._size, self._budget = letter, size, budget
+        self._blocks, self._places = blocks, places
+        self._waiting: dict[str, Any] = {}
         self.left_out = 0
 
-    def add(self, value: Any, place: Callable[[int], None]) -> None:
+    def add(self, key: str, value: Any) -> None:
         if self._budget <= 0:
             self.left_out += 1
             return
-        self._waiting.append((place, value))
+        self._waiting[key] = value
         if len(self._waiting) == self._size:
             self.close()
 
@@ -227,15 +230,16 @@ class _Blocks:
         """Store what is waiting, unless it does not fit any more."""
         if not self._waiting:
             return
-        block = deflated([value for _, value in self._waiting])
+        block = deflated(list(self._waiting.values()))
         self._budget -= len(block)
         if self._budget < 0:
             self.left_out += len(self._waiting)
         else:
-            number = self._store(block)
-            for offset, (place, _) in enumerate(self._waiting):
-                place(number * self._size + offset)
-        self._waiting = []
+            number = sum(name.startswith(self._letter) for name in self._blocks)
+            self._blocks[f"{self._letter}{number}"] = block
+            for place, key in enumerate(self._waiting, number * self._size):
+                self._places[key] = place
+        self._waiting = {}
 
 
 def _pack_texts(records: Sequence[Record], texts: Iterable[Text]) -> tuple[dict[str, str], _Places]:
@@ -251,24 +255,16 @@ def _pack_texts(records: Sequence[Record], texts: Iterable[Text]) -> tuple[dict[
     blocks: dict[str, str] = {}
     places = _Places({}, {}, {})
 
-    def store(letter: str) -> Callable[[str], int]:
-        def keep(block: str) -> int:
-            number = sum(name.startswith(letter) for name in blocks)
-            blocks[f"{letter}{number}"] = block
-            return number
-
-        return keep
-
-    tables = _Blocks(_TABLES, _TABLE_BUDGET, store("t"))
-    first = _Blocks(_PROMPTS, _WRONG_PROMPT_BUDGET, store("q"))
-    rest = _Blocks(_PROMPTS, _RIGHT_PROMPT_BUDGET, store("q"))
+    tables = _Blocks("t", _TABLES, _TABLE_BUDGET, blocks, places.tables)
+    first = _Blocks("q", _PROMPTS, _WRONG_PROMPT_BUDGET, blocks, places.prompts)
+    rest = _Blocks("q", _PROMPTS, _RIGHT_PROMPT_BUDGET, blocks, places.prompts)
     for found in texts:
         if isinstance(found, ExampleText):
             record = keys.get(found.id)
             if record is not None:
                 places.questions.setdefault((record.dataset, record.example_id), found.question)
                 places.tables_cut += is_cut(found)
-                tables.add(shown_example(found), _placer(places.tables, found.id))
+                tables.add(found.id, shown_example(found))
         elif found.digest in asked:
             target = first if found.digest in wrong else rest
             shown: list[Any]
@@ -280,19 +276,12 @@ def _pack_texts(records: Sequence[Record], texts: Iterable[Text]) -> tuple[dict[
             else:
                 shown = [found.text[:_PROMPT_LIMIT], len(found.text)]
                 places.prompts_cut += len(found.text) > _PROMPT_LIMIT
-            target.add(shown, _placer(places.prompts, found.digest))
+            target.add(found.digest, shown)
     for part in (tables, first, rest):
         part.close()
     places.tables_left_out = tables.left_out
     places.prompts_left_out = first.left_out + rest.left_out
     return blocks, places
-
-
-def _placer(places: dict[str, int], key: str) -> Callable[[int], None]:
-    def place(number: int) -> None:
-        places[key] = number
-
-    return place
 
 
 # What does not fit

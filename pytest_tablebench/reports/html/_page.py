@@ -106,11 +106,6 @@ def write_page(
         },
         tags,
     )
-    axes = {
-        "dataset": packed.datasets,
-        "serializer": packed.serializers,
-        "perturbation": packed.perturbations,
-    }
     plots, plot_notes = _facts.plots(records, loaded.scores)
     facts = {
         "model": str(run.get("model")),
@@ -121,10 +116,10 @@ def write_page(
         "totals": _totals(run, summary, records),
         "rows": _facts.dataset_rows(summary),
         "beside": _beside.beside(summary, run),
-        "tags": _beside.tag_tables(summary, run, tags, packed.datasets),
+        "tags": _beside.tag_tables(summary, run, tags, packed.axes["dataset"]),
         "checks": _facts.check_rows(summary),
-        "heat": _facts.heat_maps(summary, axes),
-        "axes": axes,
+        "heat": _facts.heat_maps(summary, packed.axes),
+        "axes": packed.axes,
         "plots": plots,
         "plot_notes": plot_notes,
         "outcomes": _facts.outcomes(records),

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import writing
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable
 
@@ -38,13 +38,9 @@ def save_page(
     stream = compiled(template).generate(
         **facts, style=style, script=code, policy=_policy(style, code)
     )
-    try:
+    with writing(f"cannot write the page {out}", "; choose another place"):
         out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(out, stream)
-    except OSError as error:
-        raise SettingsError(
-            f"cannot write the page {out} ({error.strerror or error}); choose another place"
-        ) from None
 
 
 def compiled(template: str) -> Template:
