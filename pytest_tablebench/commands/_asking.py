@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 _BATCH = 32
 """Tables that models are asked about at once."""
 
-_KNOWN = ("bench_api_base", "bench_param", "bench_max_cost", "bench_store")
-
 
 def add_asking(
     parser: argparse.ArgumentParser, does: str, *, several: bool = False, required: bool = True
@@ -110,7 +108,9 @@ def correspondence(given: argparse.Namespace, models: Sequence[str]) -> Iterator
     from pytest_tablebench.running.builtins import builtin_registry
     from pytest_tablebench.running.generating import Correspondence
 
-    letters = Correspondence(asking_settings(given, models), builtin_registry())
+    named = given.model if isinstance(given.model, list) else [given.model]
+    settings = replace(settings_given(given), models=tuple(dict.fromkeys([*named, *models])))
+    letters = Correspondence(settings, builtin_registry())
     try:
         yield letters
     finally:
@@ -118,13 +118,11 @@ def correspondence(given: argparse.Namespace, models: Sequence[str]) -> Iterator
             sys.stderr.write(f"note: {problem}\n")
 
 
-def asking_settings(given: argparse.Namespace, models: Sequence[str]) -> Settings:
+def settings_given(given: argparse.Namespace) -> Settings:
     """Read the options as pytest does, with the same messages for what is wrong."""
     from pytest_tablebench.config.settings import read_settings
 
-    read = read_settings(lambda key: getattr(given, key) if key in _KNOWN else None, Path.cwd())
-    named = given.model if isinstance(given.model, list) else [given.model]
-    return replace(read, models=tuple(dict.fromkeys([*named, *models])))
+    return read_settings(lambda key: getattr(given, key, None), Path.cwd())
 
 
 def _plan(letters: Correspondence, tables: Origin, maker: AskingMaker) -> tuple[list[str], int]:

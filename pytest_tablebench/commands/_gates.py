@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
@@ -11,6 +13,20 @@ from pytest_tablebench.util.names import printable
 if TYPE_CHECKING:
     from pytest_tablebench.results import ScoreTable
     from pytest_tablebench.results.gates import Gate
+
+
+def add_gates(parser: argparse.ArgumentParser, own: str, baseline: str) -> None:
+    """Add the options of gates; `own` is whose they are by default, `baseline` what that is for."""
+    parser.add_argument(
+        "--bench-gate",
+        action="append",
+        metavar="EXPR",
+        help=f"gate, such as 'torr.performance >= 0.45'. Repeatable. Default: {own}",
+    )
+    parser.add_argument(
+        "--bench-gate-point", action="store_true", help="judge gates on the estimate alone"
+    )
+    parser.add_argument("--bench-baseline", type=Path, metavar="RUN", help=baseline)
 
 
 def gates_of(asked: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTable) -> list[Gate]:

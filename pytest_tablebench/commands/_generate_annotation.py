@@ -14,11 +14,12 @@ from pytest_tablebench.commands._generating import (
     Origin,
     add_common,
     add_out,
+    chosen_names,
     tables_given,
 )
 from pytest_tablebench.commands._suites import check_and_run, quoted
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.util.names import printable, split_names, unknown_name
+from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.folder._questions import OpenQuestion
@@ -56,10 +57,7 @@ def add_ways(ways: Any) -> None:
 def _questions(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.annotate import TASKS, QuestionGenerator
 
-    tasks = split_names(given.task) if given.task else list(TASKS)
-    for name in tasks:
-        if name not in TASKS:
-            raise SettingsError(unknown_name("task", name, TASKS))
+    tasks = chosen_names("task", given.task, TASKS)
     chosen = {"language": given.language, "per_table": given.per_table}
     return asked_and_written(
         given,
@@ -84,7 +82,7 @@ def _to_be_answered(folder: Path) -> list[str]:
 
 
 def _answers(given: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.annotate import REVIEW, AnswerGenerator
+    from pytest_tablebench.generate.annotate import REVIEW, AnswerGenerator, Asked
 
     if given.out.resolve() == given.folder.resolve():
         raise SettingsError("--out: name another folder than that of the questions")
@@ -94,7 +92,8 @@ def _answers(given: argparse.Namespace) -> tuple[list[str], int]:
     file, questions = _open_questions(given.folder)
     asked: dict[str, list[Asked]] = {}
     for one in questions:
-        asked.setdefault(one.file, []).append(_asked(one))
+        told = Asked(one.id, one.text, one.tags, one.metric, one.threshold, one.perturbations)
+        asked.setdefault(one.file, []).append(told)
     titles = {one.file: one.title for one in questions if one.title}
     about = {"asked": asked, "models": given.model, "judge": given.judge}
     return asked_and_written(
@@ -104,19 +103,15 @@ def _answers(given: argparse.Namespace) -> tuple[list[str], int]:
         lambda *_: _origin(given.folder, file, list(asked), titles),
         {"way": "answers", "models": ",".join(given.model), "judge": given.judge},
         programs=True,
-        then=partial(_to_be_reviewed, {name for one in asked.values() for name in _metrics(one)}),
+        then=partial(_to_be_reviewed, any(one.metric for one in questions)),
     )
 
 
-def _metrics(asked: Sequence[Asked]) -> set[str]:
-    return {one.metric for one in asked if one.metric}
-
-
-def _to_be_reviewed(metrics: set[str], folder: Path) -> list[str]:
+def _to_be_reviewed(prose: bool, folder: Path) -> list[str]:
     from pytest_tablebench.generate.annotate import REVIEW, questions_as_table
 
     params = f"{{ max_tokens = {_PROSE['max_tokens']} }}"
-    questions_as_table(folder, {"params": params} if metrics else {})
+    questions_as_table(folder, {"params": params} if prose else {})
     return [
         f"all answers with their marks: {printable(str(folder / REVIEW))}; mend or leave out "
         f"questions in questions.csv beside it",
@@ -149,12 +144,6 @@ def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
     if not found:
         raise DataError(f"{folder / files[0]}: there is no question")
     return files[0], list(found.values())
-
-
-def _asked(one: OpenQuestion) -> Asked:
-    from pytest_tablebench.generate.annotate import Asked
-
-    return Asked(one.id, one.text, one.tags, one.metric, one.threshold, one.perturbations)
 
 
 def _origin(folder: Path, file: str, names: Sequence[str], titles: Mapping[str, str]) -> Origin:

@@ -76,13 +76,13 @@ def count_from_1(text: str) -> int:
     return int(text)
 
 
-def chosen_subtasks(given: argparse.Namespace, known: Mapping[str, object]) -> list[str]:
-    """Return the subtasks that `--subtask` names, else all. Raises `SettingsError`."""
-    subtasks = split_names(given.subtask) if given.subtask else list(known)
-    for name in subtasks:
+def chosen_names(kind: str, named: str | None, known: Mapping[str, object]) -> list[str]:
+    """Return what an option names, else all. Raises `SettingsError` for a name that is unknown."""
+    chosen = split_names(named) if named else list(known)
+    for name in chosen:
         if name not in known:
-            raise SettingsError(unknown_name("subtask", name, known))
-    return subtasks
+            raise SettingsError(unknown_name(kind, name, known))
+    return chosen
 
 
 def shares(what: str, counts: Mapping[str, int]) -> str:

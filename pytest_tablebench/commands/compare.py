@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import writing
 from pytest_tablebench.util.names import printable
 
 __all__ = ["add_parser"]
@@ -35,12 +35,8 @@ def _compare(given: argparse.Namespace) -> tuple[list[str], int]:
     comparison = compare_runs(given.before, given.after, allow_unlike=given.allow_unlike)
     if given.json is not None:
         text = json.dumps(comparison.to_json(), indent=2) + "\n"
-        try:
+        with writing(f"--json: cannot write {given.json}"):
             given.json.write_text(text, encoding="ascii")
-        except OSError as error:
-            raise SettingsError(
-                f"--json: cannot write {given.json} ({error.strerror or error})"
-            ) from None
     page = ["tablebench", "report", str(given.before), str(given.after), "--page", "both.html"]
     page += ["--allow-unlike"] if given.allow_unlike else []
     shown = f"each case with both answers: {printable(shlex.join(page))}"

@@ -8,7 +8,6 @@ import platform
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,14 +35,8 @@ PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"
 
 SMALLEST_DISK = 1 << 30
 
-
-@dataclass(frozen=True)
-class Finding:
-    """What one look at the machine found: one line of the command."""
-
-    what: str
-    state: State
-    text: str
+Finding = tuple[State, str]
+"""What one look at the machine found: a line of the command says it behind the look's name."""
 
 
 def add_parser(commands: Any) -> None:
@@ -71,10 +64,10 @@ def _doctor(given: argparse.Namespace) -> tuple[list[str], int]:
         _local,
         _network,
     )
-    found = [_looked(look, settings) for look in looks]
-    width = max(len(one.what) for one in found)
-    lines = [f"{one.what:<{width}}  {one.state:<2}  {printable(one.text)}" for one in found]
-    broken = [one.what for one in found if one.state == "NO"]
+    found = {look.__name__.strip("_"): _looked(look, settings) for look in looks}
+    width = max(map(len, found))
+    lines = [f"{what:<{width}}  {one[0]:<2}  {printable(one[1])}" for what, one in found.items()]
+    broken = [what for what, (state, _) in found.items() if state == "NO"]
     if broken:
         return [*lines, f"To be mended before a run: {', '.join(broken)}."], 1
     first = f"pytest --pyargs {SUITES}.test_starter --bench-limit 5"
@@ -86,35 +79,30 @@ def _looked(look: Callable[[Settings], Finding], settings: Settings) -> Finding:
     try:
         return look(settings)
     except (TableBenchError, OSError) as error:
-        return Finding(look.__name__.strip("_"), "NO", str(error))
+        return "NO", str(error)
 
 
-def _python(settings: Settings) -> Finding:
-    del settings
+def _python(_: Settings) -> Finding:
     text = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    return Finding("python", "ok", f"{text}, {os.cpu_count()} cores")
+    return "ok", f"{text}, {os.cpu_count()} cores"
 
 
-def _pytest(settings: Settings) -> Finding:
-    del settings
+def _pytest(_: Settings) -> Finding:
     plugins = {point.value for point in metadata.entry_points(group="pytest11")}
     ours = metadata.version("pytest-tablebench")
     text = f"{metadata.version('pytest')}, pytest-tablebench {ours}"
     if "pytest_tablebench.plugin" not in plugins:
-        return Finding("pytest", "NO", f"{text} is no plugin of it; pip install pytest-tablebench")
+        return "NO", f"{text} is no plugin of it; pip install pytest-tablebench"
     if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
-        return Finding(
-            "pytest", "NO", f"{text}; PYTEST_DISABLE_PLUGIN_AUTOLOAD hides it: unset that variable"
-        )
-    return Finding("pytest", "ok", text)
+        return "NO", f"{text}; PYTEST_DISABLE_PLUGIN_AUTOLOAD hides it: unset that variable"
+    return "ok", text
 
 
-def _litellm(settings: Settings) -> Finding:
+def _litellm(_: Settings) -> Finding:
     from pytest_tablebench.models._litellm_load import load
 
-    del settings
     load()
-    return Finding("litellm", "ok", f"{metadata.version('litellm')}; it can be imported")
+    return "ok", f"{metadata.version('litellm')}; it can be imported"
 
 
 def key_variables(environment: Mapping[str, str], providers: Iterator[str]) -> dict[str, str]:
@@ -130,21 +118,16 @@ def key_variables(environment: Mapping[str, str], providers: Iterator[str]) -> d
     }
 
 
-def _keys(settings: Settings) -> Finding:
+def _keys(_: Settings) -> Finding:
     from pytest_tablebench.models._litellm_load import load
 
-    del settings
     names = (str(getattr(one, "value", one)) for one in load().provider_list)
     found = key_variables(os.environ, names)
     if found:
         text = ", ".join(f"{provider} ({variable})" for variable, provider in found.items())
-        return Finding("keys", "ok", text)
-    return Finding(
-        "keys",
-        "-",
-        "none found. API models want theirs in the environment, as in OPENAI_API_KEY; local "
-        "servers and built-in models want none",
-    )
+        return "ok", text
+    text = "none found. API models want theirs in the environment, as in OPENAI_API_KEY; local "
+    return "-", text + "servers and built-in models want none"
 
 
 def _store(settings: Settings) -> Finding:
@@ -152,15 +135,15 @@ def _store(settings: Settings) -> Finding:
 
     folder = settings.store_folder()
     if folder is None:
-        return Finding("store", "-", "answers are not kept")
+        return "-", "answers are not kept"
     there = folder.is_dir()
     with Store.open(folder) as store:  # makes the folder, and says why it cannot
         kept = len(store)
     free = shutil.disk_usage(folder).free
     text = f"{kept:,} answers in {folder}{'' if there else ' (new)'}, {free / 1e9:,.0f} GB free"
     if free < SMALLEST_DISK:
-        return Finding("store", "NO", f"{text}; make room, or name another with --bench-store DIR")
-    return Finding("store", "ok", text)
+        return "NO", f"{text}; make room, or name another with --bench-store DIR"
+    return "ok", text
 
 
 def _data(settings: Settings) -> Finding:
@@ -177,8 +160,8 @@ def _data(settings: Settings) -> Finding:
     if bad:
         text += f"; unusable: {', '.join(bad)}"
     if counts["there"] < len(states):
-        return Finding("data", "-", f"{text}; `tablebench list` has the commands for the rest")
-    return Finding("data", "ok", text)
+        return "-", f"{text}; `tablebench list` has the commands for the rest"
+    return "ok", text
 
 
 def _sandbox(settings: Settings) -> Finding:
@@ -187,23 +170,17 @@ def _sandbox(settings: Settings) -> Finding:
     tried = choose(backends(settings.sandbox_container))
     used = next((one for one in tried if one.why is None), None)
     if used is not None:
-        return Finding("sandbox", "ok", f"{used.backend.name} holds: {used.backend.holds}")
-    return Finding(
-        "sandbox",
-        "-",
-        "nothing holds here, so programs of models are not run; `tablebench sandbox` says why",
-    )
+        return "ok", f"{used.backend.name} holds: {used.backend.holds}"
+    text = "nothing holds here, so programs of models are not run"
+    return "-", f"{text}; `tablebench sandbox` says why"
 
 
-def _pictures(settings: Settings) -> Finding:
+def _pictures(_: Settings) -> Finding:
     from pytest_tablebench.serializers.picture import to_png
     from pytest_tablebench.tables.table import Table
 
-    del settings
     size = len(to_png(Table(("Name", "城市"), (("Zoë", "北京"),))))
-    return Finding(
-        "pictures", "ok", f"a table in two scripts was drawn ({size:,} bytes), without a browser"
-    )
+    return "ok", f"a table in two scripts was drawn ({size:,} bytes), without a browser"
 
 
 LOCAL = {
@@ -217,18 +194,16 @@ LOCAL = {
 """Models of this machine: the modules that each takes, and the end of what installs them."""
 
 
-def _local(settings: Settings) -> Finding:
-    del settings
+def _local(_: Settings) -> Finding:
     there = {name: all(map(find_spec, modules)) for name, (modules, _) in LOCAL.items()}
     texts = [
         name if there[name] else f"{name} wants pip install 'pytest-tablebench{install}"
         for name, (_, install) in LOCAL.items()
     ]
-    return Finding("local", "ok" if all(there.values()) else "-", "; ".join(texts))
+    return "ok" if all(there.values()) else "-", "; ".join(texts)
 
 
-def _network(settings: Settings) -> Finding:
-    del settings
+def _network(_: Settings) -> Finding:
     text = "not needed for the embedded datasets, tablebench/lexical and replays"
     proxy = next((name for name in PROXIES if os.environ.get(name)), None)
-    return Finding("network", "ok", f"{text}; calls go through {proxy}" if proxy else text)
+    return "ok", f"{text}; calls go through {proxy}" if proxy else text

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -142,11 +142,7 @@ def _export(given: argparse.Namespace) -> tuple[list[str], int]:
     exporter = make(given)
     run = load_run(given.run)
     folder = given.out or given.run / "export"
-    try:
+    with writing(f"--out: cannot write into {folder}", "; choose another folder"):
         folder.mkdir(parents=True, exist_ok=True)
         written = exporter.write(run, folder)
-    except OSError as error:
-        raise SettingsError(
-            f"--out: cannot write into {folder} ({error.strerror or error}); choose another folder"
-        ) from None
     return [f"wrote {printable(str(path))}" for path in written], 0

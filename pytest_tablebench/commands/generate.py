@@ -6,15 +6,14 @@ import argparse
 from typing import Any
 
 from pytest_tablebench.commands import (
-    _generate_adversarial,
     _generate_annotation,
-    _generate_llm,
+    _generate_proposed,
     _generate_translate,
     _generate_treb,
 )
 from pytest_tablebench.commands._generating import (
     add_common,
-    chosen_subtasks,
+    chosen_names,
     shares,
     write_folder,
 )
@@ -44,8 +43,7 @@ def add_parser(commands: Any) -> None:
     )
     add_common(twins, per_table=10)
     twins.set_defaults(lines=_twins)
-    _generate_llm.add_way(ways)
-    _generate_adversarial.add_way(ways)
+    _generate_proposed.add_ways(ways)
     _generate_translate.add_way(ways)
     _generate_annotation.add_ways(ways)
     _generate_treb.add_way(ways)
@@ -54,7 +52,7 @@ def add_parser(commands: Any) -> None:
 def _rules(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.rules import SKILLS, RuleGenerator
 
-    subtasks = chosen_subtasks(given, SKILLS)
+    subtasks = chosen_names("subtask", given.subtask, SKILLS)
     chosen = {"language": given.language, "per_table": given.per_table}
     maker = RuleGenerator(seed=given.seed, subtasks=subtasks, **chosen)
     lines = write_folder(given, maker, {"way": "rules", **chosen, "subtasks": ",".join(subtasks)})

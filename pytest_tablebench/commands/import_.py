@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import writing
 from pytest_tablebench.util.names import printable
 
 __all__ = ["add_parser"]
@@ -37,11 +37,6 @@ def _import(given: argparse.Namespace) -> tuple[list[str], int]:
         sources = read_lm_eval(given.paths, model=given.model)
     else:
         sources = read_every_eval_ever(given.paths)
-    try:
+    with writing(f"--out: cannot write into {given.out}", "; choose another folder"):
         taken = take_in(sources, given.out, model=given.model)
-    except OSError as error:
-        raise SettingsError(
-            f"--out: cannot write into {given.out} ({error.strerror or error}); choose another "
-            f"folder"
-        ) from None
     return [*taken.lines(), f"run folder: {printable(str(given.out))}"], 0

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.commands._gates import add_gates, check_baseline, gates_of
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -29,18 +30,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "-o", "--out", type=Path, required=True, metavar="DIR", help="folder of the whole run"
     )
-    parser.add_argument(
-        "--bench-gate",
-        action="append",
-        metavar="EXPR",
-        help="gate, such as 'torr.performance >= 0.45'. Repeatable. Default: the runs' own",
-    )
-    parser.add_argument(
-        "--bench-gate-point", action="store_true", help="judge gates on the estimate alone"
-    )
-    parser.add_argument(
-        "--bench-baseline", type=Path, metavar="RUN", help="run folder to compare with"
-    )
+    add_gates(parser, "the runs' own", "run folder to compare with")
     parser.add_argument(
         "--allow-unlike",
         action="store_true",
@@ -64,7 +54,6 @@ def add_parser(commands: Any) -> None:
 
 
 def _merge(given: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.commands._gates import check_baseline, gates_of
     from pytest_tablebench.reports.gate_text import gate_lines
     from pytest_tablebench.reports.junit import write_junit
     from pytest_tablebench.reports.publish import publish

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.commands._asking import settings_given
+from pytest_tablebench.commands._gates import add_gates, check_baseline, gates_of
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -26,21 +28,8 @@ def add_parser(commands: Any) -> None:
         "rejudge", help="a new verdict from stored answers: other gates, thresholds, metrics"
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or cut off")
-    parser.add_argument(
-        "--bench-gate",
-        action="append",
-        metavar="EXPR",
-        help="gate, such as 'torr.performance >= 0.45'. Repeatable. Default: the run's own",
-    )
-    parser.add_argument(
-        "--bench-gate-point", action="store_true", help="judge gates on the estimate alone"
-    )
-    parser.add_argument(
-        "--bench-baseline",
-        type=Path,
-        metavar="RUN",
-        help="run folder that gates compare with; it is judged by the same rules",
-    )
+    baseline = "run folder that gates compare with; it is judged by the same rules"
+    add_gates(parser, "the run's own", baseline)
     parser.add_argument(
         "--bench-compat",
         metavar="MODE",
@@ -88,7 +77,6 @@ def add_parser(commands: Any) -> None:
 
 
 def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.commands._gates import gates_of
     from pytest_tablebench.reports.gate_text import gate_lines
     from pytest_tablebench.reports.judge_text import agreement_lines, plan_line
     from pytest_tablebench.reports.terminal import summary_lines
@@ -96,7 +84,7 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.results.gates import exit_code
     from pytest_tablebench.running.rejudge import write_rejudged
 
-    settings = _settings(given)
+    settings = settings_given(given)
     judged = _judge(given.run, settings, given)
     plan = [plan_line(judged.plan)] if judged.plan is not None else []
     if judged.plan is not None and judged.plan.calls and not given.yes:
@@ -119,14 +107,6 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
     if given.out is not None:
         lines.append(f"run folder: {printable(str(given.out))}")
     return lines, exit_code(results) if results else 0
-
-
-def _settings(given: argparse.Namespace) -> Settings:
-    """Read the options as pytest does, with the same messages for what is wrong."""
-    from pytest_tablebench.config.settings import read_settings
-
-    known = {"bench_compat", "bench_threshold", "bench_data", "bench_api_base", "bench_max_cost"}
-    return read_settings(lambda key: getattr(given, key) if key in known else None, Path.cwd())
 
 
 def _judge(path: Path, settings: Settings, given: argparse.Namespace) -> Rejudged:
@@ -152,7 +132,6 @@ def _new_judge(name: str, settings: Settings) -> Callable[[Mapping[str, Any], Re
 def _decide(
     judged: Rejudged, gates: Sequence[Gate], settings: Settings, given: argparse.Namespace
 ) -> list[GateResult]:
-    from pytest_tablebench.commands._gates import check_baseline
     from pytest_tablebench.results import read_records
     from pytest_tablebench.results.compare import check_alike
     from pytest_tablebench.results.gates import cut_short, judge_gates, stored_results

@@ -56,13 +56,12 @@ class LateScheduling:
         self._now = other
 
 
-def stealing(config: Any, log: Any) -> Any:
-    """Hand out the items in pieces as long as they go.
+stealing = WorkStealingScheduling
+"""Hands out the items in pieces as long as they go.
 
-    A worker then knows what comes next, and can have it asked ahead; who is ready early takes
-    over from the others.
-    """
-    return WorkStealingScheduling(config, log)
+A worker then knows what comes next, and can have it asked ahead; who is ready early takes over from
+the others.
+"""
 
 
 def one_by_one(config: Any, log: Any) -> Any:

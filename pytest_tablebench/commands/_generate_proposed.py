@@ -1,17 +1,18 @@
-"""What the ways share in which a model proposes questions: options, tables, what is written."""
+"""`tablebench generate llm` and `adversarial TABLES... -o DIR --model NAME`: proposed questions."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._asking import add_asking, asked_and_written
 from pytest_tablebench.commands._generating import (
     Origin,
     add_common,
-    chosen_subtasks,
+    chosen_names,
     count_from_1,
     tables_given,
 )
@@ -22,7 +23,66 @@ if TYPE_CHECKING:
     from pytest_tablebench.generate.llm import Proposer, Tell
 
 
-def add_proposing(parser: argparse.ArgumentParser, does: str) -> None:
+def add_ways(ways: Any) -> None:
+    """Add the way to questions that discriminators mark, and that of a generator and a critic."""
+    parser = ways.add_parser(
+        "llm",
+        help="a model proposes, two discriminators mark, full marks alone are kept",
+        description="A model proposes questions. Two discriminators mark each from 1 to 5 for "
+        "accuracy, relevance and coverage of what was asked for; only full marks are kept.",
+    )
+    _add_proposing(parser, "who proposes questions")
+    parser.add_argument(
+        "--discriminator",
+        action="append",
+        metavar="NAME",
+        help="who marks them; give it twice for two models. Default: the one that proposes",
+    )
+    parser.set_defaults(lines=_llm)
+    parser = ways.add_parser(
+        "adversarial",
+        help="a critic attacks what a model proposes; the answer is that of most solvers",
+        description="A model proposes questions. A critic attacks each: can it be answered, is "
+        "there one answer only, is it correct? The model mends what is found, three turns at "
+        "most. Three solvers answer without knowing the answer; that of two or more is taken.",
+    )
+    _add_proposing(parser, "who proposes questions, and mends them")
+    parser.add_argument(
+        "--critic", metavar="NAME", help="who attacks them. Default: the one that proposes"
+    )
+    parser.add_argument(
+        "--solver",
+        action="append",
+        metavar="NAME",
+        help="who answers them; up to three times. Default: the one that proposes",
+    )
+    parser.set_defaults(lines=_adversarial)
+
+
+def _llm(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.generate.llm import SUBTASKS, LlmGenerator
+
+    named = given.discriminator or [given.model]
+    if len(named) > 2:
+        raise SettingsError("--discriminator: two mark each question; name one or two models")
+    others = {"discriminators": [named[0], named[-1]]}
+    return _proposed_and_written(given, "llm", LlmGenerator, SUBTASKS, others)
+
+
+def _adversarial(given: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.generate.llm import COMPARED, SOLVERS, AdversarialGenerator
+
+    named = given.solver or [given.model]
+    if len(named) > len(SOLVERS):
+        raise SettingsError("--solver: three answer each question; name one to three models")
+    others = {
+        "critic": given.critic or given.model,
+        "solvers": list(islice(cycle(named), len(SOLVERS))),
+    }
+    return _proposed_and_written(given, "adversarial", AdversarialGenerator, COMPARED, others)
+
+
+def _add_proposing(parser: argparse.ArgumentParser, does: str) -> None:
     """Add the options of these ways; `does` is what `--model` is for."""
     add_common(parser, per_table=10, needs_tables=False)
     parser.add_argument("--subtask", metavar="A,B", help="ask these subtasks only")
@@ -35,7 +95,7 @@ def add_proposing(parser: argparse.ArgumentParser, does: str) -> None:
     add_asking(parser, does)
 
 
-def proposed_and_written(
+def _proposed_and_written(
     given: argparse.Namespace,
     way: str,
     generator: Callable[..., Proposer],
@@ -51,7 +111,7 @@ def proposed_and_written(
         known: subtasks that may be asked.
         others: the models beside `--model`, by what the generator calls them.
     """
-    subtasks = chosen_subtasks(given, known)
+    subtasks = chosen_names("subtask", given.subtask, known)
     chosen = {"language": given.language, "per_table": given.per_table}
     models = {name: (one,) if isinstance(one, str) else one for name, one in others.items()}
     return asked_and_written(
