@@ -21,7 +21,7 @@ from pytest_tablebench.util.seeds import seeded_random
 __all__ = ["TwinGenerator"]
 
 
-class TwinGenerator:
+class TwinGenerator(ProbeGenerator):
     """Makes probes of one table with structure after the other, each for it and for a twin.
 
     Where several kinds of parts can be exchanged there are as many twins, asked in turns.
@@ -32,41 +32,28 @@ class TwinGenerator:
         language: as `ProbeGenerator` takes it.
     """
 
-    reads_structure = True
     together = 2
 
     def __init__(self, *, seed: int = 0, per_table: int = 10, language: str = "auto") -> None:
-        self._probes = ProbeGenerator(seed=seed, per_table=per_table, language=language)
-        self._seed = seed
+        super().__init__(seed=seed, per_table=per_table, language=language)
         self.exchanged: Counter[str] = Counter()
-        self.tally = self._probes.tally
-
-    def skip(self, reason: str) -> None:
-        """Count a table that is left out."""
-        self._probes.skip(reason)
-
-    @property
-    def accepted(self) -> int:
-        """Questions so far; one that is asked twice counts once."""
-        return self._probes.accepted
 
     def state(self) -> dict[str, dict[str, int]]:
-        """Return what was counted."""
-        return {**self._probes.state(), "exchanged": dict(self.exchanged)}
+        """Return what was counted; a question that is asked twice counts once."""
+        return {**super().state(), "exchanged": dict(self.exchanged)}
 
     def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
         """Go on from a state."""
         counts = dict(state)
         self.exchanged = Counter(counts.pop("exchanged"))
-        self._probes.resume(counts)
-        self.tally = self._probes.tally
+        super().resume(counts)
 
     def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
         """Return a digest of the table and its questions, None for a table that is left out."""
         if not table.is_structured:
             self.skip("without merged cells")
             return None
-        made = self._probes.make(table, most)
+        made = super().make(table, most)
         if made is None:
             return None
         if not is_kept(table, table):

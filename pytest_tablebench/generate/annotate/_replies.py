@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_tablebench.generate.annotate._prompts import Task
-from pytest_tablebench.generate.llm._replies import RefusedError, plain_text, read_json
+from pytest_tablebench.generate.llm._replies import RefusedError, plain_text, read_marks
 from pytest_tablebench.metrics._charts import chart_values
 from pytest_tablebench.metrics._realhit_reply import read_reply
 from pytest_tablebench.metrics._thinking import after_thinking
@@ -101,10 +101,5 @@ def _rounded(values: list[Any]) -> list[Any]:
 
 def read_complexity(reply: str) -> tuple[int, ...]:
     """Return the marks in the order of `DIMENSIONS`. Raises `RefusedError`: not all are there."""
-    found = read_json(reply)
-    if not isinstance(found, dict) or set(found) != set(DIMENSIONS):
-        raise RefusedError("marks cannot be read")
-    marks = tuple(found[name] for name in DIMENSIONS)
-    if not all(type(mark) is int and 1 <= mark <= 10 for mark in marks):
-        raise RefusedError("marks cannot be read")
-    return marks
+    marks = read_marks(reply, DIMENSIONS, 10)
+    return tuple(marks[name] for name in DIMENSIONS)

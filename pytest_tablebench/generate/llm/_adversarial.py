@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate.llm._asking import Tell
@@ -48,28 +49,18 @@ class AdversarialGenerator(Proposer):
     """Keeps the questions that withstand a critic, with the answer most solvers give.
 
     Arguments:
-        tell, model, per_table, language: see `Proposer`.
+        tell, proposing: see `Proposer`.
         critic: attacks whether a question can be answered, in one way alone, and is right.
         solvers: answer without knowing the answer; each of `SOLVERS` has its model here.
-        subtasks: those that are asked; all of `COMPARED` by default.
     """
 
     way = "adversarial"
+    known = COMPARED
 
     def __init__(
-        self,
-        tell: Tell,
-        *,
-        model: str,
-        critic: str,
-        solvers: Sequence[str],
-        per_table: int = 10,
-        language: str = "auto",
-        subtasks: Sequence[str] = tuple(COMPARED),
+        self, tell: Tell, *, critic: str, solvers: Sequence[str], **proposing: Any
     ) -> None:
-        super().__init__(
-            tell, model=model, subtasks=subtasks, per_table=per_table, language=language
-        )
+        super().__init__(tell, **proposing)
         self._critic, self._solvers = critic, tuple(solvers)
 
     def _expect(self, about: About, count: int) -> None:

@@ -11,7 +11,7 @@ from pytest_tablebench.generate._shared import LANGUAGES, spoken
 from pytest_tablebench.generate._values import is_summary
 from pytest_tablebench.generate.llm._asking import Tell
 from pytest_tablebench.generate.llm._prompts import ask_for_table, topics
-from pytest_tablebench.generate.llm._replies import RefusedError, plain_text, read_json
+from pytest_tablebench.generate.llm._replies import RefusedError, plain_text, read_object
 from pytest_tablebench.generate.rules._generate import plain_question
 from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.tables.table import Table
@@ -70,9 +70,7 @@ def _stand_in(number: int, rows: int, columns: int) -> Table:
 
 def read_table(reply: str) -> Table:
     """Return the table of a reply. Raises `RefusedError` for what is none, or not of a fit size."""
-    found = read_json(reply)
-    if not isinstance(found, dict) or set(found) != {"title", "header", "rows"}:
-        raise RefusedError("reply is no table")
+    found = read_object(reply, ["title", "header", "rows"], "reply is no table")
     header, rows = found["header"], found["rows"]
     if not isinstance(header, list) or not isinstance(rows, list):
         raise RefusedError("reply is no table")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pytest_tablebench.generate.llm._asking import Tell
-from pytest_tablebench.generate.llm._prompts import DISCRIMINATORS, SUBTASKS, ask_for_marks
+from pytest_tablebench.generate.llm._prompts import DISCRIMINATORS, ask_for_marks
 from pytest_tablebench.generate.llm._proposing import STAND_IN, About, Kept, Proposer
 from pytest_tablebench.generate.llm._replies import FULL, Draft, RefusedError, read_marks
 
@@ -14,26 +15,14 @@ class LlmGenerator(Proposer):
     """Keeps the questions that all discriminators give full marks.
 
     Arguments:
-        tell, model, per_table, language: see `Proposer`.
+        tell, proposing: see `Proposer`.
         discriminators: those that mark, two of them.
-        subtasks: those that are asked; all of `SUBTASKS` by default.
     """
 
     way = "llm"
 
-    def __init__(
-        self,
-        tell: Tell,
-        *,
-        model: str,
-        discriminators: Sequence[str],
-        per_table: int = 10,
-        language: str = "auto",
-        subtasks: Sequence[str] = tuple(SUBTASKS),
-    ) -> None:
-        super().__init__(
-            tell, model=model, subtasks=subtasks, per_table=per_table, language=language
-        )
+    def __init__(self, tell: Tell, *, discriminators: Sequence[str], **proposing: Any) -> None:
+        super().__init__(tell, **proposing)
         self._discriminators = tuple(discriminators)
 
     def _expect(self, about: About, count: int) -> None:

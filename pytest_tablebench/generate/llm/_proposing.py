@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_tablebench.errors import ModelError, TableError
@@ -54,24 +54,30 @@ class Proposer(AskingMaker):
         model: that proposes.
         per_table: most questions of one table, shared by the subtasks.
         language: `en`, `zh`, `both` in turns, or `auto`: that of the table's headings.
-        subtasks: those that are asked.
+        subtasks: those that are asked; all of `known` by default.
     """
 
     way = ""
     """The tag that says how questions came about."""
+    known: Collection[str] = SUBTASKS
+    """Subtasks that may be asked."""
 
     def __init__(
         self,
         tell: Tell,
         *,
         model: str,
-        subtasks: Sequence[str],
+        subtasks: Sequence[str] = (),
         per_table: int = 10,
         language: str = "auto",
     ) -> None:
         super().__init__(tell)
         self._model = model
-        self._per_table, self._language, self._subtasks = per_table, language, tuple(subtasks)
+        self._per_table, self._language, self._subtasks = (
+            per_table,
+            language,
+            tuple(subtasks or self.known),
+        )
 
     @abstractmethod
     def _expect(self, about: About, count: int) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.generate._values import answer_text, parse_number
+from pytest_tablebench.generate.rules._plan import RejectedError
 from pytest_tablebench.metrics._thinking import after_thinking
 
 MARKS = ("accuracy", "relevance", "coverage")
@@ -32,12 +32,8 @@ _PATH = re.compile(r"\.\.[/\\]")
 _BLOCK = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
 
 
-class RefusedError(TableBenchError):
+class RefusedError(RejectedError):
     """A reply, or a question in one, cannot be taken; `reason` is one of the counted words."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -54,10 +50,7 @@ def read_drafts(reply: str) -> list[Any]:
 
     Raises `RefusedError` where the reply is not one object with a list of pairs.
     """
-    found = read_json(reply)
-    if not isinstance(found, dict) or set(found) != {"pairs"}:
-        raise RefusedError("reply is no list of pairs")
-    pairs = found["pairs"]
+    pairs = read_object(reply, ["pairs"], "reply is no list of pairs")["pairs"]
     if not isinstance(pairs, list):
         raise RefusedError("reply is no list of pairs")
     return pairs
@@ -104,14 +97,14 @@ def _answers(given: object, metric: str, longest: str, yes: tuple[str, ...]) -> 
     return answers
 
 
-def read_marks(reply: str) -> Mapping[str, int]:
-    """Return a discriminator's marks. Raises `RefusedError` where they are not all there."""
-    found = read_json(reply)
-    if not isinstance(found, dict) or set(found) != set(MARKS):
+def read_marks(reply: str, names: Collection[str] = MARKS, most: int = FULL) -> Mapping[str, int]:
+    """Return marks from 1 to `most`, by default a discriminator's.
+
+    Raises `RefusedError` where they are not all there.
+    """
+    found = read_object(reply, names, "marks cannot be read")
+    if not all(type(mark) is int and 1 <= mark <= most for mark in found.values()):
         raise RefusedError("marks cannot be read")
-    for mark in found.values():
-        if type(mark) is not int or not 1 <= mark <= FULL:
-            raise RefusedError("marks cannot be read")
     return found
 
 
@@ -125,9 +118,7 @@ class Attack:
 
 def read_attack(reply: str) -> Attack:
     """Return what a critic found. Raises `RefusedError` where it does not say so whole."""
-    found = read_json(reply)
-    if not isinstance(found, dict) or set(found) != {*POINTS, "fault"}:
-        raise RefusedError("attack cannot be read")
+    found = read_object(reply, [*POINTS, "fault"], "attack cannot be read")
     points = tuple(name for name in POINTS if found[name] is False)
     if any(type(found[name]) is not bool for name in POINTS):
         raise RefusedError("attack cannot be read")
@@ -147,23 +138,29 @@ def read_solution(
 
     Raises `RefusedError` for what is no answer of the kind.
     """
-    found = read_json(reply)
-    if not isinstance(found, dict) or set(found) != {"answer"}:
-        raise RefusedError("reply is no answer")
-    if found["answer"] is None:
+    answer = read_object(reply, ["answer"], "reply is no answer")["answer"]
+    if answer is None:
         return ()
-    answers = _answers(found["answer"], metric, "item" if is_vote else "prose", yes)
+    answers = _answers(answer, metric, "item" if is_vote else "prose", yes)
     if is_vote:
         _require_certain(answers, metric)
         tolerance_of(answers, metric)
     return answers
 
 
-def read_json(reply: str) -> Any:
-    """Return the one JSON value of a reply: the whole, or its one fenced block.
+def read_object(reply: str, names: Collection[str], why: str) -> dict[str, Any]:
+    """Return the one JSON object of a reply, which has these names and no others.
 
-    Raises `RefusedError`.
+    It is the whole reply, or its one fenced block. Raises `RefusedError`, for another value with
+    `why`.
     """
+    found = _json(reply)
+    if not isinstance(found, dict) or set(found) != set(names):
+        raise RefusedError(why)
+    return found
+
+
+def _json(reply: str) -> Any:
     said = after_thinking(reply).strip()
     if len(said) > _LONGEST["reply"]:
         raise RefusedError("reply is too long")

@@ -16,7 +16,7 @@ from pytest_tablebench.generate.llm._prompts import ask_for_translation, ask_sol
 from pytest_tablebench.generate.llm._replies import (
     RefusedError,
     plain_text,
-    read_json,
+    read_object,
     read_solution,
 )
 from pytest_tablebench.generate.rules import Other, Pair
@@ -312,10 +312,7 @@ def language_of(text: str) -> str:
 
 def read_texts(reply: str, texts: Sequence[str]) -> list[str]:
     """Return the translations of texts, in their order. Raises `RefusedError`."""
-    found = read_json(reply)
-    if not isinstance(found, dict) or set(found) != {"texts"}:
-        raise RefusedError("reply is no list of texts")
-    told = found["texts"]
+    told = read_object(reply, ["texts"], "reply is no list of texts")["texts"]
     if not isinstance(told, list) or len(told) != len(texts):
         raise RefusedError("reply is no list of texts")
     return [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from pytest_tablebench.generate.rules._plan import Amount, Found, Step, Texts
@@ -35,6 +37,17 @@ class Frame:
             }
         )
         self.label = sheet.label
+
+    @cached_property
+    def stats(self) -> Any:
+        """What scipy tests with; few questions need it."""
+        from scipy import stats
+
+        return stats
+
+    def numbers(self, rows: Any, column: str) -> Any:
+        """Return a numeric column of some entries."""
+        return self.floats[column].loc[rows]
 
     def entry(self, name: str) -> int:
         """Return the place of a named entry."""
@@ -73,8 +86,6 @@ def agrees(found: Found, result: Result) -> bool:
 
 
 def _bound(text: str) -> float:
-    import re
-
     return float(re.sub(_NOT_OF_A_NUMBER, "", text))
 
 
@@ -82,7 +93,7 @@ def _mask(frame: Frame, rows: Any, column: str, test: str, values: Sequence[str]
     if column not in frame.floats:
         same = frame.texts[column].loc[rows].eq(values[0])
         return same if test == "=" else ~same
-    numbers = frame.floats[column].loc[rows]
+    numbers = frame.numbers(rows, column)
     if test == "between":
         return numbers.between(_bound(values[0]), _bound(values[1]))
     operation = {"=": numbers.eq, "!=": numbers.ne, "<": numbers.lt, ">": numbers.gt}[test]
@@ -93,21 +104,13 @@ def _where(frame: Frame, rows: Any, column: str, test: str, values: Sequence[str
     return rows[_mask(frame, rows, column, test, values)]
 
 
-def _both(frame: Frame, rows: Any, first: Sequence[Any], second: Sequence[Any]) -> Any:
-    return rows[_mask(frame, rows, *first) & _mask(frame, rows, *second)]
-
-
-def _either(frame: Frame, rows: Any, first: Sequence[Any], second: Sequence[Any]) -> Any:
-    return rows[_mask(frame, rows, *first) | _mask(frame, rows, *second)]
-
-
 def _top(frame: Frame, rows: Any, column: str, count: int, highest: bool) -> Any:
-    numbers = frame.floats[column].loc[rows]
+    numbers = frame.numbers(rows, column)
     return (numbers.nlargest(count) if highest else numbers.nsmallest(count)).index
 
 
 def _above(frame: Frame, rows: Any, column: str, statistic: str, higher: bool) -> Any:
-    numbers = frame.floats[column].loc[rows]
+    numbers = frame.numbers(rows, column)
     bound = numbers.mean() if statistic == "mean" else numbers.median()
     return rows[numbers > bound] if higher else rows[numbers < bound]
 
@@ -139,20 +142,20 @@ def _labels_of(frame: Frame, rows: Any) -> Result:
 
 
 def _statistic(frame: Frame, rows: Any, column: str, name: str) -> Any:
-    numbers = frame.floats[column].loc[rows]
+    numbers = frame.numbers(rows, column)
     if name == "range":
         return numbers.max() - numbers.min()
     return getattr(numbers, name)()
 
 
 def _extreme(frame: Frame, rows: Any, column: str, highest: bool) -> Result:
-    numbers = frame.floats[column].loc[rows]
+    numbers = frame.numbers(rows, column)
     place = numbers.idxmax() if highest else numbers.idxmin()
     return (frame.texts.at[place, frame.label],)
 
 
 def _share(frame: Frame, rows: Any, column: str, name: str) -> Any:
-    numbers = frame.floats[column].loc[rows]
+    numbers = frame.numbers(rows, column)
     return (numbers / numbers.sum() * 100).at[frame.entry(name)]
 
 
@@ -161,19 +164,14 @@ def _change(frame: Frame, rows: Any, name: str, before: str, after: str) -> Any:
     return pair.pct_change().iloc[1] * 100
 
 
-def _pair(frame: Frame, column: str, first: str, second: str) -> tuple[float, float]:
+def _ratio(frame: Frame, rows: Any, column: str, first: str, second: str) -> Any:  # noqa: ARG001
     numbers = frame.floats[column]
-    return float(numbers.at[frame.entry(first)]), float(numbers.at[frame.entry(second)])
-
-
-def _ratio(frame: Frame, rows: Any, column: str, first: str, second: str) -> float:  # noqa: ARG001
-    one, two = _pair(frame, column, first, second)
-    return one / two
+    return numbers.at[frame.entry(first)] / numbers.at[frame.entry(second)]
 
 
 def _is_more(frame: Frame, rows: Any, column: str, first: str, second: str) -> bool:  # noqa: ARG001
-    one, two = _pair(frame, column, first, second)
-    return one > two
+    numbers = frame.floats[column]
+    return bool(numbers.at[frame.entry(first)] > numbers.at[frame.entry(second)])
 
 
 def _branch(frame: Frame, rows: Any, test: Any, then: Any, other: Any) -> Any:
@@ -183,7 +181,7 @@ def _branch(frame: Frame, rows: Any, test: Any, then: Any, other: Any) -> Any:
 
 
 def _outside(frame: Frame, rows: Any, column: str, rule: str) -> Any:
-    numbers = frame.floats[column].loc[rows]
+    numbers = frame.numbers(rows, column)
     if rule == "tukey":
         low, high = numbers.quantile(0.25), numbers.quantile(0.75)
         room = 1.5 * (high - low)
@@ -191,77 +189,43 @@ def _outside(frame: Frame, rows: Any, column: str, rule: str) -> Any:
     return rows[((numbers - numbers.mean()) / numbers.std()).abs() > 3]
 
 
-def _correlation(frame: Frame, rows: Any, first: str, second: str, kind: str) -> Any:
-    from scipy import stats
-
-    one, two = (frame.floats[column].loc[rows].to_numpy() for column in (first, second))
-    test: Any = stats.pearsonr if kind == "pearson" else stats.spearmanr
-    return test(one, two).statistic
-
-
 def _partner(frame: Frame, rows: Any, column: str, others: Sequence[str]) -> Result:
     matrix = frame.floats.loc[rows, [column, *others]].corr()
     return (str(matrix.loc[list(others), column].abs().idxmax()),)
 
 
-def _is_related(frame: Frame, rows: Any, first: str, second: str) -> bool:
-    from scipy import stats
-
-    one, two = (frame.floats[column].loc[rows].to_numpy() for column in (first, second))
-    return bool(stats.pearsonr(one, two).pvalue < _ALPHA)
-
-
-def _group(frame: Frame, rows: Any, column: str, by: str, value: str) -> Any:
-    numbers = frame.floats[column].loc[rows]
-    return numbers[frame.texts[by].loc[rows] == value].to_numpy()
+def _related(frame: Frame, rows: Any, first: str, second: str, kind: str) -> Any:
+    one, two = (frame.numbers(rows, column).to_numpy() for column in (first, second))
+    return (frame.stats.pearsonr if kind == "pearson" else frame.stats.spearmanr)(one, two)
 
 
 def _differ(frame: Frame, rows: Any, column: str, by: str, *groups: str) -> bool:
-    from scipy import stats
-
-    one, two = (_group(frame, rows, column, by, value) for value in groups)
-    return bool(stats.ttest_ind(one, two, equal_var=False).pvalue < _ALPHA)
+    numbers, values = frame.numbers(rows, column), frame.texts[by].loc[rows]
+    one, two = (numbers[values == value].to_numpy() for value in groups)
+    return bool(frame.stats.ttest_ind(one, two, equal_var=False).pvalue < _ALPHA)
 
 
 def _one_sample(frame: Frame, rows: Any, column: str, expected: str) -> Any:
-    from scipy import stats
-
-    return stats.ttest_1samp(frame.floats[column].loc[rows].to_numpy(), _bound(expected))
+    return frame.stats.ttest_1samp(frame.numbers(rows, column).to_numpy(), _bound(expected))
 
 
 def _groups_differ(frame: Frame, rows: Any, column: str, by: str) -> bool:
-    from scipy import stats
-
-    numbers = frame.floats[column].loc[rows]
+    numbers = frame.numbers(rows, column)
     groups = [group.to_numpy() for _, group in numbers.groupby(frame.texts[by].loc[rows])]
-    return bool(stats.f_oneway(*groups).pvalue < _ALPHA)
+    return bool(frame.stats.f_oneway(*groups).pvalue < _ALPHA)
 
 
 def _shape(frame: Frame, rows: Any, column: str, name: str) -> Any:
-    from scipy import stats
-
-    return getattr(stats, {"skewness": "skew"}.get(name, name))(
-        frame.floats[column].loc[rows].to_numpy()
-    )
-
-
-def _normal(frame: Frame, rows: Any, column: str) -> bool:
-    from scipy import stats
-
-    return bool(stats.shapiro(frame.floats[column].loc[rows].to_numpy()).pvalue > _ALPHA)
-
-
-def _even(frame: Frame, rows: Any, by: str) -> bool:
-    from scipy import stats
-
-    counts = frame.texts[by].loc[rows].value_counts()
-    return bool(stats.chisquare(counts.to_numpy()).pvalue > _ALPHA)
+    shape = getattr(frame.stats, {"skewness": "skew"}.get(name, name))
+    return shape(frame.numbers(rows, column).to_numpy())
 
 
 SECOND_WAYS: dict[str, Callable[..., Any]] = {
     "where": _where,
-    "both": _both,
-    "either": _either,
+    "both": lambda frame, rows, one, two: rows[_mask(frame, rows, *one) & _mask(frame, rows, *two)],
+    "either": lambda frame, rows, one, two: rows[
+        _mask(frame, rows, *one) | _mask(frame, rows, *two)
+    ],
     "top": _top,
     "above": _above,
     "cell": lambda frame, rows, name, column: _cells(frame, rows, name, [column]),
@@ -295,9 +259,9 @@ SECOND_WAYS: dict[str, Callable[..., Any]] = {
     "is_outlier": lambda frame, rows, column, rule, name: bool(
         frame.entry(name) in _outside(frame, rows, column, rule)
     ),
-    "correlation": _correlation,
+    "correlation": lambda *asked: _related(*asked).statistic,
     "partner": _partner,
-    "is_related": _is_related,
+    "is_related": lambda *asked: bool(_related(*asked, "pearson").pvalue < _ALPHA),
     "differ": _differ,
     "departs": lambda frame, rows, column, value: bool(
         _one_sample(frame, rows, column, value).pvalue < _ALPHA
@@ -305,6 +269,10 @@ SECOND_WAYS: dict[str, Callable[..., Any]] = {
     "t_value": lambda frame, rows, column, value: _one_sample(frame, rows, column, value).statistic,
     "groups_differ": _groups_differ,
     "shape": _shape,
-    "normal": _normal,
-    "even": _even,
+    "normal": lambda frame, rows, column: bool(
+        frame.stats.shapiro(frame.numbers(rows, column).to_numpy()).pvalue > _ALPHA
+    ),
+    "even": lambda frame, rows, by: bool(
+        frame.stats.chisquare(frame.texts[by].loc[rows].value_counts().to_numpy()).pvalue > _ALPHA
+    ),
 }

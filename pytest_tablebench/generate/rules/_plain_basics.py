@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -47,18 +48,14 @@ def number(text: str) -> Decimal:
     return found.value
 
 
-def _both(sheet: Sheet, rows: Rows, first: Sequence[Any], second: Sequence[Any]) -> Rows:
-    one, two = (set(_where(sheet, rows, *condition)) for condition in (first, second))
+def _joined(
+    join: Callable[[set[int], set[int]], set[int]], sheet: Sheet, rows: Rows, *conditions: Any
+) -> Rows:
+    one, two = (set(_where(sheet, rows, *condition)) for condition in conditions)
     if one <= two or two <= one:
         raise RejectedError("trivial")
-    return tuple(row for row in rows if row in one and row in two)
-
-
-def _either(sheet: Sheet, rows: Rows, first: Sequence[Any], second: Sequence[Any]) -> Rows:
-    one, two = (set(_where(sheet, rows, *condition)) for condition in (first, second))
-    if one <= two or two <= one:
-        raise RejectedError("trivial")
-    return tuple(row for row in rows if row in one or row in two)
+    kept = join(one, two)
+    return tuple(row for row in rows if row in kept)
 
 
 def _top(sheet: Sheet, rows: Rows, column: str, count: int, highest: bool) -> Rows:
@@ -80,8 +77,8 @@ def _above(sheet: Sheet, rows: Rows, column: str, statistic: str, higher: bool) 
 
 NARROWING: dict[str, Callable[..., Rows]] = {
     "where": _where,
-    "both": _both,
-    "either": _either,
+    "both": partial(_joined, set.intersection),
+    "either": partial(_joined, set.union),
     "top": _top,
     "above": _above,
 }
