@@ -113,15 +113,17 @@ def _rounded(values: Iterable[float], compat: Compat) -> list[float]:
     return sorted(rounded, key=lambda value: (value != value, value))  # noqa: PLR0124 - NaN last
 
 
-def judge_printed(printed: str, reference: str, *, shares: bool) -> Verdict:
-    """Compare what a program printed at its end as the published scripts do (`reference`).
+def judge_printed(printed: Any, reference: Any, *, shares: bool) -> Verdict:
+    """Compare what a program printed at its end, or drew, as the published scripts do.
 
-    Both are read as Python's own literals, so anything else in either is `unreadable`.
+    Texts are read as Python's own literals, so anything else in either is `unreadable`.
     """
-    if not printed.strip():
+    if isinstance(printed, str) and not printed.strip():
         return "no_output"
     try:
-        wanted, found = read_values(reference), read_values(printed)
+        wanted, found = (
+            read_values(one) if isinstance(one, str) else one for one in (reference, printed)
+        )
         same = same_values(wanted, found, shares=shares, compat="reference")
     except _UNREADABLE:
         return "unreadable"
@@ -153,9 +155,8 @@ def chart_verdict(
     `reference`: `prediction` is the text that it printed, the values at its end. `fixed`: the
     values of its figure. `unscorable` where no reference can be met.
     """
-    if compat == "reference":
-        return _best(judge_printed(str(prediction), text, shares=shares) for text in references)
-    return _best(judge_values(prediction, text, shares=shares) for text in references)
+    found = str(prediction) if compat == "reference" else prediction
+    return _best(found, references, compat, shares)
 
 
 def tablebench_verdict(
@@ -166,21 +167,11 @@ def tablebench_verdict(
     `values` are those of the figure in both modes.
     """
     wanted = [text.rpartition("=")[2] if isinstance(text, str) else text for text in references]
-    if compat == "reference":
-        return _best(_same_as_published(values, text, shares=shares) for text in wanted)
-    return _best(judge_values(values, text, shares=shares) for text in wanted)
+    return _best(values, wanted, compat, shares)
 
 
-def _best(verdicts: Iterable[Verdict]) -> Verdict:
-    found = list(verdicts)
+def _best(found: Any, references: Sequence[Any], compat: Compat, shares: bool) -> Verdict:
+    judge = judge_printed if compat == "reference" else judge_values
+    verdicts = {judge(found, reference, shares=shares) for reference in references}
     order: tuple[Verdict, ...] = ("true", "false", "unreadable", "no_output")
-    return next((one for one in order if one in found), "unscorable")
-
-
-def _same_as_published(values: Any, reference: Any, *, shares: bool) -> Verdict:
-    try:
-        wanted = read_values(reference) if isinstance(reference, str) else reference
-        same = same_values(wanted, values, shares=shares, compat="reference")
-    except _UNREADABLE:
-        return "unreadable"
-    return "true" if same else "false"
+    return next((one for one in order if one in verdicts), "unscorable")

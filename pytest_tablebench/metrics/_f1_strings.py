@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._f1 import f_measure
 from pytest_tablebench.metrics._tokens import tokens, words
 from pytest_tablebench.metrics._unicode import normalized
 
@@ -15,13 +16,7 @@ from pytest_tablebench.metrics._unicode import normalized
 def token_f1(reference: Iterable[str], prediction: Iterable[str]) -> float:
     """Return F1 of two bags of tokens; 0 without one in common."""
     wanted, given = Counter(reference), Counter(prediction)
-    overlap = (wanted & given).total()
-    if not overlap:
-        return 0.0
-    # Precision and recall first, then their harmonic mean: the reference's order of
-    # operations, so the last digit agrees too.
-    precision, recall = overlap / given.total(), overlap / wanted.total()
-    return 2 * precision * recall / (precision + recall)
+    return f_measure((wanted & given).total(), wanted.total(), given.total())
 
 
 def f1_strings(

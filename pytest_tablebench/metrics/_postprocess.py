@@ -116,6 +116,12 @@ POSTPROCESSORS: dict[str, Postprocessor] = {
 }
 
 
+def plain_text(text: str) -> str:
+    """Return a text without case, marks and articles, as benchmarks compare answers."""
+    names = ("lower_case", "remove_punctuations", "remove_articles", "fix_whitespace")
+    return str(run_chain(names, text))
+
+
 def postprocess(name: str, value: Any) -> Any:
     """Apply one named post-processor to a text (or to what an earlier one returned).
 

@@ -12,11 +12,10 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._bleu import bleu_tokens, smoothed_bleu
 from pytest_tablebench.metrics._numbers import numbers_as_words
-from pytest_tablebench.metrics._postprocess import run_chain
+from pytest_tablebench.metrics._postprocess import plain_text, run_chain
 from pytest_tablebench.metrics._rouge import rouge_l
 from pytest_tablebench.metrics._unicode import normalized
 
-_CHAIN = ("lower_case", "remove_punctuations", "remove_articles", "fix_whitespace")
 _DECIMAL = re.compile(r"\b\d+\.\d+\b")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 
@@ -71,13 +70,11 @@ def _parts(
 def normal_form(text: str, compat: Compat) -> str:
     """Return what of an answer is compared."""
     if compat == "reference":
-        rounded = _DECIMAL.sub(lambda match: str(round(float(match[0]), 1)), text)
-        return str(run_chain(_CHAIN, rounded))
+        return plain_text(_DECIMAL.sub(lambda match: str(round(float(match[0]), 1)), text))
     text = normalized("NFC", text)
     words = numbers_as_words(_NUMBER_WITH_POINT.sub(_rounded, text)).replace(",", " ")
-    kept = str(run_chain(_CHAIN, words))
     # The grade `A` is no article, and a lone mark is an answer.
-    return kept or str(run_chain(("lower_case", "fix_whitespace"), text))
+    return plain_text(words) or str(run_chain(("lower_case", "fix_whitespace"), text))
 
 
 def _rounded(match: re.Match[str]) -> str:

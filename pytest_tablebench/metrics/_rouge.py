@@ -14,6 +14,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score, heavy
+from pytest_tablebench.metrics._f1 import f_measure
 from pytest_tablebench.metrics._sentences import sentences
 
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
@@ -59,7 +60,7 @@ def rouge(
 def rouge_l(reference: Sequence[str], prediction: Sequence[str]) -> float:
     """F-measure of ROUGE-L over tokens that are cut already, within the same bounds."""
     hits = common_length(reference, prediction)
-    return _f_measure(hits, len(reference), len(prediction))
+    return f_measure(hits, len(reference), len(prediction))
 
 
 class _Text:
@@ -92,28 +93,20 @@ class _Text:
 _reference = lru_cache(maxsize=512)(_Text)
 
 
-def _f_measure(hits: int, reference: int, prediction: int) -> float:
-    if not hits:
-        return 0.0
-    # Precision and recall first: the published order of operations, equal to the last digit.
-    precision, recall = hits / prediction, hits / reference
-    return 2 * precision * recall / (precision + recall)
-
-
 def _rouge_1(reference: _Text, prediction: _Text) -> float:
     hits = (reference.unigrams & prediction.unigrams).total()
-    return _f_measure(hits, len(reference.tokens), len(prediction.tokens))
+    return f_measure(hits, len(reference.tokens), len(prediction.tokens))
 
 
 def _rouge_2(reference: _Text, prediction: _Text) -> float:
     hits = (reference.bigrams & prediction.bigrams).total()
-    return _f_measure(hits, len(reference.tokens) - 1, len(prediction.tokens) - 1)
+    return f_measure(hits, len(reference.tokens) - 1, len(prediction.tokens) - 1)
 
 
 def _rouge_l(reference: _Text, prediction: _Text) -> float:
     width = min(len(reference.tokens), MAX_TOKENS)
     hits = _common_length(reference.bits, width, prediction.tokens[:MAX_TOKENS])
-    return _f_measure(hits, len(reference.tokens), len(prediction.tokens))
+    return f_measure(hits, len(reference.tokens), len(prediction.tokens))
 
 
 def _rouge_lsum(reference: _Text, prediction: _Text) -> float:
@@ -129,7 +122,7 @@ def _rouge_lsum(reference: _Text, prediction: _Text) -> float:
             if left[sentence[position]] > 0:
                 left[sentence[position]] -= 1
                 hits += 1
-    return _f_measure(hits, len(reference.tokens), len(prediction.tokens))
+    return f_measure(hits, len(reference.tokens), len(prediction.tokens))
 
 
 _SCORERS = {

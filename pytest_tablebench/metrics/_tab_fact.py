@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._f1 import label_f1
 
 
 def tab_fact(
@@ -36,25 +37,13 @@ def tab_fact_batch(
     wanted = [[str(reference) for reference in accepted] for accepted in references]
     gold = [accepted[0] if accepted else "" for accepted in wanted]
     correct = sum(text in accepted for text, accepted in zip(given, wanted, strict=True))
-    parts: dict[str, float] = {}
-    hits = misses = false_alarms = 0
-    labels = sorted(set(gold))
-    for label in labels:
-        pairs = list(zip(given, gold, strict=True))
-        hit = sum(text == label and truth == label for text, truth in pairs)
-        miss = sum(text != label and truth == label for text, truth in pairs)
-        alarm = sum(text == label and truth != label for text, truth in pairs)
-        parts[f"f1_{label}"] = _f1(hit, miss, alarm)
-        hits, misses, false_alarms = hits + hit, misses + miss, false_alarms + alarm
-    macro = sum(parts.values()) / len(parts) if parts else 0.0
+    micro, by_label = label_f1(
+        [{text} for text in given], [{text} for text in gold], sorted(set(gold))
+    )
     parts = {
         "accuracy": correct / len(given) if given else 0.0,
-        "f1_micro": _f1(hits, misses, false_alarms),
-        "f1_macro": macro,
-    } | parts
+        "f1_micro": micro,
+        "f1_macro": sum(by_label.values()) / len(by_label) if by_label else 0.0,
+    } | {f"f1_{label}": value for label, value in by_label.items()}
     part = "f1_micro" if compat == "reference" else "accuracy"
     return Score(parts[part], parts, part)
-
-
-def _f1(hit: int, miss: int, alarm: int) -> float:
-    return 2 * hit / (2 * hit + miss + alarm) if hit else 0.0

@@ -9,10 +9,7 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._numbers import canonical_number, numbers_as_words
-from pytest_tablebench.metrics._postprocess import run_chain
-
-TEXT_CHAIN = ("lower_case", "remove_punctuations", "remove_articles", "fix_whitespace")
-"""What is left of a text before ROUGE compares it."""
+from pytest_tablebench.metrics._postprocess import plain_text, run_chain
 
 _WORD = re.compile(r"[a-z0-9]")
 
@@ -28,7 +25,7 @@ def tablebench(
     `fixed`: where a reference is a number or a list of numbers (separated by comma and
     space), the answer scores 1 when it holds equal numbers in the same order, else 0.
     `1,234.0` equals `1234`; signs, decimals and percent signs matter, and what is no number
-    is not equal to one. Any other reference is compared by ROUGE-L after `TEXT_CHAIN`, with
+    is not equal to one. Any other reference is compared by ROUGE-L after `plain_text`, with
     each number in it as one word that equals none but equal numbers; one that leaves ROUGE
     no word (`A`, `–`, other scripts) has to be given as it is, but for case. The best
     reference counts. `numeric` is 1 where numbers were compared; the other parts are ROUGE's,
@@ -41,8 +38,7 @@ def tablebench(
         return rouge(prediction, references, compat=compat)
     answer = str(prediction)
     wanted = [str(reference) for reference in references]
-    shown = _plain(answer)
-    plain = [_plain(text) for text in wanted]
+    shown, *plain = (plain_text(numbers_as_words(text)) for text in (answer, *wanted))
     overlap = rouge(shown, plain, compat=compat)
     values, texts, numeric = [0.0], [], 0.0
     for text, words in zip(wanted, plain, strict=True):
@@ -60,14 +56,8 @@ def tablebench(
     return Score(max(values), {"numeric": numeric, **overlap.parts})
 
 
-def _plain(text: str) -> str:
-    words: str = run_chain(TEXT_CHAIN, numbers_as_words(text))
-    return words
-
-
 def _folded(text: str) -> str:
-    words: str = run_chain(("lower_case", "fix_whitespace"), text)
-    return words
+    return str(run_chain(("lower_case", "fix_whitespace"), text))
 
 
 def _numbers(text: str) -> list[str] | None:

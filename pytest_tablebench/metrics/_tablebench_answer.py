@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
-from pytest_tablebench.metrics._postprocess import run_chain
+from pytest_tablebench.metrics._postprocess import plain_text
 from pytest_tablebench.metrics._rouge import rouge_l
 
 ERRORS: Mapping[str, int] = MappingProxyType(
@@ -19,7 +19,6 @@ ERRORS: Mapping[str, int] = MappingProxyType(
 )
 """By how many percent a number may be wrong, by the name of the part; 0 rounds instead."""
 
-_CHAIN = ("lower_case", "remove_punctuations", "remove_articles", "fix_whitespace")
 _WITH_ERROR = ("CorrelationAnalysis", "TrendForecasting", "StatisticalAnalysis")
 
 # A number is as long as people write it; what is longer is compared as text.
@@ -74,14 +73,9 @@ def counting_part(qtype: str, qsubtype: str) -> str:
     return "rouge_l" if qtype == "DataAnalysis" and qsubtype != "ImpactAnalysis" else "em"
 
 
-def normal_form(text: str) -> str:
-    """Return a text without case, marks and articles."""
-    return str(run_chain(_CHAIN, text))
-
-
 def item_parts(answer: str, prediction: str, *, compat: Compat) -> dict[str, float]:
     """Return every part of an answer's score, 0 to 1."""
-    plain_answer, plain_prediction = normal_form(answer), normal_form(prediction)
+    plain_answer, plain_prediction = plain_text(answer), plain_text(prediction)
     if compat == "reference":
         wanted, given = answer_items(plain_answer), answer_items(plain_prediction)
         weight = len(wanted)
@@ -103,7 +97,7 @@ def answer_items(text: str) -> list[str]:
 
 def _own_items(text: str) -> list[str]:
     items = answer_items(_THOUSANDS.sub("", text))
-    return [item if _number(item) else normal_form(item) or item.lower() for item in items]
+    return [item if _number(item) else plain_text(item) or item.lower() for item in items]
 
 
 def matches(wanted: Sequence[str], given: Sequence[str], error: int, *, compat: Compat) -> int:

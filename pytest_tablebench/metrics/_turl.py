@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._f1 import label_f1
 
 
 def turl(
@@ -50,27 +51,14 @@ def turl_batch(
     if compat == "fixed":
         # What an empty reply or two commas in a row leave behind names no type.
         labels = labels.union(*named) - {""}
-    total, scores = (0, 0, 0), []
-    for label in sorted(labels):
-        hit = sum(label in one and label in other for one, other in zip(named, gold, strict=True))
-        counts = (
-            hit,
-            sum(label in one for one in named) - hit,
-            sum(label in other for other in gold) - hit,
-        )
-        scores.append(_f1(*counts))
-        total = (total[0] + counts[0], total[1] + counts[1], total[2] + counts[2])
+    micro, by_label = label_f1(named, gold, sorted(labels))
     parts = {
-        "f1_micro": _f1(*total),
+        "f1_micro": micro,
         "accuracy": correct / len(given) if given else 0.0,
-        "f1_macro": sum(scores) / len(scores) if scores else 0.0,
+        "f1_macro": sum(by_label.values()) / len(by_label) if by_label else 0.0,
     }
     return Score(parts["f1_micro"], parts, "f1_micro")
 
 
 def _labels(value: Processed) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
-
-
-def _f1(hit: int, alarm: int, miss: int) -> float:
-    return 2 * hit / (2 * hit + alarm + miss) if hit else 0.0

@@ -12,11 +12,11 @@ from pytest_tablebench.config.compat import COMPAT_MODES
 from pytest_tablebench.metrics._chart_code import python_block
 from pytest_tablebench.metrics._chart_values import same_values, tablebench_verdict
 from pytest_tablebench.metrics._charts import tablebench_chart
+from pytest_tablebench.metrics._postprocess import plain_text
 from pytest_tablebench.metrics._tablebench_answer import (
     ERRORS,
     answer_items,
     matches,
-    normal_form,
 )
 from pytest_tablebench.metrics._tablebench_summary import Row, overall, published_figures
 from pytest_tablebench.tables.table import Table
@@ -51,7 +51,7 @@ def replay_python_code(record: Record) -> list[str]:
 
 @replays("tablebench.item")
 def replay_item(record: Record) -> Iterator[str]:
-    texts = {name: normal_form(record[name]) for name in ("answer", "prediction")}
+    texts = {name: plain_text(record[name]) for name in ("answer", "prediction")}
     yield from differences(texts, record["processed"], "processed")
     for compat, expected in record["expected"].items():
         found = score("tablebench_answer", record["prediction"], [record["answer"]], compat=compat)
