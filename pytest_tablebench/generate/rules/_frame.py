@@ -261,7 +261,9 @@ SECOND_WAYS: dict[str, Callable[..., Any]] = {
     ),
     "correlation": lambda *asked: _related(*asked).statistic,
     "partner": _partner,
-    "is_related": lambda *asked: bool(_related(*asked, "pearson").pvalue < _ALPHA),
+    "is_related": lambda frame, rows, first, second: bool(
+        _related(frame, rows, first, second, "pearson").pvalue < _ALPHA
+    ),
     "differ": _differ,
     "departs": lambda frame, rows, column, value: bool(
         _one_sample(frame, rows, column, value).pvalue < _ALPHA
