@@ -39,19 +39,10 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
-_WORDS = [
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
+NUMBER_WORDS = (
+    *("zero", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
 
 
 def tied(names: Sequence[str], noun: str) -> str:
@@ -61,8 +52,8 @@ def tied(names: Sequence[str], noun: str) -> str:
         return shown[0]
     if len(shown) <= 3:
         return f"{', '.join(shown[:-1])} and {shown[-1]} equal"
-    number = len(shown) - 2
-    return f"{_WORDS[number] if number < len(_WORDS) else len(shown)} {noun}s equal"
+    number = NUMBER_WORDS[len(shown)] if len(shown) < len(NUMBER_WORDS) else len(shown)
+    return f"{number} {noun}s equal"
 
 
 def out_of(part: int, whole: int | None, noun: str) -> str:

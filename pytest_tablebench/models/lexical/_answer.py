@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_tablebench.models.lexical._find_table import FoundTable
 from pytest_tablebench.models.lexical._match import Match, match
-from pytest_tablebench.models.lexical._question import Comparison, Question, find_comparisons
-from pytest_tablebench.models.lexical._words import format_number, join, number_word, words
+from pytest_tablebench.models.lexical._question import Comparison, Question
+from pytest_tablebench.models.lexical._words import (
+    format_number,
+    join,
+    number_word,
+    vocabulary,
+    words,
+)
 
 
 @dataclass(frozen=True)
@@ -17,20 +24,15 @@ class _Extreme:
     """A superlative: its direction, and header words it hints at."""
 
     largest: bool
-    hints: frozenset[str] = frozenset()
+    hints: frozenset[str]
 
 
 def _extremes() -> dict[str, _Extreme]:
     table: dict[str, _Extreme] = {}
-    for largest, line in (
-        (
-            True,
-            "highest most largest greatest maximum max top biggest best higher larger greater more",
-        ),
-        (False, "lowest least smallest minimum min fewest worst lower smaller fewer less"),
-    ):
-        table.update({word: _Extreme(largest) for word in line.split()})
     for largest, line, hints in (
+        (True, "highest most largest greatest maximum max top biggest best", ""),
+        (True, "higher larger greater more", ""),
+        (False, "lowest least smallest minimum min fewest worst lower smaller fewer less", ""),
         (True, "longest longer", "length time duration distance"),
         (False, "shortest shorter", "length height time duration distance"),
         (True, "tallest taller", "height"),
@@ -44,8 +46,7 @@ def _extremes() -> dict[str, _Extreme]:
         (True, "slowest slower", "time"),
         (False, "cheapest cheaper", "price cost"),
     ):
-        meaning = _Extreme(largest, frozenset(hints.split()))
-        table.update(dict.fromkeys(line.split(), meaning))
+        table |= dict.fromkeys(line.split(), _Extreme(largest, vocabulary(hints)))
     return table
 
 
@@ -54,27 +55,30 @@ EXTREMES = _extremes()
 
 def answer_question(question: Question, table: FoundTable) -> str:
     """Return the best guess, possibly empty when the table has no filled cell."""
-    conditions = find_comparisons(question)
-    bounds = frozenset(format_number(condition.number) for condition in conditions)
-    laid = match(question, table.header, table.rows, ignored=bounds)
+    laid = match(question, table.header, table.rows)
     if not laid.rows:
         return join(table.header, limit=1)
     for rule in (_neighbour, _aggregate, _conditioned, _extreme, _ends, _count):
-        answer = rule(laid, conditions)
+        answer = rule(laid)
         if answer:
             return answer
     return _look_up(laid)
 
 
 def pick_column(
-    laid: Match, *, ordered: bool = False, avoid: frozenset[int] = frozenset()
+    laid: Match,
+    *,
+    ordered: bool = False,
+    avoid: frozenset[int] = frozenset(),
+    scores: Sequence[float] | None = None,
 ) -> int | None:
-    """Return the column whose name fits best; with `ordered` it holds numbers or dates."""
-    ranked = sorted(
-        range(len(laid.header)), key=lambda column: (-laid.header_scores[column], column)
-    )
-    for column in ranked:
-        if column in avoid or laid.header_scores[column] <= 0:
+    """Return the column with the best score; with `ordered` it holds numbers or dates.
+
+    The score is how well its name fits, unless others are given.
+    """
+    scores = laid.header_scores if scores is None else scores
+    for column in sorted(range(len(laid.header)), key=lambda column: -scores[column]):
+        if column in avoid or scores[column] <= 0:
             continue
         if not ordered or laid.is_ordered(column):
             return column
@@ -97,7 +101,7 @@ def _is_count(question: Question) -> bool:
     return question.has("how many", "number of", "amount of", "count of", "count")
 
 
-def _neighbour(laid: Match, _: list[Comparison]) -> str:
+def _neighbour(laid: Match) -> str:
     """Which X comes right after or before Y: the next or previous row."""
     question, best = laid.question, laid.best_rows
     if len(best) != 1 or _is_count(question):
@@ -115,13 +119,13 @@ def _neighbour(laid: Match, _: list[Comparison]) -> str:
     return laid.cell(other, hit if asked is None else asked)
 
 
-def _aggregate(laid: Match, conditions: list[Comparison]) -> str:
+def _aggregate(laid: Match) -> str:
     """Sum, mean or difference of a column over the rows that fit, or over all of them."""
     question = laid.question
     mean = question.has("average", "mean", "on average")
     total = question.has("total", "sum", "combined", "altogether", "in all", "overall sum")
     difference = question.has("difference", "how many more", "how much more", "how many fewer")
-    if conditions or not (mean or total or difference):
+    if laid.conditions or not (mean or total or difference):
         return ""
     column = pick_column(laid, ordered=True, avoid=laid.hit_columns)
     if column is None:
@@ -147,14 +151,14 @@ def _is_total(laid: Match, row: int) -> bool:
     return laid.cell(row, 0).lower().startswith(("total", "sum", "average", "overall"))
 
 
-def _conditioned(laid: Match, conditions: list[Comparison]) -> str:
+def _conditioned(laid: Match) -> str:
     """How many or which rows meet a condition such as "more than 5"."""
-    if not conditions:
+    if not laid.conditions:
         return ""
-    column = _condition_column(laid, conditions[0])
+    column = _condition_column(laid, laid.conditions[0])
     if column is None:
         return ""
-    rows = [row for row, key in laid.keys(column) if all(c.holds(key) for c in conditions)]
+    rows = laid.rows_that_hold(column)
     best = set(laid.best_rows)
     if best and laid.row_scores[min(best)] >= 1.5:
         rows = [row for row in rows if row in best]
@@ -169,23 +173,21 @@ def _condition_column(laid: Match, condition: Comparison) -> int | None:
     """Return the ordered column named next to the condition, or else anywhere."""
     near = laid.question.text[max(0, condition.position - 30) : condition.position + 60]
     close = frozenset(words(near))
-    best, best_score = None, 0.0
-    for column, name in enumerate(laid.header):
+    scores = []
+    for name, fits in zip(laid.header, laid.header_scores, strict=True):
         parts = words(name)
-        score = sum(part in close for part in parts) / (len(parts) or 1) + (
-            0.1 * laid.header_scores[column]
-        )
+        score = sum(part in close for part in parts) / (len(parts) or 1) + 0.1 * fits
         if condition.number >= 1800 and {"year", "date"} & set(parts):
             score += 0.5
-        if score > best_score and laid.is_ordered(column):
-            best, best_score = column, score
+        scores.append(score)
+    best = pick_column(laid, ordered=True, scores=scores)
     if best is not None:
         return best
     ordered = [column for column in range(len(laid.header)) if laid.is_ordered(column)]
     return ordered[-1] if ordered else None
 
 
-def _extreme(laid: Match, _: list[Comparison]) -> str:
+def _extreme(laid: Match) -> str:
     """Which row, or which value, is the highest or lowest."""
     question = laid.question
     found = [(p, EXTREMES[w]) for p, w in enumerate(question.words) if w in EXTREMES]
@@ -216,18 +218,16 @@ def _extreme(laid: Match, _: list[Comparison]) -> str:
 def _extreme_column(laid: Match, position: int, extreme: _Extreme) -> int | None:
     """Return the ordered column that the superlative speaks of."""
     close = laid.question.words[position + 1 : position + 5]
-    best, best_score = None, 0.0
-    for column, name in enumerate(laid.header):
-        parts = words(name)
-        score = 0.2 * laid.header_scores[column]
+    scores = []
+    for name, fits in zip(laid.header, laid.header_scores, strict=True):
+        parts, score = words(name), 0.2 * fits
         for part in parts:
             if part in close:
                 score += (1.5 - 0.2 * close.index(part)) / len(parts) ** 0.5
             if part in extreme.hints:
                 score += 0.8
-        if score > best_score and laid.is_ordered(column):
-            best, best_score = column, score
-    return best
+        scores.append(score)
+    return pick_column(laid, ordered=True, scores=scores)
 
 
 def _alternatives(laid: Match) -> list[int]:
@@ -260,7 +260,7 @@ def _most_frequent(laid: Match) -> str:
 _FIRST = re.compile(r"\b(?:the|listed|came in|come) (first|last)\b|\b(first|last) (?:listed|on)\b")
 
 
-def _ends(laid: Match, _: list[Comparison]) -> str:
+def _ends(laid: Match) -> str:
     """Return the first or last row, of those that fit if several do."""
     found = _FIRST.search(laid.question.text.lower())
     if not found:
@@ -271,7 +271,7 @@ def _ends(laid: Match, _: list[Comparison]) -> str:
     return laid.cell(row, label_column(laid, laid.hit_columns if len(best) > 1 else frozenset()))
 
 
-def _count(laid: Match, _: list[Comparison]) -> str:
+def _count(laid: Match) -> str:
     """Return how many rows fit, or the number the asked column shows for the one that does."""
     question, best = laid.question, laid.best_rows
     if not _is_count(question):

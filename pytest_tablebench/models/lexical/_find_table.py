@@ -5,13 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pytest_tablebench.models.lexical._readers import (
-    MAX_CELLS,
-    MAX_COLUMNS,
-    READERS,
-    Parsed,
-    read_concat,
-)
+from pytest_tablebench.models.lexical._latex import Parsed
+from pytest_tablebench.models.lexical._readers import CLOSED, MAX_CELLS, MAX_COLUMNS, READERS
 
 
 @dataclass(frozen=True)
@@ -73,27 +68,17 @@ def _trim(parsed: Parsed) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
     return tuple([name.strip() for name in parsed.header[:MAX_COLUMNS]]), tuple(rows)
 
 
-def _read(text: str, start: int, *, only: str | None = None) -> FoundTable | None:
+def _read(text: str, start: int) -> FoundTable:
     """Read the table that begins at `start`, in the first layout that fits."""
     while start < len(text) and text[start].isspace():
         start += 1
     stop = next_label(text, start)
     for layout, reader in READERS.items():
-        if only not in (None, layout):
-            continue
-        # These layouts say themselves where they end, so a label inside a cell is no end.
-        closed = layout in ("html", "json", "df", "latex")
-        if layout == "html" and not text.startswith("<", start):
-            continue
-        parsed = reader(text[start:] if closed else text[start:stop])
-        if parsed is None:
-            continue
-        if layout == "concat":
-            words = tuple(parsed.rows[0][:MAX_CELLS])
-            return FoundTable((), (words,), layout, start, stop)
-        header, rows = _trim(parsed)
-        return FoundTable(header, rows, layout, start, start + parsed.end)
-    return None
+        # A layout that says itself where it ends may hold a label in a cell.
+        parsed = reader(text[start:] if layout in CLOSED else text[start:stop])
+        if parsed is not None:
+            return FoundTable(*_trim(parsed), layout, start, start + parsed.end)
+    return FoundTable((), (tuple(text[start:stop].split()[:MAX_CELLS]),), "concat", start, stop)
 
 
 def find_table(text: str) -> FoundTable:
@@ -104,7 +89,7 @@ def find_table(text: str) -> FoundTable:
     start = max(find_label(text, name, len(text)) for name in _TABLE_NAMES)
     if start >= 0:
         found = _read(text, start)
-        if found is not None and any(found.rows):
+        if any(found.rows):
             return found
     marks = sorted(((text.rfind(mark), mark) for mark in _MARKS), reverse=True)
     if text.startswith("|"):
@@ -114,10 +99,9 @@ def find_table(text: str) -> FoundTable:
             break
         begin = _block_start(text, position) if mark == "\n|" else position
         found = _read(text, begin)
-        if found is not None and found.layout not in ("csv", "concat"):
+        if found.layout not in ("csv", "concat"):
             return found
-    words = read_concat(text).rows[0][-MAX_CELLS:]
-    return FoundTable((), (tuple(words),), "concat", 0, len(text))
+    return FoundTable((), (tuple(text.split()[-MAX_CELLS:]),), "concat", 0, len(text))
 
 
 def _block_start(text: str, position: int) -> int:

@@ -3,6 +3,7 @@ r"""Read a LaTeX `tabular` as text cells: merged cells stand in their first plac
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 # Arguments are short, so that hostile text costs no more than its length.
 _COLUMNS = r"\{[^{}\n]{0,200}(?:\{[^{}\n]{0,200}\}[^{}\n]{0,200}){0,20}\}"
@@ -24,8 +25,16 @@ _PIECE = re.compile(
 _FIRST = re.compile(r"(?:[ \t]*%[^\n]*\n|\s)*\\begin\{(?:table|tabular)\}")
 
 
-def read_tabular(text: str) -> tuple[list[list[str]], int] | None:
-    """Return the lines of the first `tabular`, and where it ends; None where there is none.
+class Parsed(NamedTuple):
+    """What a reader found. `end` is the number of characters that belong to the table."""
+
+    header: list[str]
+    rows: list[list[str]]
+    end: int
+
+
+def read_tabular(text: str) -> Parsed | None:
+    """Read the first `tabular`; None where there is none.
 
     What stands in braces stays, commands go; a `tabular` in a cell is one text.
     """
@@ -59,4 +68,4 @@ def read_tabular(text: str) -> tuple[list[list[str]], int] | None:
                 line = []
     line += [" ".join("".join(cell).split()), *[""] * blank]
     lines += [line] if any(line) else []
-    return (lines, place) if lines else None
+    return Parsed(lines[0], lines[1:], place) if lines else None

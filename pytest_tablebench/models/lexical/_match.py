@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
-from pytest_tablebench.models.lexical._question import Question
-from pytest_tablebench.models.lexical._words import STOP_WORDS, order_key, vocabulary, words
+from pytest_tablebench.models.lexical._question import Comparison, Question, find_comparisons
+from pytest_tablebench.models.lexical._words import (
+    STOP_WORDS,
+    format_number,
+    order_key,
+    vocabulary,
+    words,
+)
 
 _ASKS_FOR = (
     (("who", "whom", "whose"), vocabulary("name player person winner driver author")),
@@ -23,7 +31,7 @@ class Match:
         header: the header cells. rows: the rows that are not empty.
         header_scores: per column, how well its name fits the question.
         row_scores: per row, how well its cells fit. `hits` are the columns whose cell did.
-        cell_words: the question's words that some cell of a best row holds.
+        conditions: on numbers, in the order they are asked.
     """
 
     question: Question
@@ -32,7 +40,7 @@ class Match:
     header_scores: tuple[float, ...]
     row_scores: tuple[float, ...]
     hits: tuple[frozenset[int], ...]
-    cell_words: frozenset[str]
+    conditions: tuple[Comparison, ...]
 
     @property
     def best_rows(self) -> list[int]:
@@ -61,6 +69,11 @@ class Match:
             if key is not None:
                 found.append((row, key))
         return found
+
+    def rows_that_hold(self, column: int) -> list[int]:
+        """Return the rows whose cell in a column meets all conditions."""
+        held = self.conditions
+        return [row for row, key in self.keys(column) if all(one.holds(key) for one in held)]
 
     def is_ordered(self, column: int) -> bool:
         """Say whether most filled cells of a column are numbers or dates."""
@@ -118,20 +131,13 @@ def _cell_score(cell: str, question: Question, ignored: frozenset[str]) -> tuple
 
 
 def _row_words(
-    row: tuple[str, ...],
-    question: Question,
-    ignored: frozenset[str],
-    seen: dict[str, tuple[float, list[str]]],
+    row: tuple[str, ...], score_of: Callable[[str], tuple[float, list[str]]]
 ) -> tuple[dict[str, float], frozenset[int]]:
     """Return what each of the question's words is worth in a row, and the columns that fit."""
     best: dict[str, float] = {}
     columns = set()
     for column, cell in enumerate(row):
-        if not cell:
-            continue
-        if cell not in seen:
-            seen[cell] = _cell_score(cell, question, ignored)
-        score, telling = seen[cell]
+        score, telling = score_of(cell)
         if not score:
             continue
         columns.add(column)
@@ -141,24 +147,13 @@ def _row_words(
     return best, frozenset(columns)
 
 
-def match(
-    question: Question,
-    header: tuple[str, ...],
-    rows: tuple[tuple[str, ...], ...],
-    *,
-    ignored: frozenset[str] = frozenset(),
-) -> Match:
-    """Lay a question over a table.
-
-    Arguments:
-        question: what is asked.
-        header: the column names.
-        rows: all rows; empty ones are left out of the result.
-        ignored: words of the question that name no cell, such as the bound of a comparison.
-    """
+def match(question: Question, header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Match:
+    """Lay a question over a table; empty rows are left out of the result."""
+    conditions = tuple(find_comparisons(question))
+    bounds = frozenset(format_number(one.number) for one in conditions)  # they name no cell
     kept = tuple(row for row in rows if any(row))
-    seen: dict[str, tuple[float, list[str]]] = {}
-    found = [_row_words(row, question, ignored, seen) for row in kept]
+    score_of = cache(lambda cell: _cell_score(cell, question, bounds))
+    found = [_row_words(row, score_of) for row in kept]
     scores = tuple(sum(best.values()) for best, _ in found)
     top = max(scores, default=0.0)
     used = {
@@ -174,5 +169,5 @@ def match(
         tuple(_header_scores(question, header, used)),
         scores,
         tuple(columns for _, columns in found),
-        frozenset(used),
+        conditions,
     )

@@ -12,9 +12,9 @@ import io
 import json
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-from pytest_tablebench.models.lexical._latex import read_tabular
+from pytest_tablebench.models.lexical._latex import Parsed, read_tabular
 
 MAX_COLUMNS = 500
 """Columns beyond this are dropped: no real table has them, and hostile text might."""
@@ -23,19 +23,13 @@ MAX_CELLS = 50_000
 """Rows beyond this many cells are dropped, so that a huge table costs bounded time."""
 
 
-class Parsed(NamedTuple):
-    """What a reader found. `end` is the number of characters that belong to the table."""
-
-    header: list[str]
-    rows: list[list[str]]
-    end: int
-
-
 _TAG = re.compile(r"<(/?)(table|thead|tbody|tr|th|td)\b[^<>]*>", re.IGNORECASE)
 
 
 def read_html(text: str) -> Parsed | None:
     """Read `<table>…</table>`; markup inside cells stays as it is, as serializers write it."""
+    if not text.startswith("<"):
+        return None
     lines: list[list[str]] = []
     cell_start = -1
     end = len(text)
@@ -194,25 +188,16 @@ def read_csv(text: str) -> Parsed | None:
     return Parsed(lines[0], lines[1:], len(text))
 
 
-def read_latex(text: str) -> Parsed | None:
-    """Read a `tabular`; see `read_tabular`."""
-    found = read_tabular(text)
-    return None if found is None else Parsed(found[0][0], found[0][1:], found[1])
-
-
-def read_concat(text: str) -> Parsed:
-    """Read text without structure: no header, and one row that holds every word."""
-    return Parsed([], [text.split()], len(text))
-
-
 READERS: dict[str, Callable[[str], Parsed | None]] = {
     "html": read_html,
     "json": read_json,
     "df": read_dataframe,
     "markdown": read_markdown,
     "indexed_row_major": read_row_major,
-    "latex": read_latex,
+    "latex": read_tabular,
     "csv": read_csv,
-    "concat": read_concat,
 }
-"""From the most to the least recognisable layout; the last one takes anything."""
+"""From the most to the least recognisable layout."""
+
+CLOSED = frozenset({"html", "json", "df", "latex"})
+"""Layouts that say themselves where they end."""

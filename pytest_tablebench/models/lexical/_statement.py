@@ -5,17 +5,15 @@ from __future__ import annotations
 from pytest_tablebench.models.lexical._answer import EXTREMES, pick_column
 from pytest_tablebench.models.lexical._find_table import FoundTable
 from pytest_tablebench.models.lexical._match import Match, match
-from pytest_tablebench.models.lexical._question import Question, find_comparisons
-from pytest_tablebench.models.lexical._words import STOP_WORDS, format_number, number_word, words
+from pytest_tablebench.models.lexical._question import Question
+from pytest_tablebench.models.lexical._words import STOP_WORDS, number_word, words
 
 _NEGATIONS = ("not", "never", "no", "neither", "didn", "isn", "wasn", "without", "fail")
 
 
 def bears_out(statement: Question, table: FoundTable) -> bool:
     """Return the verdict on a statement; a negation turns it round."""
-    conditions = find_comparisons(statement)
-    bounds = frozenset(format_number(condition.number) for condition in conditions)
-    laid = match(statement, table.header, table.rows, ignored=bounds)
+    laid = match(statement, table.header, table.rows)
     for check in (_check_comparison, _check_extreme, _check_count):
         verdict = check(laid)
         if verdict is not None:
@@ -27,13 +25,12 @@ def bears_out(statement: Question, table: FoundTable) -> bool:
 
 def _check_comparison(laid: Match) -> bool | None:
     """Check "X is more than 5" on the row of X, "3 rows have more than 5" on the count."""
-    conditions = find_comparisons(laid.question)
-    if not conditions:
+    if not laid.conditions:
         return None
     column = pick_column(laid, ordered=True, avoid=laid.hit_columns)
     if column is None:
         return None
-    held = [row for row, key in laid.keys(column) if all(c.holds(key) for c in conditions)]
+    held = laid.rows_that_hold(column)
     count = _leading_count(laid)
     if count is not None:
         return len(held) == count

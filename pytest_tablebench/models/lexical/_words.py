@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Iterable
 
+from pytest_tablebench.util.names import NUMBER_WORDS
+
 
 def vocabulary(line: str) -> frozenset[str]:
     """Return the words of a line as a set."""
@@ -21,12 +23,7 @@ STOP_WORDS = vocabulary(
     " one entry entries value values name answer true false"
 )
 
-_NUMBER_WORDS = {
-    word: str(number)
-    for number, word in enumerate(
-        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-    )
-}
+_NUMBER_WORDS = {word: str(number) for number, word in enumerate(NUMBER_WORDS[:11])}
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 
 
