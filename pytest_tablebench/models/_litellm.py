@@ -16,7 +16,6 @@ from pytest_tablebench.config.secrets import placed_secrets
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models._base import MAX_REPLY, Reply, Request, limited
 from pytest_tablebench.models._litellm_errors import Failures, forget_frames
-from pytest_tablebench.models._litellm_facts import Resolution, count_tokens, resolve
 from pytest_tablebench.models._litellm_load import load, uncollected
 from pytest_tablebench.models._openai import as_openai
 
@@ -26,18 +25,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.models._litellm_session import BoundedResponse
 
     Recorded = BoundedResponse | Exception
-
-__all__ = [
-    "LiteLLMModel",
-    "Resolution",
-    "close",
-    "count_tokens",
-    "load",
-    "resolve",
-]
-
-# What belongs to the plugin in a call: as model parameters these would send the call elsewhere,
-# repeat it, drop other parameters in silence, or (the key) end up in the record of the run.
 
 # litellm's own time limit is per read, so a server that keeps dripping never meets it. The
 # margin lets litellm, which knows more, speak first.

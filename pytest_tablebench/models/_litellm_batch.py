@@ -10,14 +10,13 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models._base import MAX_REPLY, Reply, limited
+from pytest_tablebench.models._base import Reply, limited
 from pytest_tablebench.models._litellm import LiteLLMModel
-from pytest_tablebench.models._litellm_errors import Failures
 from pytest_tablebench.models._litellm_facts import tokens_of
 from pytest_tablebench.models._litellm_load import load
 from pytest_tablebench.models._usage import sound_usage
@@ -66,25 +65,8 @@ class BatchState:
 
 
 @dataclass(frozen=True)
-class BatchService:
-    """The batch service that a model is asked through.
-
-    Arguments:
-        model: the name exactly as litellm takes it.
-        api_base: address of the server; None leaves it to litellm.
-        timeout: seconds one call of the service may take.
-        max_reply: bytes of UTF-8 that an answer keeps.
-    """
-
-    model: str
-    api_base: str | None = field(repr=False)
-    timeout: float
-    max_reply: int = MAX_REPLY
-
-    @property
-    def failures(self) -> Failures:
-        """The failures of calls, each as a `ModelError` that names the model."""
-        return Failures(self.model, self.api_base, self.timeout)
+class BatchService(LiteLLMModel):
+    """The batch service that a model is asked through; `timeout` is for each call of it."""
 
     def body(self, messages: Sequence[Mapping[str, Any]], params: Mapping[str, Any]) -> bytes:
         """Return the body of one request as litellm would send it, as JSON.
@@ -198,11 +180,9 @@ class BatchService:
             response = litellm.ModelResponse(**body)
         except Exception:  # whatever a server wrote there
             raise self.failures.bad_reply("a reply that is no chat completion") from None
-        model = LiteLLMModel(self.model, self.api_base, self.timeout, self.max_reply)
-        reply = model.reply_of(response)
-        return limited(
-            replace(reply, cost_usd=self._price(litellm, response.usage)), self.max_reply
-        )
+        reply = self.reply_of(response)
+        cost = self._price(litellm, response.usage)
+        return limited(replace(reply, cost_usd=cost), self.max_reply)
 
     def price_at_most(
         self, messages: Sequence[Mapping[str, Any]], params: Mapping[str, Any]

@@ -25,11 +25,9 @@ NO_HTTP = frozenset({"HttpProcessingError"})
 # A reply of status 200 that breaks whoever reads it.
 UNREADABLE = frozenset({"JSONDecodeError", "RecursionError", "UnicodeDecodeError"})
 
-NO_KEY = (
-    "the API key is missing, wrong or not allowed to use this model; set the provider's key in the "
-    "environment"
-)
-NOT_FOUND = "unknown model or wrong address; check both"
+# The code of a server's error.
+NO_MODEL = "model_not_found"
+
 TOO_LONG = "the prompt is longer than the model can read"
 
 SEARCHED = 2000
@@ -84,13 +82,8 @@ class Failures:
             return self.bad_reply(f"a reply that is no chat completion: {mangled}")
         kinds = {cls.__name__ for link in chain for cls in type(link).__mro__}
         response = _response(chain)
-        detail = _detail(error, response, placed)
         where = f" at {redact(self.api_base, placed)}" if self.api_base else ""
-
-        def failure(reason: str, message: str, **flags: Any) -> ModelError:
-            text = f"{self.model}{where}: {message}" + (f" [{detail}]" if detail else "")
-            return ModelError(text, reason=reason, **flags)
-
+        failure = self._failure(_detail(error, response, placed), where)
         if kinds & NO_HTTP and "ClientPayloadError" not in kinds:
             return failure("server_error", "what the server sent is not HTTP", retryable=True)
         codes = {getattr(link, "code", None) for link in chain} | {_error_field(response, "code")}
@@ -126,11 +119,10 @@ class Failures:
         status = _status(error, chain, response)
         # litellm's proxy without a database says so of any key but its master key, with 400.
         keyless = _error_field(response, "type") == "no_db_connection"
-        if status in {401, 403} or keyless or (response is None and _misses_key(error)):
-            return failure("auth", NO_KEY, whole_run=True)
-        unnamed = "model_not_found" in codes or _names_no_model(response)
-        if status == 404 or (status == 400 and unnamed):
-            return failure("not_found", NOT_FOUND, whole_run=True)
+        if keyless or (response is None and _misses_key(error)):
+            status = 401
+        if _names_no_model(response):
+            codes.add(NO_MODEL)
         known = self._by_status(status, codes, kinds, failure, _retry_after(response))
         if known is not None:
             return known
@@ -142,18 +134,22 @@ class Failures:
 
     def of_status(self, status: int | None, code: str, said: str) -> ModelError:
         """Tell what an error means of which there is a status, a code and a text, and no more."""
-        detail = _said(said, frozenset())
-
-        def failure(reason: str, message: str, **flags: Any) -> ModelError:
-            text = f"{self.model}: {message}" + (f" [{detail}]" if detail else "")
-            return ModelError(text, reason=reason, **flags)
-
+        failure = self._failure(_said(said, frozenset()))
         if code == "context_length_exceeded":
             return failure("context_window", TOO_LONG)
         if code == "content_filter":
             return self.filtered()
         known = self._by_status(status, {code}, set(), failure, None)
         return known or self.bad_reply("a reply that is no chat completion")
+
+    def _failure(self, detail: str, where: str = "") -> Callable[..., ModelError]:
+        """Return what makes an error of its reason and message, with what somebody else said."""
+
+        def failure(reason: str, message: str, **flags: Any) -> ModelError:
+            text = f"{self.model}{where}: {message}" + (f" [{detail}]" if detail else "")
+            return ModelError(text, reason=reason, **flags)
+
+        return failure
 
     def _by_status(
         self,
@@ -165,9 +161,15 @@ class Failures:
     ) -> ModelError | None:
         """Tell what an HTTP status means; None where it says nothing."""
         if status in {401, 403}:
-            return failure("auth", NO_KEY, whole_run=True)
-        if status == 404 or (status == 400 and "model_not_found" in codes):
-            return failure("not_found", NOT_FOUND, whole_run=True)
+            return failure(
+                "auth",
+                "the API key is missing, wrong or not allowed to use this model; set the "
+                "provider's key in the environment",
+                whole_run=True,
+            )
+        if status == 404 or (status == 400 and NO_MODEL in codes):
+            text = "unknown model or wrong address; check both"
+            return failure("not_found", text, whole_run=True)
         if status == 408:
             return self.timed_out()
         if status == 429:

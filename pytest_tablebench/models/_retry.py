@@ -92,7 +92,6 @@ def ask(
     retries: int,
     max_reply: int = MAX_REPLY,
     sleep: Callable[[float], None] = time.sleep,
-    on_retry: Callable[[ModelError, int, float], None] | None = None,
 ) -> Reply:
     """Ask until there is an answer, an error that asking again cannot cure, or no retry left.
 
@@ -102,7 +101,6 @@ def ask(
         retries: how many further attempts may follow the first; see `RetryPolicy`.
         max_reply: bytes of UTF-8 that an answer keeps; see `limited`.
         sleep: waits so many seconds.
-        on_retry: told the error, the number of the failed attempt and the wait that follows.
     """
     policy = RetryPolicy(retries)
     attempt = 0
@@ -115,6 +113,4 @@ def ask(
         wait = policy.wait(failed, attempt)
         if wait is None:
             raise policy.final(failed, attempt)
-        if on_retry is not None:
-            on_retry(failed, attempt, wait)
         sleep(wait)

@@ -25,7 +25,6 @@ class Asked:
     def __init__(self, replies: Iterable[Entry], retries: int = 5) -> None:
         self.model = ScriptedModel(list(replies))
         self.waits: list[float] = []
-        self.told: list[tuple[str, int, float]] = []
         self.reply: Reply | None = None
         self.error: ModelError | None = None
         try:
@@ -34,9 +33,6 @@ class Asked:
                 REQUEST,
                 retries=retries,
                 sleep=self.waits.append,
-                on_retry=lambda error, attempt, wait: self.told.append(
-                    (error.reason, attempt, wait)
-                ),
             )
         except ModelError as error:
             self.error = error
@@ -49,7 +45,7 @@ class Asked:
 def test_answer_at_once() -> None:
     asked = Asked(["26", "27"])
     assert asked.reply == Reply("26", "stop")
-    assert (asked.attempts, asked.waits, asked.told) == (1, [], [])
+    assert (asked.attempts, asked.waits) == (1, [])
 
 
 def test_answer_after_retries() -> None:
@@ -57,14 +53,13 @@ def test_answer_after_retries() -> None:
     assert asked.reply == Reply("26", "stop")
     assert asked.attempts == 3
     assert asked.model.requests == [REQUEST] * 3
-    assert asked.told == [("rate_limit", 1, asked.waits[0]), ("rate_limit", 2, asked.waits[1])]
 
 
 @pytest.mark.parametrize("retries", [1, 5])
 def test_no_answer_after_the_last_retry(retries: int) -> None:
     asked = Asked([busy(retry_after=2)] * 10, retries=retries)
     assert asked.attempts == retries + 1
-    assert len(asked.waits) == len(asked.told) == retries
+    assert len(asked.waits) == retries
     error = asked.error
     assert error is not None
     assert str(error) == f"busy (after {retries + 1} attempts)"
@@ -102,7 +97,7 @@ def test_error_that_cannot_be_cured_is_not_retried() -> None:
     asked = Asked([wrong_key, "26"])
     assert asked.error is wrong_key
     assert str(asked.error) == "wrong key"
-    assert (asked.attempts, asked.waits, asked.told) == (1, [], [])
+    assert (asked.attempts, asked.waits) == (1, [])
 
 
 def test_incurable_error_ends_the_retries() -> None:
@@ -153,7 +148,7 @@ def test_wish_above_the_cap_is_neither_shortened_nor_waited_for() -> None:
 def test_wish_above_the_cap_at_the_first_attempt() -> None:
     shared = busy(61)
     asked = Asked([shared, "26"])
-    assert (asked.attempts, asked.waits, asked.told) == (1, [], [])
+    assert (asked.attempts, asked.waits) == (1, [])
     assert "61 s, more than the 60 s allowed" in str(asked.error)
     assert (str(shared), shared.whole_run) == ("busy", False)
 
@@ -195,18 +190,6 @@ def test_ctrl_c_while_waiting_passes_through() -> None:
     with pytest.raises(KeyboardInterrupt):
         ask(model, REQUEST, retries=5, sleep=interrupted)
     assert len(model.requests) == 1
-
-
-def test_on_retry_is_told_before_the_wait() -> None:
-    order: list[str] = []
-    ask(
-        ScriptedModel([busy(), "26"]),
-        REQUEST,
-        retries=1,
-        sleep=lambda _: order.append("wait"),
-        on_retry=lambda *_: order.append("told"),
-    )
-    assert order == ["told", "wait"]
 
 
 class TestPolicy:
