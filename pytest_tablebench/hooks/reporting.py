@@ -247,8 +247,13 @@ class ReportingHooks:
         if isinstance(report.longrepr, tuple):
             self.missing[name] = report.longrepr[2].removeprefix("Skipped: ")
 
+    @property
+    def _stoppable(self) -> Any:
+        """What pytest asks whether the session is to stop: xdist's own where that runs no items."""
+        return self.config.pluginmanager.getplugin("dsession") or self._pytest_session
+
     def _stop(self, message: str) -> None:
-        target = self.role.stoppable(self.config, self._pytest_session)
+        target = self._stoppable
         if target is not None and not target.shouldstop:
             target.shouldstop = escaped(message)
 
@@ -343,7 +348,7 @@ class ReportingHooks:
         """
         options = self.config.option
         verdicts = self.state.verdicts if self.state is not None else None
-        if verdicts is None or not verdicts.has_gates:
+        if verdicts is None or not verdicts.gates:
             return False
         if self.settings.plan or options.collectonly:
             return False
@@ -365,7 +370,7 @@ class ReportingHooks:
 
     def _why_stopped(self) -> str:
         """Return why pytest was told to end early; empty where it was not."""
-        target = self.role.stoppable(self.config, self._pytest_session)
+        target = self._stoppable
         return str(getattr(target, "shouldstop", "") or getattr(target, "shouldfail", "") or "")
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import ceil, fsum
 from typing import TYPE_CHECKING, Any
 
@@ -93,10 +93,6 @@ class ModelPlan:
     sent: dict[str, Any] | None = None
     dropped: dict[str, str] | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class _Prompt:
@@ -150,48 +146,55 @@ def plan_model(
     looked = _look(runner, chosen, judge, scale)
     requests = round((len(looked.prompts) + len(looked.stored)) * scale)
     hits = round(len(looked.stored) * scale)
-    calls = requests - hits
     datasets = dict.fromkeys(case.dataset for case in cases)
     told = [runner.models.facts_about(model, dataset) for dataset in datasets]
-    facts = next((one for one in told if one is not None), None)
-    plan: dict[str, Any] = {
-        "model": model,
-        "cases": len(cases),
-        "requests": requests,
-        "hits": hits,
-        "calls": calls,
-        "exact": exact,
-        "unusable": round(looked.unusable * scale),
-        "further": tuple(sorted(looked.further)),
-    }
-    if facts is not None:
-        plan |= _parameters([one for one in told if one is not None])
-    plan |= _time(runner, calls, list(looked.stored.values()))
-    if calls and looked.prompts:
-        plan |= _tokens(runner.models, model, facts, list(looked.prompts.values()), calls)
-    return ModelPlan(**plan)
+    prompts, stored = list(looked.prompts.values()), list(looked.stored.values())
+    return ModelPlan(
+        model,
+        len(cases),
+        requests,
+        hits,
+        requests - hits,
+        exact=exact,
+        unusable=round(looked.unusable * scale),
+        further=tuple(sorted(looked.further)),
+        **_figures(runner, model, told, requests - hits, asked=prompts, stored=stored),
+    )
 
 
 def plan_judge(runner: Runner, judge: JudgeQuestions, *, exact: bool) -> ModelPlan:
     """Return the plan of what a judge was found to be asked. Raises what `plan_model` does."""
-    facts, calls = runner.models.facts_about(judge.judge), round(judge.calls)
-    plan: dict[str, Any] = {
-        "model": judge.judge,
-        "cases": round(judge.cases),
-        "requests": calls + round(judge.hits),
-        "hits": round(judge.hits),
-        "calls": calls,
-        "exact": exact,
-        "judges": True,
-        "supposed": round(judge.supposed),
-        "unknown": round(judge.unknown),
-    }
-    if facts is not None:
-        plan |= _parameters([facts])
-    plan |= _time(runner, calls, judge.replies)
-    if calls and judge.asked:
-        plan |= _tokens(runner.models, judge.judge, facts, list(map(_prompt, judge.asked)), calls)
-    return ModelPlan(**plan)
+    told, prompts = [runner.models.facts_about(judge.judge)], list(map(_prompt, judge.asked))
+    calls, hits = round(judge.calls), round(judge.hits)
+    return ModelPlan(
+        judge.judge,
+        round(judge.cases),
+        calls + hits,
+        hits,
+        calls,
+        exact=exact,
+        judges=True,
+        supposed=round(judge.supposed),
+        unknown=round(judge.unknown),
+        **_figures(runner, judge.judge, told, calls, asked=prompts, stored=judge.replies),
+    )
+
+
+def _figures(
+    runner: Runner,
+    model: str,
+    told: Iterable[Resolution | None],
+    calls: int,
+    *,
+    asked: Sequence[_Prompt],
+    stored: Sequence[Reply],
+) -> dict[str, Any]:
+    """Return parameters, time, tokens and price of the calls that are left to pay."""
+    known = [one for one in told if one is not None]
+    found = _time(runner, calls, stored) | (_parameters(known) if known else {})
+    if calls and asked:
+        found |= _tokens(runner.models, model, known[0] if known else None, asked, calls)
+    return found
 
 
 def _time(runner: Runner, calls: int, stored: Sequence[Reply]) -> dict[str, Any]:
@@ -238,7 +241,8 @@ def _look(
 def _follow(runner: Runner, case: Case, task: Task, looked: _Looked) -> str | None:
     """Take note of what is asked about a case; return its answer where that is there."""
     conversations = runner.conversations
-    strategy, rounds = conversations.strategy_of(case), _rounds(runner, case)
+    strategy = conversations.strategy_of(case)
+    rounds = rounds_of(case.strategy, runner.registry.strategies)
     if rounds is not None and rounds[1] == 1:
         # All versions of its question can be asked at once.
         found = [
@@ -254,16 +258,14 @@ def _follow(runner: Runner, case: Case, task: Task, looked: _Looked) -> str | No
             step, number = conversation.send(reply), number + 1
         except StopIteration as end:
             return str(end.value.text)
-    looked.further.add(_named(strategy.name, rounds))
+    looked.further.add(_named(runner, case))
     return None
 
 
-def _rounds(runner: Runner, case: Case) -> tuple[int, int] | None:
-    return rounds_of(case.strategy, runner.registry.strategies)
-
-
-def _named(strategy: str, rounds: tuple[int, int] | None) -> str:
-    """Return a strategy with how many calls its answers take, where that is known."""
+def _named(runner: Runner, case: Case) -> str:
+    """Return a case's strategy with how many calls its answers take, where that is known."""
+    strategy = runner.conversations.strategy_of(case).name
+    rounds = rounds_of(case.strategy, runner.registry.strategies)
     if rounds is None:
         return strategy
     least, most = rounds
@@ -275,8 +277,7 @@ def _look_up(runner: Runner, case: Case, step: Step, number: int, looked: _Looke
     """Return the stored reply to a step; without one take note of what is asked."""
     if isinstance(step, Execute) or step.model not in {None, case.model}:
         # What is asked next is known when that was done.
-        rounds = _rounds(runner, case)
-        looked.further.add(_named(runner.conversations.strategy_of(case).name, rounds))
+        looked.further.add(_named(runner, case))
         return None
     request, store = runner.conversations.request(case, step, number), runner.models.store()
     key = request.key()
@@ -312,7 +313,8 @@ def _tokens(
     counts = None
     # A replay has no engine that could count: nothing is going to be asked.
     if facts is not None and facts.tokenizer is not None and not models.settings.replay:
-        counts = _count(models.ask_engine, model, counted)
+        found = models.ask_engine("count", {"model": model, "texts": counted})
+        counts = None if None in found else found
     per_character = (
         sum(counts) / max(1, sum(map(len, counted))) if counts else 1 / CHARACTERS_PER_TOKEN
     )
@@ -348,10 +350,3 @@ def _limit(params: Mapping[str, Any]) -> int | None:
     """Return how many tokens a reply may have; None where nothing says."""
     limit = params.get("max_tokens", params.get("max_completion_tokens"))
     return limit if isinstance(limit, int) else None
-
-
-def _count(
-    ask: Callable[[str, dict[str, Any]], Any], model: str, texts: list[str]
-) -> list[int] | None:
-    found = ask("count", {"model": model, "texts": texts})
-    return None if any(count is None for count in found) else list(found)

@@ -100,7 +100,7 @@ class Finalizer:
 
     @property
     def _has_gates(self) -> bool:
-        return self._state.verdicts is not None and self._state.verdicts.has_gates
+        return self._state.verdicts is not None and bool(self._state.verdicts.gates)
 
     def finish(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,7 @@ class Refused:
 
 Message = EngineWanted | RunPlace | Ahead | CallsAhead | Refused
 
-_KINDS: Mapping[str, type[Message]] = {
-    kind.__name__: kind for kind in (EngineWanted, RunPlace, Ahead, CallsAhead, Refused)
-}
+_KINDS: Mapping[str, type[Message]] = {kind.__name__: kind for kind in get_args(Message)}
 
 
 def encode(message: Message) -> str:

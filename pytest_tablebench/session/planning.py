@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,8 @@ def model_plans(session: Session) -> list[ModelPlan]:
     runner = session.require_runner()
     by_model, exact = session.selection.by_model(), session.settings.plan
     known, lanes = runner.models.engine_models(), runner.models.lanes()
-    judge = _questions_to_judge(session, lanes)
+    asked = str(session.settings.judge)
+    judge = JudgeQuestions(runner, asked) if session.judges and asked in lanes else None
     plans = []
     try:
         check_sight(runner, by_model)
@@ -53,14 +54,6 @@ def model_plans(session: Session) -> list[ModelPlan]:
     return [replace(plan, priced_by_reply=plan.model not in known) for plan in plans]
 
 
-def _questions_to_judge(session: Session, lanes: Collection[str]) -> JudgeQuestions | None:
-    """Return what collects the questions to the judge; None where there is none to be paid."""
-    judge = session.settings.judge
-    if judge is None or judge not in lanes or not session.judges:
-        return None
-    return JudgeQuestions(session.require_runner(), judge)
-
-
 def _check_batches(session: Session, asked: Iterable[str]) -> None:
     """Raise `SettingsError` for a model whose provider takes no batches, as far as is known."""
     models, judge = session.require_runner().models, session.settings.judge
@@ -68,7 +61,7 @@ def _check_batches(session: Session, asked: Iterable[str]) -> None:
         return
     from pytest_tablebench.models import BATCH_PROVIDERS
 
-    for model in [*asked, *([judge] if judge and session.judges else [])]:
+    for model in [*asked, *([str(judge)] if session.judges else [])]:
         facts = models.facts_about(model) if model in models.engine_models() else None
         if facts is not None and facts.provider not in BATCH_PROVIDERS:
             raise SettingsError(

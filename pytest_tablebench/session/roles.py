@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -72,9 +73,6 @@ class Role(Protocol):
     def refuse(self, state: Session, error: SettingsError) -> None:
         """Have the session end before any test runs."""
 
-    def stoppable(self, config: pytest.Config, session: pytest.Session | None) -> Any:
-        """Return what pytest asks whether the session is to stop; None where nothing is."""
-
     def finish(self, config: pytest.Config, state: Session) -> None:
         """Tell what there is to tell at the end of the session."""
 
@@ -118,15 +116,12 @@ class Alone(_Keeps):
             state.collect_batches(wanted)
             state.look_again()
         if wanted.needed:
-            state.start_engine(wanted)
-            state.ask_own_engine()
-        writer.learn_plans(plan.to_json() for plan in model_plans(state))
+            engine = state.start_engine(wanted)
+            # Through the writer's connection: who asks wants to be told the totals too.
+            state.require_runner().models.address = lambda: engine.client.address
+        writer.learn_plans(asdict(plan) for plan in model_plans(state))
         if not plan_only:
             writer.open()  # last: a run that is refused leaves nothing behind
-
-    def stoppable(self, config: pytest.Config, session: pytest.Session | None) -> Any:  # noqa: ARG002
-        """Return the session."""
-        return session
 
 
 class Controller(_Keeps):
@@ -194,10 +189,6 @@ class Controller(_Keeps):
         if state.verdicts is not None:
             state.verdicts.leave_out(writer.facts.get("not_judged", ()))
 
-    def stoppable(self, config: pytest.Config, session: pytest.Session | None) -> Any:  # noqa: ARG002
-        """Return xdist's own: the controller runs no items, so its session is not asked."""
-        return config.pluginmanager.getplugin("dsession")
-
 
 class Worker:
     """Runs cases, and tells the controller what came of each."""
@@ -227,7 +218,7 @@ class Worker:
         state.join(self._ask(state.wanted_engine()), self._workers)
         ahead = Ahead()
         if self.speaks:  # of several workers one works out what is ahead
-            plans = [plan.to_json() for plan in model_plans(state)]
+            plans = [asdict(plan) for plan in model_plans(state)]
             ahead = Ahead(state.planned, state.telling.facts() or {}, plans, state.problems)
         self._tell(ahead)
         state.settle()
@@ -236,10 +227,6 @@ class Worker:
         """Tell the controller, which ends the session: a worker cannot."""
         state.require_runner().prefetch.stop(str(error))
         self._tell(Refused(str(error)))
-
-    def stoppable(self, config: pytest.Config, session: pytest.Session | None) -> Any:  # noqa: ARG002
-        """Return the session."""
-        return session
 
     def finish(self, config: pytest.Config, state: Session) -> None:
         """Tell what this process has read past."""

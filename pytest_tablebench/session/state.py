@@ -76,8 +76,8 @@ class Session:
         """How many cases each model has."""
         self.engine: Engine | None = None
         self._ahead: BrokerProcess | None = None
-        self._anticipated = False
         """Started while tests were collected, until the engine takes it over."""
+        self._anticipated = False
         self.batches: Batches | None = None
         """Where the run is kept, and asks by batches."""
         self.verdicts: Verdicts | None = None
@@ -120,7 +120,7 @@ class Session:
 
     def wanted_engine(self) -> EngineWanted:
         """Return what the engine is needed for."""
-        return engine_wanted(self.settings, self.require_runner(), self.selection, self.planned)
+        return engine_wanted(self.require_runner(), self.selection)
 
     @property
     def judges(self) -> bool:
@@ -135,7 +135,7 @@ class Session:
 
         Where its answers may all be stored, nothing is done.
         """
-        if not self._anticipated and surely_asked(self.settings, self.require_runner(), dataset):
+        if not self._anticipated and surely_asked(self.require_runner(), dataset):
             self._anticipated = True
             self.role.anticipate(self)
 
@@ -187,11 +187,6 @@ class Session:
             self.batches.hand_in()
             if self.batches.under_way():
                 self.require_writer().open()  # it names them, even if nothing is recorded yet
-
-    def ask_own_engine(self) -> None:
-        """Have the runner of this process ask the engine that it holds."""
-        # Through the writer's connection: who asks wants to be told the totals too.
-        self.require_runner().models.address = lambda: self.require_engine().client.address
 
     def prepare(self) -> None:
         """Load what the end of the run needs, once, while calls are under way."""
@@ -266,12 +261,6 @@ class Session:
         if self.writer is not None:
             planned = self.writer.facts.get("cases", planned)
         return self.settings.allure is not None or sum(planned.values()) > ALL_UP_TO
-
-    def require_engine(self) -> Engine:
-        """Return the engine of a run that has one."""
-        if self.engine is None:
-            raise RuntimeError("this run has no engine")
-        return self.engine
 
     def stop_asking(self, why: str) -> None:
         """Have no further call started, by any process of the run."""

@@ -89,7 +89,8 @@ class Telling:
             "by_dataset": {
                 name: runner.axes.told(name, state.limits.get(name))
                 | {"does_not_apply": runner.left_out.get(name, {})}
-                for name in dict.fromkeys([*state.selection.datasets(), *self._inapplicable()])
+                # Where no case in this part of the run applies, that counts too.
+                for name in dict.fromkeys([*state.selection.datasets(), *runner.inapplicable])
             },
             "shards": runner.shards,
             "judge_params": runner.judge_params(state.selection.datasets()),
@@ -102,10 +103,6 @@ class Telling:
             "transport": runner.models.transport_note(),
             "not_judged": state.verdicts.not_judged if state.verdicts else [],
         }
-
-    def _inapplicable(self) -> list[str]:
-        """Return the datasets of which no case in this part of the run applies: they count too."""
-        return self._state.require_runner().inapplicable
 
     def _cases(self) -> dict[str, Any]:
         """Return the cases that will run, once, where a stopping rule has to know them."""

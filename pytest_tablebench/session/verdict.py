@@ -121,11 +121,6 @@ class Verdicts:
         """The gates that are judged."""
         return tuple(self._gates)
 
-    @property
-    def has_gates(self) -> bool:
-        """Whether there is a gate to judge."""
-        return bool(self._gates)
-
     def check_names(self, *, lenient: bool = False) -> None:
         """Raise `SettingsError` for a gate on what nobody registered.
 

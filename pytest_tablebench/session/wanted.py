@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import TableBenchError
@@ -11,26 +11,24 @@ from pytest_tablebench.running.judging import of_metric
 from pytest_tablebench.session.messages import EngineWanted
 
 if TYPE_CHECKING:
-    from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.executors.local import LaneConfig
     from pytest_tablebench.running.runner import Runner
     from pytest_tablebench.session.selection import Selection
 
 
-def engine_wanted(
-    settings: Settings, runner: Runner, selection: Selection, planned: Collection[str]
-) -> EngineWanted:
-    """Return what the engine is needed for; `planned` are the models that have cases."""
+def engine_wanted(runner: Runner, selection: Selection) -> EngineWanted:
+    """Return what the engine is needed for."""
+    settings = runner.settings
     if settings.replay:
         return EngineWanted(needed=False)
     lanes = list(runner.models.lanes().values())
     judged = runner.judged_metrics(selection.datasets()) if settings.judge is not None else ()
-    wanted = {*planned, *([settings.judge] if judged else [])}
+    wanted = {*selection.planned(), *([settings.judge] if judged else [])}
     if not any(lane.model in wanted for lane in lanes):
         lanes = []
     return EngineWanted(
         [lane.values() for lane in lanes],
-        bool(lanes) and _calls_will_come(settings, runner, selection, lanes),
+        bool(lanes) and _calls_will_come(runner, selection, lanes),
         bool(lanes) or _may_need_it(runner, selection),
     )
 
@@ -47,24 +45,22 @@ def _may_need_it(runner: Runner, selection: Selection) -> bool:
     )
 
 
-def _calls_will_come(
-    settings: Settings, runner: Runner, selection: Selection, lanes: Iterable[LaneConfig]
-) -> bool:
+def _calls_will_come(runner: Runner, selection: Selection, lanes: Iterable[LaneConfig]) -> bool:
     """Whether calls will surely come: who was asked before may have all answers stored."""
     asked = {lane.model for lane in lanes}
     about: set[tuple[str, str | None]]
     about = {(case.model, case.dataset) for case in selection.cases}
-    if settings.judge is not None:
+    if (judge := runner.settings.judge) is not None:
         judged = runner.judged_metrics(selection.datasets())
-        about |= {(settings.judge, of_metric(metric)) for metric in judged}
+        about |= {(judge, of_metric(metric)) for metric in judged}
     return not all(runner.models.facts_are_stored(*one) for one in about if one[0] in asked)
 
 
-def surely_asked(settings: Settings, runner: Runner, dataset: str) -> bool:
+def surely_asked(runner: Runner, dataset: str) -> bool:
     """Whether a case of a dataset that is collected leads to calls through litellm."""
+    settings, models = runner.settings, runner.models
     if not settings.explicit or settings.plan or settings.replay or settings.executor != "local":
         return False
-    models = runner.models
     try:
         ours = [model for model in settings.models if model in models.engine_models()]
         folder = settings.store_folder()
