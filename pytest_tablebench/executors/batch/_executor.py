@@ -49,24 +49,22 @@ class BatchExecutor:
 
     def submit(self, work: Work, lane: str) -> None:
         """Take note of a request that is to be handed in; have all else done."""
-        if not isinstance(work.task, Request) or lane not in self._models:
+        key, request = work.key, work.task
+        if not isinstance(request, Request) or lane not in self._models:
             self._others.submit(work, lane)
             return
-        known = self._standing.failed.get(work.key)
-        if known is None and work.key not in self._standing.under_way:
-            self._want(work, lane)
-        self._ready.append((work.key, known if known is not None else pending(lane)))
+        known = self._standing.failed.get(key)
+        if known is None and key not in self._standing.under_way:
+            self._want(key, request, lane)
+        self._ready.append((key, known or pending(lane)))
 
-    def _want(self, work: Work, lane: str) -> None:
-        request = work.task
-        if not isinstance(request, Request):
-            raise TypeError("only requests are handed in")
+    def _want(self, key: str, request: Request, lane: str) -> None:
         if self._file is None:
             self._file = self._ledger.spool().open("a", encoding="ascii")
         fields = {
-            "key": work.key,
+            "key": key,
             "model": lane,
-            "attempt": self._standing.attempts.get(work.key, 0) + 1,
+            "attempt": self._standing.attempts.get(key, 0) + 1,
             "messages": as_openai(request.messages),
             "params": dict(request.params),
             "facts": describe(request),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -66,24 +66,18 @@ class Desk:
             service = self.services.get((batch.model, batch.api_base))
             if service is None or batch.state == "read":
                 continue  # of another run
-            known = self._found(batch, service)
-            if known is None:
-                continue
+            known = batch
+            if batch.state == "prepared":
+                found = service.find(batch.name)
+                if found is None:  # it never reached the provider
+                    self.ledger.drop(batch)
+                    continue
+                known = self._handed_in(batch, found)
             told = service.look(str(known.batch_id))
             if told.over:
                 self._read(known, told, service)
             elif told.status != known.status:
                 self.ledger.save(replace(known, status=told.status))
-
-    def _found(self, batch: Batch, service: BatchService) -> Batch | None:
-        """Return a batch that the provider has; forget one that never reached it."""
-        if batch.state != "prepared":
-            return batch
-        told = service.find(batch.name)
-        if told is None:
-            self.ledger.drop(batch)
-            return None
-        return self._handed_in(batch, told)
 
     def _handed_in(self, batch: Batch, told: BatchState) -> Batch:
         known = replace(batch, state="handed_in", batch_id=told.batch_id, status=told.status)
@@ -101,13 +95,11 @@ class Desk:
                 if one is None:
                     continue  # nobody has asked that, or it is there twice
                 if isinstance(outcome, ModelError):
-                    failed[key] = {**error_fields(outcome), "attempt": one.attempt}
+                    failed |= _failed(outcome, [one])
                     continue
                 store.put_described(key, one.facts, outcome)
                 paid = _paid(paid, outcome)
-        missing = error_fields(_unanswered(batch.model, told))
-        for key, one in left.items():
-            failed[key] = {**missing, "attempt": one.attempt}
+        failed |= _failed(_unanswered(batch.model, told), left.values())
         self.ledger.save(replace(paid, state="read", status=told.status, failed=failed))
 
     def _outcomes(
@@ -126,51 +118,48 @@ class Desk:
     def hand_in(self) -> list[ModelError]:
         """Hand in what is wanted; return what went wrong, once for each model."""
         problems = []
-        for (model, base), service in self.services.items():
+        for service in self.services.values():
             try:
-                self._hand_in_all(model, base, service)
+                self._hand_in_all(service)
             except ModelError as error:
                 problems.append(error)
         return problems
 
-    def _hand_in_all(self, model: str, base: str | None, service: BatchService) -> None:
+    def _hand_in_all(self, service: BatchService) -> None:
         most = self.order.max_cost
         spent = sum(batch.cost_usd or 0.0 for batch in self.ledger.batches())
         lines: list[bytes] = []
         waiting: list[Waiting] = []
-        refused: dict[str, Waiting] = {}
+        refused: list[Waiting] = []
         size = 0
         for fields in self.ledger.wanted():
-            if fields["model"] != model:
+            if fields["model"] != service.model:
                 continue
             one = Waiting(fields["key"], fields["facts"], fields["attempt"])
             if most is not None:
                 spent += service.price_at_most(fields["messages"], fields["params"]) or 0.0
                 if spent > most:
-                    refused[one.key] = one
+                    refused.append(one)
                     continue
             line = _line(one.key, service.body(fields["messages"], fields["params"]))
             if lines and (len(lines) == MOST_REQUESTS or size + len(line) > MOST_BYTES):
-                self._send(model, base, service, lines, waiting)
+                self._send(service, lines, waiting)
                 lines, waiting, size = [], [], 0
             lines.append(line)
             waiting.append(one)
             size += len(line)
         if lines:
-            self._send(model, base, service, lines, waiting)
-        if refused:
-            self._over_budget(model, base, refused)
+            self._send(service, lines, waiting)
+        if refused:  # they have no answer in this run
+            text = f"{service.model}: the budget does not allow for it"
+            failed = _failed(ModelError(text, reason="budget"), refused)
+            self.ledger.add(replace(_new(service, refused), state="read", failed=failed), refused)
 
     def _send(
-        self,
-        model: str,
-        base: str | None,
-        service: BatchService,
-        lines: Sequence[bytes],
-        waiting: Sequence[Waiting],
+        self, service: BatchService, lines: Sequence[bytes], waiting: Sequence[Waiting]
     ) -> None:
         """Hand in one batch. Raises `ModelError`."""
-        batch = Batch.new(model, base, len(waiting))
+        batch = _new(service, waiting)
         file_id = service.upload(b"".join(lines), f"{batch.name}.jsonl")
         self.ledger.add(batch, waiting)  # from here on it may exist
         try:
@@ -181,14 +170,14 @@ class Desk:
             raise
         self._handed_in(batch, told)
 
-    def _over_budget(self, model: str, base: str | None, refused: Mapping[str, Waiting]) -> None:
-        """Take note of what the budget leaves out: it has no answer in this run."""
-        error = ModelError(f"{model}: the budget does not allow for it", reason="budget")
-        failed = {
-            key: {**error_fields(error), "attempt": one.attempt} for key, one in refused.items()
-        }
-        batch = replace(Batch.new(model, base, len(failed)), state="read", failed=failed)
-        self.ledger.add(batch, refused.values())
+
+def _new(service: BatchService, requests: Sequence[Waiting]) -> Batch:
+    return Batch.new(service.model, written_base(service.api_base), len(requests))
+
+
+def _failed(error: ModelError, requests: Iterable[Waiting]) -> dict[str, dict[str, Any]]:
+    """Return what the ledger keeps of requests without an answer, by key."""
+    return {one.key: {**error_fields(error), "attempt": one.attempt} for one in requests}
 
 
 def _line(key: str, body: bytes) -> bytes:
@@ -210,7 +199,7 @@ def _paid(batch: Batch, reply: Reply) -> Batch:
 
 
 def _outcome(fields: Mapping[str, Any], service: BatchService) -> Reply | ModelError:
-    """Return what a line of an output file says, whatever stands in it."""
+    """Return what a line of an output file says, whatever stands in it (docs/engine.md)."""
     response, error = fields.get("response"), fields.get("error")
     status = response.get("status_code") if isinstance(response, dict) else None
     body = response.get("body") if isinstance(response, dict) else None
@@ -222,16 +211,14 @@ def _outcome(fields: Mapping[str, Any], service: BatchService) -> Reply | ModelE
     said = error if isinstance(error, dict) else {}
     if isinstance(body, dict) and isinstance(body.get("error"), dict):
         said = body["error"]
-    return _error(service, status, str(said.get("code")), str(said.get("message") or ""))
-
-
-def _error(service: BatchService, status: Any, code: str, said: str) -> ModelError:
-    """Return the reason of a request without an answer (docs/engine.md has the reasons)."""
+    code, text = str(said.get("code")), str(said.get("message") or "")
     if code == "batch_expired":
-        return ModelError(
-            f"{service.model}: its batch expired first", reason="expired", retryable=True
-        )
-    return service.failures.of_status(status if isinstance(status, int) else None, code, said)
+        return _expired(service.model)
+    return service.failures.of_status(status if isinstance(status, int) else None, code, text)
+
+
+def _expired(model: str) -> ModelError:
+    return ModelError(f"{model}: its batch expired first", reason="expired", retryable=True)
 
 
 def _unanswered(model: str, told: BatchState) -> ModelError:
@@ -242,7 +229,7 @@ def _unanswered(model: str, told: BatchState) -> ModelError:
     if told.status == "cancelled":
         return ModelError(f"{model}: its batch was cancelled", reason="cancelled")
     if told.status == "expired":
-        return ModelError(f"{model}: its batch expired first", reason="expired", retryable=True)
+        return _expired(model)
     return ModelError(
         f"{model}: its batch ended without a word on it", reason="bad_reply", retryable=True
     )

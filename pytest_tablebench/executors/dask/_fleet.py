@@ -188,13 +188,14 @@ class Fleet:
 
     # Work.
 
-    def _least(self, load: Callable[[Post], int]) -> Post | None:
+    def _least(self, load: Callable[[Post], int] = lambda post: len(post.jobs)) -> Post | None:
+        """Return who is ready and has the least to do, in calls unless `load` counts others."""
         ready = [post for post in self._posts.values() if post.ready]
         return min(ready, key=load, default=None)
 
     def call(self, job: Job) -> None:
         """Have the worker with the fewest calls under way make one more."""
-        post = self._least(lambda post: len(post.jobs))
+        post = self._least()
         if self._broken is not None:
             self._office.called(job, {"error": error_fields(self._broken)})
         elif post is None:
@@ -226,7 +227,7 @@ class Fleet:
 
     def _put(self, number: int) -> None:
         what, body, tell = self._questions[number]
-        post = self._least(lambda post: len(post.jobs))
+        post = self._least()
         if self._broken is not None:
             del self._questions[number]
             tell({"error": error_fields(self._broken)})
@@ -236,7 +237,7 @@ class Fleet:
 
     def _hand_out(self) -> None:
         """Give all that waits to whoever is ready."""
-        if self._broken is not None or self._least(lambda post: len(post.jobs)) is None:
+        if self._broken is not None or self._least() is None:
             return
         for number in [n for n in self._questions if n not in self._asked]:
             self._put(number)

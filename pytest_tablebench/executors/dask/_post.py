@@ -49,11 +49,6 @@ class Post:
     _sent: set[str] = field(default_factory=set)
     """Pictures that it has."""
 
-    @property
-    def load(self) -> int:
-        """Calls under way."""
-        return len(self.jobs)
-
     async def open(self, client: Client, config: Mapping[str, Any], name: str) -> None:
         """Have the station made. Raises `ModelError` where it cannot work for this run."""
         made = client.submit(
