@@ -88,7 +88,7 @@ def asked_and_written(
     Returns what to say, and the exit code.
     """
     with correspondence(given, models) as letters:
-        new = partial(maker, letters.tell, *([letters.run] if programs else []))
+        new = partial(maker, letters.tell, *([letters.execution] if programs else []))
         lines, calls = _plan(letters, origin(letters.tell, True), new())
         if calls and not given.yes:
             return [*lines, "nothing was asked, and nothing written: ask with --yes"], 0

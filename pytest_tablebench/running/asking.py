@@ -123,10 +123,7 @@ class Asking:
         Raises `ModelError` where it was asked and has none.
         """
         key = request.key()
-        found = self._told.get(key)
-        if isinstance(found, ModelError):
-            raise found
-        if isinstance(found, Reply):
+        if isinstance(found := self._known(key), Reply):
             return found
         store = self._models.store() if self._models.is_stored(request.model) else None
         stored = store.get(key) if store is not None else None
@@ -142,16 +139,19 @@ class Asking:
         Raises `ModelError` where it cannot run.
         """
         key = step.key()
-        found = self._told.get(key)
-        if isinstance(found, ModelError):
-            raise found
-        if isinstance(found, Execution):
+        if isinstance(found := self._known(key), Execution):
             return found
         store = self._models.store()
         stored = store.get_execution(key) if store is not None else None
         if stored is None:
             self.programs[key] = step
         return stored
+
+    def _known(self, key: str) -> Reply | Execution | None:
+        found = self._told.get(key)
+        if isinstance(found, ModelError):
+            raise found
+        return found
 
     def plan(self, model: str, further: Sequence[Request] = ()) -> AskPlan:
         """Return what of a model's requests is left to ask, and its price. Raises `ModelError`.
@@ -175,15 +175,13 @@ class Asking:
             if provider is None:
                 elsewhere[key] = request
                 continue
-            settings = self._settings
+            retries, most = self._settings.retries, self._settings.max_reply
+            outcome: Reply | ModelError
             try:
-                reply = ask(
-                    provider, request, retries=settings.retries, max_reply=settings.max_reply
-                )
+                outcome = ask(provider, request, retries=retries, max_reply=most)
             except ModelError as error:
-                self._keep(request, error)
-            else:
-                self._keep(request, reply)
+                outcome = error
+            self._take(key, request, outcome)
         programs, self.programs = self.programs, {}
         if programs and self._engine is None:
             self._start()
@@ -210,29 +208,31 @@ class Asking:
         self, key: str, work: Request | Execute, outcome: Reply | Execution | ModelError
     ) -> None:
         """Keep what came of a request or a program; only requests are paid for."""
+        self._told[key] = outcome
         if isinstance(work, Request) and not isinstance(outcome, Execution):
-            self._keep(work, outcome)
-        else:
-            self._told[key] = outcome
+            self.spent.add(work.model, outcome)
 
-    def _keep(self, request: Request, outcome: Reply | ModelError) -> None:
-        self._told[request.key()] = outcome
-        self.spent.add(request.model, outcome)
+    def forget(self, *, missing: bool = False) -> None:
+        """Forget what was told so far; replies stay in the store.
 
-    def forget(self) -> None:
-        """Forget what was told so far; replies stay in the store."""
+        With `missing` also what is to be asked and run.
+        """
         self._told.clear()
         self.hits.clear()
+        if missing:
+            self.missing.clear()
+            self.programs.clear()
 
-    def close(self) -> None:
-        """End what asked, and send what a shared store lacks; the models stay open."""
+    def close(self) -> list[str]:
+        """End what asked, close the models, and send what a shared store lacks.
+
+        Returns what is wrong with one that is shared.
+        """
+        self._models.close()
         if self._engine is not None:
             self._engine.finish()
             self._engine.reap()
-        if self._shared is not None:
-            self._shared.close()
-
-    @property
-    def problems(self) -> list[str]:
-        """What is wrong with a shared store; all of it after `close`."""
-        return self._shared.warnings if self._shared is not None else []
+        if self._shared is None:
+            return []
+        self._shared.close()
+        return self._shared.warnings

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models import Request
-from pytest_tablebench.running.asking import Asking, AskPlan, Spent
+from pytest_tablebench.running.asking import Asking, AskPlan
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.metrics.steps import Ask, Execute, Execution
+    from pytest_tablebench.metrics.steps import Ask
     from pytest_tablebench.registry import Registry
 
 __all__ = ["Correspondence"]
@@ -24,26 +24,20 @@ PARAMS: Mapping[str, Any] = {"max_tokens": 2048}
 ABOUT = "generate"
 
 
-class Correspondence:
+class Correspondence(Asking):
     """What is said by the models that `settings.models` name; none is asked before `ask`."""
 
     def __init__(self, settings: Settings, registry: Registry) -> None:
         params = settings.request_params(PARAMS)
-        self._models = ProviderPool(settings, registry, lambda _: params)
-        self._names = settings.models
-        self._asking = Asking(settings, self._models)
+        super().__init__(settings, ProviderPool(settings, registry, lambda _: params))
 
     def tell(self, step: Ask) -> str | None:
         """Return the reply to a question, None as long as there is none. Raises `ModelError`."""
-        reply = self._asking.reply(self._request(step))
+        reply = self.reply(self._request(step))
         return None if reply is None else reply.text
 
-    def run(self, step: Execute) -> Execution | None:
-        """Return what came of a program, None as long as it has not run. Raises `ModelError`."""
-        return self._asking.execution(step)
-
     def _request(self, step: Ask) -> Request:
-        model = step.model or self._names[0]
+        model = step.model or self._settings.models[0]
         try:
             route = self._models.route(model, ABOUT)
         except ModelError as error:  # no question can be asked, not just this one
@@ -58,31 +52,9 @@ class Correspondence:
         `further` are stand-ins of what may have to be asked then, and how many of each.
         """
         expected = [one for step, count in further for one in [self._request(step)] * count]
-        return [self._asking.plan(model, expected) for model in self._names]
+        return [self.plan(model, expected) for model in self._settings.models]
 
     @property
     def is_complete(self) -> bool:
         """Whether all has a reply, or was asked without one, and no program is to run."""
-        return not self._asking.missing and not self._asking.programs
-
-    def ask(self) -> None:
-        """Have all that is missing answered."""
-        self._asking.ask()
-
-    def forget(self, *, missing: bool = False) -> None:
-        """Forget what was told; with `missing` also what is to be asked."""
-        self._asking.forget()
-        if missing:
-            self._asking.missing.clear()
-            self._asking.programs.clear()
-
-    @property
-    def spent(self) -> Spent:
-        """What was asked and paid for."""
-        return self._asking.spent
-
-    def close(self) -> list[str]:
-        """End what asks, and close the store; return what is wrong with one that is shared."""
-        self._models.close()
-        self._asking.close()
-        return self._asking.problems
+        return not self.missing and not self.programs

@@ -7,6 +7,7 @@ concerns models that are asked in this process.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, PENDING, STOPPED, ModelError
@@ -20,6 +21,7 @@ STOP_AFTER = 3
 """Failures in a row that no other case of a model can survive either, until it is given up."""
 
 
+@dataclass
 class GivingUp:
     """What failed since the last answer, by model.
 
@@ -29,18 +31,15 @@ class GivingUp:
         is_engines: whether the engine asks a model.
     """
 
-    def __init__(
-        self, models: Sequence[str], patience: float, is_engines: Callable[[str], bool]
-    ) -> None:
-        self.stopped: str | None = None
-        """Why nothing is asked any more."""
-        self._given_up: dict[str, str] = {}
-        self._models = models
-        self._patience = patience
-        self._is_engines = is_engines
-        self._failing: dict[str, set[Case]] = {}
-        self._silence: dict[str, float] = {}
-        """Seconds that calls in this process took to fail."""
+    models: Sequence[str]
+    patience: float
+    is_engines: Callable[[str], bool]
+    stopped: str | None = None
+    """Why nothing is asked any more."""
+    _given_up: dict[str, str] = field(default_factory=dict)
+    _failing: dict[str, set[Case]] = field(default_factory=dict)
+    _silence: dict[str, float] = field(default_factory=dict)
+    """Seconds that calls in this process took to fail."""
 
     def refusal(self, model: str) -> ModelError | None:
         """Return why a model is not asked, if it is not."""
@@ -64,7 +63,7 @@ class GivingUp:
         elif error.reason == MODEL_STOPPED:
             self._give_up(model, str(error))
         elif error.reason == ENGINE and error.whole_run:
-            for other in filter(self._is_engines, self._models):
+            for other in filter(self.is_engines, self.models):
                 self._give_up(other, f"stopped: {error}")
         else:
             self._heed_silence(model, error, seconds)
@@ -86,21 +85,21 @@ class GivingUp:
 
         What the engine asks, it gives up itself.
         """
-        if self._is_engines(model):
+        if self.is_engines(model):
             return
         if not error.retryable:
             self._silence.pop(model, None)
             return
         self._silence[model] = self._silence.get(model, 0.0) + seconds
-        if self._silence[model] >= self._patience:
+        if self._silence[model] >= self.patience:
             self._give_up(
                 model,
-                f"stopped, because no call was answered for {self._patience:g} s "
+                f"stopped, because no call was answered for {self.patience:g} s "
                 f"(--bench-patience): {error}",
             )
 
     def _give_up(self, model: str, why: str) -> None:
         """Ask one model no more; without any left, nothing."""
         self._given_up.setdefault(model, why)
-        if len(self._given_up) >= len(self._models):
+        if len(self._given_up) >= len(self.models):
             self.stopped = why

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import (
-    METRIC,
-    MetricError,
-    ModelError,
-    NotJudgedError,
-    TableBenchError,
-)
+from pytest_tablebench.errors import METRIC, MetricError, ModelError, NotJudgedError
 from pytest_tablebench.executors.local import reference_of
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Request
+from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.pending import Route
 from pytest_tablebench.running.scoring import Grading, asked_by, graded, judgement
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
-    from pytest_tablebench.datasets import Example
+    from pytest_tablebench.datasets import Asked, Example
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.metrics import Judgement
-    from pytest_tablebench.registry import Registry
 
 __all__ = ["Judging", "converses", "metric_params", "not_judged", "of_metric", "request_of"]
 
@@ -84,8 +79,9 @@ def not_judged(error: Exception) -> Exception:
     return error
 
 
+@dataclass(frozen=True)
 class Judging:
-    """Begins the conversations about scores. Without a registry there are none.
+    """Begins the conversations about scores; of datasets that are not in the registry, none.
 
     Arguments:
         registry: datasets, metrics and post-processors by name.
@@ -94,56 +90,43 @@ class Judging:
         there: whether heavy metrics score where the calls are made.
     """
 
-    def __init__(
-        self,
-        registry: Registry | None = None,
-        judge: str | None = None,
-        compat: Compat = "fixed",
-        *,
-        there: bool = False,
-    ) -> None:
-        self._there = there
-        self._registry = registry
-        self._judge = judge
-        self._compat: Compat = compat
+    registry: Registry = field(default_factory=Registry)
+    judge: str | None = None
+    compat: Compat = "fixed"
+    there: bool = field(default=False, kw_only=True)
+
+    def _asked(self, case: Case, example: Example | None) -> Asked | None:
+        if case.dataset not in self.registry.datasets:
+            return None
+        return asked_by(self.registry, case.dataset, case.strategy).about(example)
 
     def begin(self, case: Case, example: Example, text: str | None) -> Judgement | None:
         """Begin the one about an answer; None where a case's metric has none.
 
         Without a text the expected answer stands in for one that is not there yet.
         """
-        if self._registry is None:
+        asked = self._asked(case, example)
+        if asked is None or not self._converses(asked.metric):
             return None
-        asked = asked_by(self._registry, case.dataset, case.strategy).about(example)
-        if not self._converses(asked.metric):
-            return None
-        return judgement(
-            self._registry,
-            asked,
-            text,
-            example.references,
-            compat=self._compat,
-            **example.context,
-        )
+        given, context = (self.registry, asked, text, example.references), example.context
+        return judgement(*given, compat=self.compat, **context)
 
     def grade(self, case: Case, example: Example, text: str) -> Grading | None:
         """Begin to have an answer scored elsewhere; None where its metric scores here."""
-        if self._registry is None or not self._there:
+        asked = self._asked(case, example) if self.there else None
+        if asked is None or not self._goes_there(asked.metric):
             return None
-        asked = asked_by(self._registry, case.dataset, case.strategy).about(example)
-        if not self._goes_there(asked.metric):
-            return None
-        return graded(self._registry, asked, text, example, compat=self._compat)
+        return graded(self.registry, asked, text, example, compat=self.compat)
 
     def sent(self, dataset: str, strategy: str, named: Iterable[str] = ()) -> bool:
         """Whether a metric of a dataset scores elsewhere; the arguments are those of `wanted`."""
-        if self._registry is None or not self._there:
+        if not self.there:
             return False
-        own = asked_by(self._registry, dataset, strategy).metric
+        own = asked_by(self.registry, dataset, strategy).metric
         return any(map(self._goes_there, (own, *named)))
 
     def _goes_there(self, metric: str | None) -> bool:
-        known = None if self._registry is None else self._registry.metrics.get(str(metric))
+        known = self.registry.metrics.get(str(metric))
         return (
             getattr(known, "heavy", False)
             and not converses(known)
@@ -155,25 +138,18 @@ class Judging:
 
         `named` are those that examples name.
         """
-        if self._registry is None:
-            return []
-        own = asked_by(self._registry, dataset, strategy).metric
+        own = asked_by(self.registry, dataset, strategy).metric
         return [one for one in (own, *named) if one is not None and self._converses(one)]
 
     def about(self, case: Case, example: Example | None) -> str:
         """Return what requests to the judge of an example are about."""
-        if self._registry is None:
-            raise TableBenchError("no metric is judged here")
-        return of_metric(
-            asked_by(self._registry, case.dataset, case.strategy).about(example).metric
-        )
+        return of_metric(asked_by(self.registry, case.dataset, case.strategy).about(example).metric)
 
     def _converses(self, metric: str | None) -> bool:
-        known = {} if self._registry is None else self._registry.metrics
-        return metric is not None and converses(known.get(metric))
+        return metric is not None and converses(self.registry.metrics.get(metric))
 
     def require_judge(self) -> str:
         """Return the model that judges. Raises `NotJudgedError` where there is none."""
-        if self._judge is None:
+        if self.judge is None:
             raise NotJudgedError("nobody judges: name a model with --bench-judge", nobody=True)
-        return self._judge
+        return self.judge

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import ModelError, StoreError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Replies"]
 
 
+@dataclass(kw_only=True)
 class Replies:
     """What can be had without the executor.
 
@@ -31,30 +33,20 @@ class Replies:
         replay: whether what is not in the store has no answer.
     """
 
-    def __init__(
-        self,
-        *,
-        store: Callable[[], Store | None],
-        giving_up: GivingUp,
-        retries: int,
-        max_reply: int,
-        keep: bool,
-        replay: bool,
-    ) -> None:
-        self.replay = replay
-        self._open_store = store
-        self._giving_up = giving_up
-        self._retries = retries
-        self._max_reply = max_reply
-        self._keep = keep
+    store: Callable[[], Store | None]
+    giving_up: GivingUp
+    retries: int
+    max_reply: int
+    keep: bool
+    replay: bool
 
     def at_once(self, key: str, request: Request, route: Route) -> Reply | None:
         """Return a reply, None where only the executor can give it. Raises `ModelError`."""
-        store = self._open_store() if route.stored else None
+        store = self.store() if route.stored else None
         if store is not None:
             found = store.get(key)
             if found is not None:
-                return limited(found, self._max_reply)
+                return limited(found, self.max_reply)
             if self.replay:
                 raise ModelError(
                     f"not in the answer store: {store.explain(request)}", reason="not_stored"
@@ -63,11 +55,11 @@ class Replies:
             return None
         if store is not None and (found := store.look_again(key)) is not None:
             # Another process of this run, or another run, was faster.
-            return limited(found, self._max_reply)
-        if (refusal := self._giving_up.refusal(route.model)) is not None:
+            return limited(found, self.max_reply)
+        if (refusal := self.giving_up.refusal(route.model)) is not None:
             raise refusal
-        reply = ask(route.provider, request, retries=self._retries, max_reply=self._max_reply)
-        if store is not None and self._keep:
+        reply = ask(route.provider, request, retries=self.retries, max_reply=self.max_reply)
+        if store is not None and self.keep:
             self._put(store, request, reply)
         return reply
 
@@ -76,7 +68,7 @@ class Replies:
 
         Raises `ModelError` in a replay, which runs nothing.
         """
-        store = self._open_store()
+        store = self.store()
         found = None if store is None else store.get_execution(key)
         if found is None and self.replay:
             raise ModelError(
@@ -91,6 +83,6 @@ class Replies:
         except StoreError as error:
             # This one is paid for and counts; the next one would be paid for again.
             if error.whole_run:
-                self._giving_up.stopped = f"stopped, because answers cannot be kept: {error}"
+                self.giving_up.stopped = f"stopped, because answers cannot be kept: {error}"
             else:
                 notice(f"{printable(request.case_id)}: {error}")

@@ -44,7 +44,7 @@ class StoredJudge:
         models: ProviderPool | None = None,
     ) -> None:
         self._registry = registry
-        self._judge = judge or run.get("judge")
+        self.name = judge or run.get("judge")
         self.asked = False
         """Whether the last conversation asked the judge."""
         self._shared: list[tuple[str, Path, bool]] = []
@@ -54,8 +54,8 @@ class StoredJudge:
         kept = kept_store(run.get("store"))
         stored = kept is not None and (not isinstance(kept, Path) or kept.is_dir())
         settings = Settings(
-            models=(self._judge,) if isinstance(self._judge, str) else (),
-            params=_mapping(run.get("params")),
+            models=(self.name,) if isinstance(self.name, str) else (),
+            params=mapping(run.get("params")),
             api_base=run.get("api_base"),
             replay=True,
             store=kept if stored else None,
@@ -94,11 +94,11 @@ class StoredJudge:
             if ran is None:
                 raise NotJudgedError("what came of its program is not in the answer store")
             return ran
-        if not isinstance(self._judge, str):
+        if not isinstance(self.name, str):
             raise NotJudgedError("nobody judged the run", nobody=True)
         try:
             about = of_metric(dataset.metric)
-            route = self._models.route(step.model or str(self._judge), about)
+            route = self._models.route(step.model or str(self.name), about)
         except SettingsError as error:
             raise NotJudgedError(str(error)) from None
         case = Case(
@@ -139,9 +139,10 @@ class StoredJudge:
 
 def judged_as(run: Mapping[str, Any], settings: Settings) -> Callable[[str], Mapping[str, Any]]:
     """Return what gives the parameters with which a metric of a run asked its judge."""
-    told = {of_metric(name): params for name, params in _mapping(run.get("judge_params")).items()}
-    return lambda about: _mapping(told.get(about)) or settings.request_params()
+    told = {of_metric(name): params for name, params in mapping(run.get("judge_params")).items()}
+    return lambda about: mapping(told.get(about)) or settings.request_params()
 
 
-def _mapping(value: object) -> dict[str, Any]:
+def mapping(value: object) -> dict[str, Any]:
+    """Return a mapping as a dict, an empty one for anything else."""
     return dict(value) if isinstance(value, Mapping) else {}

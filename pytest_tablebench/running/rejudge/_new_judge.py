@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.settings import Settings, kept_store
 from pytest_tablebench.errors import ModelError, NotJudgedError
 from pytest_tablebench.models import Reply, Request
-from pytest_tablebench.running.asking import Asking, AskPlan
+from pytest_tablebench.running.asking import Asking
 from pytest_tablebench.running.judging import not_judged
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.rejudge._judge import StoredJudge, judged_as
@@ -48,36 +48,19 @@ class NewJudge(StoredJudge):
         )
         models = ProviderPool(settings, registry, judged_as(run, settings))
         super().__init__(run, registry, judge=judge, models=models)
-        self._asking = Asking(settings, self._models)
+        self.asking = Asking(settings, models)
+        self.problems: list[str] = []
+        """What is wrong with a shared store; all of it after `close`."""
 
     def _reply(self, request: Request) -> Reply:
         try:
-            found = self._asking.reply(request)
+            found = self.asking.reply(request)
         except ModelError as error:
             raise not_judged(error) from None
         if found is None:
             raise NotJudgedError("the judge was not asked yet")
         return found
 
-    @property
-    def missing(self) -> bool:
-        """Whether there is something left to ask."""
-        return bool(self._asking.missing)
-
-    def plan(self) -> AskPlan:
-        """Return what is left to ask, and its price. Raises `ModelError`."""
-        return self._asking.plan(str(self._judge))
-
-    def ask(self) -> None:
-        """Have all that is missing answered; what fails has no answer."""
-        self._asking.ask()
-
     def close(self) -> None:
         """Close the store, and end what asked."""
-        super().close()
-        self._asking.close()
-
-    @property
-    def problems(self) -> list[str]:
-        """What is wrong with a shared store; all of it after `close`."""
-        return self._asking.problems
+        self.problems = self.asking.close()

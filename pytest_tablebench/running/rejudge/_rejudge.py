@@ -21,13 +21,12 @@ from pytest_tablebench.results.judges import Agreement, agreement_of
 from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.running.asking import AskPlan
 from pytest_tablebench.running.builtins import registry_with
-from pytest_tablebench.running.rejudge._judge import StoredJudge
+from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping
 from pytest_tablebench.running.rejudge._new_judge import NewJudge
 from pytest_tablebench.running.rejudge._scorer import (
     SAME,
     Opener,
     Scorer,
-    mapping,
     rescorable,
     under,
 )
@@ -156,11 +155,11 @@ def _by_another(
     """Return the records with another judge's marks, and what he is asked for them."""
     try:
         judged = Scorer(opener, records, judge, judged_alone=True).judge()
-        plan = judge.plan()
+        plan = judge.asking.plan(str(judge.name))
         for _ in range(ROUNDS):
-            if not judge.missing or not ask:
+            if not judge.asking.missing or not ask:
                 break
-            judge.ask()
+            judge.asking.ask()
             judged = Scorer(opener, records, judge, judged_alone=True).judge()
         return judged, plan
     except ModelError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results._record import ASSERTION, Outcome, Record
 from pytest_tablebench.running.perturbing import question_change
-from pytest_tablebench.running.rejudge._judge import StoredJudge
+from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping
 from pytest_tablebench.running.scoring import judge_example
 from pytest_tablebench.strategies import PARSED, way_of
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets import Asked, Dataset, Example, Source
 
 SAME = 1e-9
-
-
-def mapping(value: object) -> dict[str, Any]:
-    """Return a mapping as a dict, an empty one for anything else."""
-    return dict(value) if isinstance(value, Mapping) else {}
 
 
 def rescorable(record: Record) -> bool:
@@ -47,31 +42,25 @@ def under(record: Record, threshold: float | None) -> Record:
     return replace(record, threshold=threshold, passed=passed, outcome=outcome)
 
 
+@dataclass
 class Opener:
     """Opens the datasets of a run, and makes sure that they are the run's."""
 
-    def __init__(
-        self,
-        path: Path,
-        run: Mapping[str, Any],
-        compat: Compat,
-        data: Path,
-        registry: Registry,
-    ) -> None:
-        self.compat: Compat = compat
-        self.registry = registry
-        self.notes: list[str] = []
-        self._path = path
-        self._run = run
-        seed = run.get("seed")
+    path: Path
+    run: Mapping[str, Any]
+    compat: Compat
+    data: Path
+    registry: Registry
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        seed = self.run.get("seed")
         self.seed = seed if isinstance(seed, int) else 0
-        self._data = data
-        found = run.get("compat", COMPAT_MODES[0])
-        self.old = check_compat(str(found))
-        if self.old != compat:
+        self.old = check_compat(str(self.run.get("compat", COMPAT_MODES[0])))
+        if self.old != self.compat:
             self.notes.append(
-                f"the prompts were made in compat {self.old}; what is judged in compat {compat} "
-                f"are the replies to those"
+                f"the prompts were made in compat {self.old}; what is judged in compat "
+                f"{self.compat} are the replies to those"
             )
 
     def open(self, name: str) -> tuple[Dataset, Source]:
@@ -79,24 +68,24 @@ class Opener:
         if name not in self.registry.datasets:
             raise SettingsError(
                 f"dataset {printable(name, 80)!r} is neither built in nor a folder of "
-                f"{self._data}, so its answers cannot be scored again here: name the conftest.py "
+                f"{self.data}, so its answers cannot be scored again here: name the conftest.py "
                 f"that registers it with --plugin FILE; without --bench-compat its thresholds and "
                 f"gates still can change"
             )
         dataset = self.registry.datasets[name]
-        folder = self._data / dataset.folder
-        source = open_dataset(dataset, folder, compat=self.old, settings=self._run)
+        folder = self.data / dataset.folder
+        source = open_dataset(dataset, folder, compat=self.old, settings=self.run)
         self._check_digests(name, folder, source.facts.files)
         if self.old != self.compat:
-            source = open_dataset(dataset, folder, compat=self.compat, settings=self._run)
+            source = open_dataset(dataset, folder, compat=self.compat, settings=self.run)
         return dataset, source
 
     def _check_digests(self, name: str, folder: Path, files: Mapping[str, str]) -> None:
-        facts = mapping(mapping(self._run.get("datasets")).get(name))
+        facts = mapping(mapping(self.run.get("datasets")).get(name))
         recorded = facts.get("files")
         if not isinstance(recorded, Mapping):
             raise SettingsError(
-                f"{self._path / 'run.json'} does not say which files of {name} the run used, so "
+                f"{self.path / 'run.json'} does not say which files of {name} the run used, so "
                 f"its answers cannot be scored again"
             )
         for file, digest in recorded.items():
