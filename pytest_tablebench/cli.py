@@ -30,8 +30,6 @@ from pytest_tablebench.errors import DataError, TableBenchError
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices
 
-__all__ = ["main", "make_parser"]
-
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""

@@ -8,30 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-__all__ = [
-    "ENGINE",
-    "METRIC",
-    "MODEL_STOPPED",
-    "OUR_STOP",
-    "PENDING",
-    "REFUSED",
-    "STOPPED",
-    "DataError",
-    "DataMissing",
-    "MergedCellsError",
-    "MetricError",
-    "ModelError",
-    "NotJudgedError",
-    "SettingsError",
-    "StoreError",
-    "TableBenchError",
-    "TableError",
-    "UnknownNameError",
-    "described",
-    "writing",
-]
-
-
 OUR_STOP = "tablebench "
 """How the reason begins where we end a session early: then the gates set the exit code."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     ProviderMaker = Callable[[str, Settings], Provider | LiteLLMModel]
 
-__all__ = ["BUILT_IN", "KINDS", "Grid", "Registry"]
-
 BUILT_IN = __name__.partition(".")[0]
 """The owner of what comes with this package."""
 

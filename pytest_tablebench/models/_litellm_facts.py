@@ -20,16 +20,6 @@ from pytest_tablebench.models._base import Message
 from pytest_tablebench.models._litellm_load import load
 from pytest_tablebench.models._openai import as_openai
 
-__all__ = [
-    "Resolution",
-    "count_tokens",
-    "litellm_version",
-    "may_be_direct",
-    "not_tested",
-    "resolve",
-    "tokens_of",
-]
-
 TESTED = ((1, 106), (1, 110))
 """Releases of litellm, from the first one on and before the second, whose calls others may send."""
 

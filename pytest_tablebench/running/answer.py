@@ -12,19 +12,6 @@ from pytest_tablebench.models import Reply
 from pytest_tablebench.serializers.content import Content, Image, Message, digest_of, text_of
 from pytest_tablebench.strategies import Said
 
-__all__ = [
-    "Answer",
-    "StepFacts",
-    "Turn",
-    "answer_of",
-    "picture_of",
-    "shown_by",
-    "step_facts",
-    "step_records",
-    "turns_of",
-]
-
-
 Turn = tuple[str, str]
 """Who speaks (`user`, `reply`, `program`, `output`, or `drawn` for people alone), and what."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.provider_pool import ProviderPool
     from pytest_tablebench.store.shared import SharedStores
 
-__all__ = ["AskPlan", "Asking", "Spent"]
-
 
 @dataclass(frozen=True)
 class AskPlan:

@@ -9,17 +9,6 @@ from pytest_tablebench.util.names import printable
 if TYPE_CHECKING:
     from pytest_tablebench.running.runner import Answer, CaseRun
 
-__all__ = [
-    "WrongAnswer",
-    "assert_accuracy",
-    "assert_exact_match",
-    "assert_label_f1",
-    "assert_program_accuracy",
-    "assert_rouge",
-    "assert_score",
-    "assert_token_f1",
-]
-
 
 class WrongAnswer(AssertionError):
     """The model answered, and the score is below the threshold; the text is three lines."""

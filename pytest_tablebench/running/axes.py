@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.serializers import Serializer
 
-__all__ = ["Axes"]
-
 DECLARED = "declared"
 """Where a value comes from that no option gives, but the dataset."""
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     ProviderMaker = Callable[[str, Settings], Provider | LiteLLMModel]
 
-__all__ = ["BuiltIns", "OwnFolders", "builtin_registry", "registry_with"]
-
 hookimpl = pluggy.HookimplMarker("pytest")
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.pending import Route
     from pytest_tablebench.strategies import Strategy, Task
 
-__all__ = ["Conversations"]
-
 
 @dataclass(frozen=True)
 class Conversations:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.metrics.steps import Ask
     from pytest_tablebench.registry import Registry
 
-__all__ = ["Correspondence"]
-
 PARAMS: Mapping[str, Any] = {"max_tokens": 2048}
 """Several questions with their answers are longer than an answer."""
 

@@ -15,8 +15,6 @@ from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, PENDING, STOPPED, Mo
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
 
-__all__ = ["STOP_AFTER", "GivingUp"]
-
 STOP_AFTER = 3
 """Failures in a row that no other case of a model can survive either, until it is given up."""
 

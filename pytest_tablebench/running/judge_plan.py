@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.runner import Runner
     from pytest_tablebench.store import Store
 
-__all__ = ["JudgeQuestions"]
-
 
 class JudgeQuestions:
     """Collects what a run asks its judge.

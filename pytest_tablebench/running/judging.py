@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.metrics import Judgement
 
-__all__ = ["Judging", "converses", "metric_params", "not_judged", "of_metric", "request_of"]
-
 _METRIC = "metric:"
 
 

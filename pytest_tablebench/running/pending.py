@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.answer import Answer, StepFacts, Turn
     from pytest_tablebench.serializers.content import Content
 
-__all__ = ["PendingCase", "Route"]
-
 
 @dataclass(frozen=True)
 class Route:

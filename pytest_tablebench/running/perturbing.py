@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pytest_tablebench.datasets import Example, Pool
 
-__all__ = ["ChangedPool", "question_change"]
-
 
 def question_change(
     perturbations: Mapping[str, Perturbation], perturbation: str, seed: int

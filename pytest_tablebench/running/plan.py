@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.runner import Runner
     from pytest_tablebench.strategies import Task
 
-__all__ = ["ModelPlan", "plan_judge", "plan_model", "price"]
-
 EXACT_UP_TO = 1000
 """Cases whose prompts are all made for the plan at the start of a run; beyond, a sample's."""
 

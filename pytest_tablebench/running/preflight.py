@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.running.runner import Runner
 
-__all__ = ["check_datasets", "check_replay", "check_sight", "check_threshold"]
-
 
 def check_threshold(place: str, value: object) -> None:
     """Raise `SettingsError` for a threshold that no score can be held against."""

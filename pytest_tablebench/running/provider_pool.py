@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.store import Store
 
-__all__ = ["ProviderPool", "endpoint", "key_fault"]
-
 
 class ProviderPool:
     """The models of one session in one process; each is opened once, when it is needed.

@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.strategies._base import Show
 
-__all__ = ["Renderer"]
-
-
 Made = TypeVar("Made")
 
 

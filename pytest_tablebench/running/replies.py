@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.pending import Route
     from pytest_tablebench.store import Store
 
-__all__ = ["Replies"]
-
 
 @dataclass(kw_only=True)
 class Replies:

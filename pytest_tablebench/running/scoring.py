@@ -20,20 +20,6 @@ from pytest_tablebench.util.names import unknown_name
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
 
-__all__ = [
-    "MEMORY",
-    "Grading",
-    "Judged",
-    "asked_by",
-    "graded",
-    "judge_example",
-    "judge_reply",
-    "judgement",
-    "processed_texts",
-    "score_answer",
-]
-
-
 MEMORY = "memory"
 """The part of a score that tells whether a reply is the answer before it was changed."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.state import Session
     from pytest_tablebench.session.verdict import Verdict
 
-__all__ = ["Finalizer"]
-
 LEFT_TO_MERGE = "gates: this is a part; `tablebench merge` judges the whole"
 
 

@@ -15,8 +15,6 @@ from pytest_tablebench.util.names import printable
 if TYPE_CHECKING:
     from pytest_tablebench.session.state import Session
 
-__all__ = ["model_plans"]
-
 
 def model_plans(session: Session) -> list[ModelPlan]:
     """Return what each model behind the engine is going to be asked; makes no call.

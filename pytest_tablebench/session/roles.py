@@ -31,8 +31,6 @@ from pytest_tablebench.util.names import escaped
 if TYPE_CHECKING:
     from pytest_tablebench.session.state import Session
 
-__all__ = ["CHANNEL", "EACH", "NOTE", "UNSURE", "Alone", "Controller", "Role", "Worker", "role_of"]
-
 CHANNEL, UNSURE, EACH = "tablebench_channel", "tablebench_unsure", "tablebench_each"
 """What a worker is given before it is started: its channel, whether it has to look for names that
 the controller does not know, and whether each worker runs all items."""

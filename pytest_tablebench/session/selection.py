@@ -9,8 +9,6 @@ from typing import Any
 
 from pytest_tablebench.datasets.case import Case
 
-__all__ = ["Selection"]
-
 
 @dataclass(frozen=True)
 class Selection:

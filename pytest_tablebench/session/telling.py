@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.runner import CaseRun
     from pytest_tablebench.session.state import Session
 
-__all__ = ["Telling", "case_message"]
-
 
 class Telling:
     """Tells each thing once.

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.running.axes import Axes
 
-__all__ = ["Verdict", "Verdicts", "places"]
-
 HINT = "Give --bench-allow-unlike to compare all the same"
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from pytest_tablebench.util.names import printable
 
-__all__ = ["parse_call"]
-
 _LONGEST = 1000  # characters; far beyond any real one, and little for the parser
 
 

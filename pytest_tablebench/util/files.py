@@ -7,8 +7,6 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["write_whole"]
-
 _ESCAPED = "backslashreplace"
 
 

@@ -8,8 +8,6 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["uninterrupted"]
-
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:

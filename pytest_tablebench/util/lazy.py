@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazily"]
-
 
 def lazily(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
     """Return a package's `__getattr__`: it imports each name from the module it is at home in.

@@ -10,8 +10,6 @@ import tempfile
 import time
 from pathlib import Path
 
-__all__ = ["RUNNING", "TemporaryFolder", "sweep"]
-
 STORES, RUNNING = "tablebench-answers-", "tablebench-running-"
 """How the names of temporary stores, and of notes on the case that runs, begin."""
 

@@ -6,8 +6,6 @@ import contextlib
 import os
 from pathlib import Path
 
-__all__ = ["LineFile"]
-
 _BINARY = getattr(os, "O_BINARY", 0)
 
 

@@ -8,18 +8,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "are",
-    "counted",
-    "known_names",
-    "out_of",
-    "printable",
-    "slug",
-    "split_names",
-    "tied",
-    "unknown_name",
-]
-
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """Return the message for a name that is not known, with the nearest known ones first."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-__all__ = ["Notices", "Unsaid", "notice"]
-
 _LOGGER = logging.getLogger("pytest_tablebench")
 _LOGGER.setLevel(logging.WARNING)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import random
 
-__all__ = ["seeded_random"]
-
 
 def seeded_random(sub_seed: object, *, seed: int = 42) -> random.Random:
     """Return ToRR's generator for a sub-seed (spec: torr.md section 6.1).

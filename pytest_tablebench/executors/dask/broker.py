@@ -11,8 +11,6 @@ from importlib.util import find_spec
 from pytest_tablebench.executors.dask._fleet import Fleet
 from pytest_tablebench.executors.local import broker
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Serve one run."""

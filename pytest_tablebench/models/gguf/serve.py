@@ -16,8 +16,6 @@ import sys
 import threading
 from typing import Any
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Serve the model that standard input names."""
