@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -37,7 +37,8 @@ class ScriptedModel:
         self.requests: list[Request] = []
         self._remember = remember
         self._lock = threading.Lock()
-        self._find = _finder(replies, self._lock)
+        self._replies = replies
+        self._queue: Iterator[Entry] = iter(()) if callable(replies) else iter(replies)
 
     @classmethod
     def from_file(cls, path: str | Path) -> ScriptedModel:
@@ -61,31 +62,20 @@ class ScriptedModel:
             raise entry.with_traceback(None)
         return entry if isinstance(entry, Reply) else Reply(entry, finish_reason="stop")
 
-
-def _finder(replies: Replies, lock: threading.Lock) -> Callable[[Request], Entry]:
-    """Make a function from request to answer out of any kind of script."""
-    if callable(replies):
-        return replies
-    if isinstance(replies, Mapping):
-        by_case = replies
-
-        def look_up(request: Request) -> Entry:
-            try:
-                return by_case[request.case_id]
-            except KeyError:
-                return _not_scripted(f"case {request.case_id!r} has no scripted reply")
-
-        return look_up
-    queue = iter(replies)
-
-    def take(_: Request) -> Entry:
-        with lock:
-            try:
-                return next(queue)
-            except StopIteration:
-                return _not_scripted("all scripted replies are used up")
-
-    return take
+    def _find(self, request: Request) -> Entry:
+        """Look an answer up in any kind of script."""
+        if callable(self._replies):
+            return self._replies(request)
+        try:
+            if isinstance(self._replies, Mapping):
+                found: Entry = self._replies[request.case_id]
+                return found
+            with self._lock:
+                return next(self._queue)
+        except KeyError:
+            return _not_scripted(f"case {request.case_id!r} has no scripted reply")
+        except StopIteration:
+            return _not_scripted("all scripted replies are used up")
 
 
 def _not_scripted(message: str) -> ModelError:

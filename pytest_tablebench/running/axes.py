@@ -13,7 +13,6 @@ from pytest_tablebench.config.settings import USUAL_PARAMS, check_names
 from pytest_tablebench.datasets import Defaults, defaults_of
 from pytest_tablebench.datasets.case import DIRECT, IMAGE, IMAGE_TEXT, NO_TABLE, TEXT
 from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.registry import Grid
 from pytest_tablebench.serializers import PICTURES
 from pytest_tablebench.serializers.content import has_content, images_of
 from pytest_tablebench.strategies import named_strategy
@@ -119,7 +118,7 @@ class Axes:
             "serializers": list(found.serializers),
             "perturbations": list(found.perturbations),
             "strategy": list(found.strategy),
-            "modality": list(self._modalities([dataset])),
+            "modality": list(self.modalities(dataset)),
             "shots": found.shots,
             "limit": "all" if found.limit is None else found.limit,
             "threshold": threshold,
@@ -137,11 +136,6 @@ class Axes:
         """Return how many demonstrations a prompt shows."""
         return self.defaults(dataset).shots
 
-    def of(self, dataset: str) -> Grid:
-        """Return the grid of a dataset: what the options name, else its own."""
-        found = self.defaults(dataset)
-        return Grid(found.serializers, found.perturbations)
-
     def _formats(self, named: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
         """Return the formats in which a dataset is shown, where the modality decides.
 
@@ -155,25 +149,14 @@ class Axes:
         shown = texts if {TEXT, IMAGE_TEXT}.intersection(asked) else []
         return (*shown, *(pictures or ([IMAGE] if IMAGE in asked else [])))
 
-    def _grids(self, datasets: Iterable[str] = ()) -> list[Grid]:
-        """Return the grids of some datasets; without any, of all that the run may be over."""
+    def _all_defaults(self, datasets: Iterable[str] = ()) -> list[Defaults]:
+        """Return how some datasets are run; without any, all that the run may be over."""
         known = self._registry.datasets
         asked = datasets or self._settings.datasets or known
-        return [self.of(name) for name in asked if name in known]
+        return [self.defaults(name) for name in asked if name in known]
 
-    def _all_of(self, datasets: Iterable[str] = ()) -> Grid:
-        """Return the serializers and perturbations of those grids, each once."""
-        grids = self._grids(datasets)
-        return Grid(
-            tuple(dict.fromkeys(name for grid in grids for name in grid.serializers)),
-            tuple(dict.fromkeys(name for grid in grids for name in grid.perturbations)),
-        )
-
-    def modalities(self, dataset: str) -> tuple[str, ...]:
-        """Return the modalities in which a dataset is shown, in order."""
-        return self._modalities([dataset])
-
-    def _modalities(self, datasets: Iterable[str]) -> tuple[str, ...]:
+    def modalities(self, *datasets: str) -> tuple[str, ...]:
+        """Return the modalities in which datasets are shown, in order."""
         found: dict[str, None] = {}
         for name in datasets:
             asked = self.defaults(name).modality
@@ -183,11 +166,12 @@ class Axes:
 
     def formats(self, dataset: str) -> dict[str, tuple[str, ...]]:
         """Return the serializers of each strategy by which a dataset is asked."""
-        run, found = self.of(dataset).serializers, {}
-        for name in self.defaults(dataset).strategy:
+        own, found = self.defaults(dataset), dict[str, tuple[str, ...]]()
+        for name in own.strategy:
             strategy, _ = named_strategy(name, self._registry.strategies)
-            own: str | None = getattr(strategy, "serializer", None)
-            found[name] = run if own is None or run == (NO_TABLE,) else (own,)
+            fixed: str | None = getattr(strategy, "serializer", None)
+            free = fixed is None or own.serializers == (NO_TABLE,)
+            found[name] = own.serializers if free else (str(fixed),)
         return found
 
     def shown(self, dataset: str) -> dict[str, tuple[str, ...]]:
@@ -228,25 +212,25 @@ class Axes:
 
     def grid(self, datasets: Iterable[str]) -> dict[str, list[str]]:
         """Return the names on each axis, for what the run records of itself."""
-        datasets = list(datasets)
-        own = [name for dataset in datasets for name in self.defaults(dataset).strategy]
-        own = own or list(self._settings.strategies or (DIRECT,))
-        serializers, perturbations = self._all_of(datasets)
-        if datasets:
-            shown = [one for dataset in datasets for one in self.formats(dataset).values()]
-            serializers = tuple(dict.fromkeys(chain.from_iterable(shown)))
+        datasets, asked = list(datasets), self._settings
+        found = self._all_defaults(datasets)
+        own = [one.strategy for one in found] if datasets else [asked.strategies or (DIRECT,)]
+        shown = [one for dataset in datasets for one in self.formats(dataset).values()]
+        shown = shown or [one.serializers for one in found]
         return {
-            "serializers": list(serializers),
-            "perturbations": list(perturbations),
-            "strategies": list(dict.fromkeys(own)),
-            "modalities": list(self._modalities(datasets) or self._settings.modalities or (TEXT,)),
+            "serializers": list(dict.fromkeys(chain.from_iterable(shown))),
+            "perturbations": list(
+                dict.fromkeys(name for one in found for name in one.perturbations)
+            ),
+            "strategies": list(dict.fromkeys(chain.from_iterable(own))),
+            "modalities": list(self.modalities(*datasets) or asked.modalities or (TEXT,)),
         }
 
     def check(self) -> None:
         """Raise `SettingsError` for what the options name and nobody can do."""
         registry, settings = self._registry, self._settings
-        grids = self._grids()
-        configurations = max((len(one) * len(other) for one, other in grids), default=1)
+        grids = [len(one.serializers) * len(one.perturbations) for one in self._all_defaults()]
+        configurations = max(grids, default=1)
         if grids and (settings.configs_per_example or 1) > configurations:
             raise SettingsError(
                 f"--bench-configs-per-example {settings.configs_per_example}: the grid has only "

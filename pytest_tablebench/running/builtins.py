@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from pytest_tablebench.hookspecs import Register
     from pytest_tablebench.metrics import Metric, Postprocessor
     from pytest_tablebench.models import LiteLLMModel, Provider
+    from pytest_tablebench.registry import ProviderMaker
     from pytest_tablebench.serializers import Serializer
     from pytest_tablebench.strategies import Strategy
     from pytest_tablebench.tables.perturbations import Perturbation
     from pytest_tablebench.tables.table import Table
-
-    ProviderMaker = Callable[[str, Settings], Provider | LiteLLMModel]
 
 hookimpl = pluggy.HookimplMarker("pytest")
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets import Asked, Example
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.metrics import Judgement
+    from pytest_tablebench.results import Record
 
 _METRIC = "metric:"
 
@@ -45,7 +46,7 @@ def metric_params(about: str, known: Mapping[str, object]) -> Mapping[str, Any] 
     return found
 
 
-def request_of(route: Route, case: Case, step: Ask, strategy: str, number: int) -> Request:
+def request_of(route: Route, case: Case | Record, step: Ask, strategy: str, number: int) -> Request:
     """Return the request that a step of a case means.
 
     Arguments:

@@ -108,7 +108,7 @@ def _check_formats(runner: Runner, name: str) -> None:
     """Try the formats of others on a table; one that fails on it costs the case, as any other."""
     others = [
         (written, runner.registry.serializers[written])
-        for written in runner.axes.of(name).serializers
+        for written in runner.axes.defaults(name).serializers
         if not runner.registry.is_built_in("serializer", written)
     ]
     table = _some_table(runner, name) if others else None

@@ -14,7 +14,6 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,12 +73,6 @@ class Batch:
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
     made: str = ""
-
-    @classmethod
-    def new(cls, model: str, api_base: str | None, requests: int) -> Batch:
-        """Return a batch that nobody has heard of yet."""
-        made = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(secrets.token_hex(12), model, api_base, requests, made=made)
 
 
 @dataclass(frozen=True)

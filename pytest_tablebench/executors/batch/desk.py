@@ -8,9 +8,11 @@ anywhere: the next one goes on from there.
 from __future__ import annotations
 
 import json
+import secrets
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +174,9 @@ class Desk:
 
 
 def _new(service: BatchService, requests: Sequence[Waiting]) -> Batch:
-    return Batch.new(service.model, written_base(service.api_base), len(requests))
+    """Return a batch that nobody has heard of yet."""
+    name, made = secrets.token_hex(12), datetime.now(UTC).isoformat(timespec="seconds")
+    return Batch(name, service.model, written_base(service.api_base), len(requests), made=made)
 
 
 def _failed(error: ModelError, requests: Iterable[Waiting]) -> dict[str, dict[str, Any]]:

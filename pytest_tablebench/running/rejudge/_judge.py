@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings, kept_store
-from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import NotJudgedError, SettingsError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
 from pytest_tablebench.running.judging import converses, of_metric, request_of
@@ -101,16 +100,7 @@ class StoredJudge:
             route = self._models.route(step.model or str(self.name), about)
         except SettingsError as error:
             raise NotJudgedError(str(error)) from None
-        case = Case(
-            record.dataset,
-            record.example_id,
-            record.serializer,
-            record.perturbation,
-            record.model,
-            record.case_id,
-            record.repeat,
-        )
-        request = request_of(route, case, step, about, number)
+        request = request_of(route, record, step, about, number)
         self.asked = self.asked or step.model is None
         return self._reply(request)
 

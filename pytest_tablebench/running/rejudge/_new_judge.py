@@ -11,7 +11,7 @@ from pytest_tablebench.models import Reply, Request
 from pytest_tablebench.running.asking import Asking
 from pytest_tablebench.running.judging import not_judged
 from pytest_tablebench.running.provider_pool import ProviderPool
-from pytest_tablebench.running.rejudge._judge import StoredJudge, judged_as
+from pytest_tablebench.running.rejudge._judge import StoredJudge, judged_as, mapping
 
 if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
@@ -37,10 +37,10 @@ class NewJudge(StoredJudge):
         api_base: str | None = None,
         max_cost: float | None = None,
     ) -> None:
-        kept, params = run.get("store"), run.get("params")
+        kept = run.get("store")
         settings = Settings(
             models=(judge,),
-            params=params if isinstance(params, dict) else {},
+            params=mapping(run.get("params")),
             api_base=api_base,
             max_cost=max_cost,
             store=kept_store(kept),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
@@ -127,17 +128,17 @@ def rejudge(
         kept = {name: asdict(one) for name, one in agreement.items()}
         told["rejudged"] |= {"judge": run.get("judge"), "agreement": kept}
         told["judge"] = plan.model
+    pairs = list(zip(records, judged, strict=True))
+    flipped = Counter((old.passed, new.passed) for old, new in pairs)
     return Rejudged(
         origin=path,
         run=told,
         records=tuple(judged),
         summary=summary_of(run, judged),
         scored=sum(rescorable(one) for one in records) if compat is not None else 0,
-        rescored=sum(
-            _differ(old.score, new.score) for old, new in zip(records, judged, strict=True)
-        ),
-        better=sum(_flipped(old, new, True) for old, new in zip(records, judged, strict=True)),
-        worse=sum(_flipped(old, new, False) for old, new in zip(records, judged, strict=True)),
+        rescored=sum(_differ(old.score, new.score) for old, new in pairs),
+        better=flipped[False, True],
+        worse=flipped[True, False],
         notes=tuple(notes),
         ended=ended,
         plan=plan,
@@ -238,13 +239,6 @@ def _cut_off(run: Mapping[str, Any], recorded: int) -> tuple[str | None, list[st
 
 def _differ(old: float | None, new: float | None) -> bool:
     return old is not None and new is not None and abs(old - new) > SAME
-
-
-def _flipped(old: Record, new: Record, right: bool) -> bool:
-    return old.passed is (not right) and new.passed is right
-
-
-# Thresholds
 
 
 def _threshold(record: Record, asked: Mapping[str, float], registry: Registry) -> float | None:

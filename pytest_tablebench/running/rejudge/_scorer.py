@@ -114,53 +114,46 @@ _OF_JUDGES = re.compile("not_judged$|judge_")
 """Flags that a judge's reply, or the lack of one, has left."""
 
 
+@dataclass
 class Scorer:
     """Scores the answers of a run by other rules, each different reply to a question once.
 
     With `judged_alone` another judge has come: what no judge is asked about stays as it is.
     """
 
-    def __init__(
-        self,
-        opener: Opener,
-        records: Sequence[Record],
-        judge: StoredJudge,
-        *,
-        judged_alone: bool = False,
-    ) -> None:
-        self._judged_alone = judged_alone
-        self._opener = opener
-        self._judges = judge
-        self._records = records
-        self._opened: dict[str, tuple[Dataset, Source]] = {}
-        self._known: dict[tuple[str | None, ...], dict[str, Any]] = {}
-        self._example: Example | None = None
-        self._of: tuple[str, str] | None = None
+    opener: Opener
+    records: Sequence[Record]
+    judges: StoredJudge
+    judged_alone: bool = field(default=False, kw_only=True)
+    _opened: dict[str, tuple[Dataset, Source]] = field(default_factory=dict)
+    _known: dict[tuple[str | None, ...], dict[str, Any]] = field(default_factory=dict)
+    _example: Example | None = None
+    _of: tuple[str, str] | None = None
 
     def judge(self) -> list[Record]:
         """Return the records in the same order, scored again and judged by their thresholds."""
         judged: dict[str, Record] = {}
         # One example after the other: each is loaded once, and none is kept.
-        for record in sorted(self._records, key=lambda one: (one.dataset, one.example_id)):
+        for record in sorted(self.records, key=lambda one: (one.dataset, one.example_id)):
             judged[record.case_id] = self._judge(record) if self._is_scored(record) else record
-        return [judged[record.case_id] for record in self._records]
+        return [judged[record.case_id] for record in self.records]
 
     def _is_scored(self, record: Record) -> bool:
-        if not self._judged_alone:
+        if not self.judged_alone:
             return rescorable(record)
         if record.raw is None or record.metric == ASSERTION:
             return False
         own = self._asked(record, self._load(record.dataset, record.example_id))
-        return record.metric in {None, own.metric} and self._judges.scores(own)
+        return record.metric in {None, own.metric} and self.judges.scores(own)
 
     def _asked(self, record: Record, example: Example) -> Asked:
-        way = way_of(record.strategy, self._opener.registry.strategies)
+        way = way_of(record.strategy, self.opener.registry.strategies)
         return asked(self._opened[record.dataset][0], way).about(example)
 
     def _judge(self, record: Record) -> Record:
         example, changed = self._load(record.dataset, record.example_id), None
-        perturbations = self._opener.registry.perturbations
-        change = question_change(perturbations, record.perturbation, self._opener.seed)
+        perturbations = self.opener.registry.perturbations
+        change = question_change(perturbations, record.perturbation, self.opener.seed)
         if change is not None:  # it changes answers
             example, changed = change(example), record.perturbation
         elif any(isinstance(value, TableFile) for value in example.context.values()):
@@ -174,14 +167,14 @@ class Scorer:
             except NotJudgedError as error:
                 told = {"reason": error.reason, "parts": error.parts, "flags": error.flags}
                 self._known[key] = {**_NOT_JUDGED, **told}
-            if self._judged_alone and not self._judges.asked:
+            if self.judged_alone and not self.judges.asked:
                 self._known[key] = {}
         found = self._known[key]
         return self._joined(record, found) if found else record
 
     def _arranged(self, example: Example, perturbation: str) -> Example:
         name, arguments = parse_perturbation(perturbation)
-        function, seed = self._opener.registry.perturbations[name], self._opener.seed
+        function, seed = self.opener.registry.perturbations[name], self.opener.seed
         return example.with_tables(
             lambda table: apply_perturbation(function, table, name, seed=seed, arguments=arguments)
         )
@@ -189,7 +182,7 @@ class Scorer:
     def _joined(self, record: Record, found: Mapping[str, Any]) -> Record:
         """Return a record with what was found anew, and what no metric gave."""
         parts, told = {**found["parts"], **self._of_the_answer(record)}, found.get("flags", ())
-        if not self._judged_alone:
+        if not self.judged_alone:
             new = {name: value for name, value in found.items() if name != "flags"}
             return under(replace(record, **(new | {"parts": parts})), record.threshold)
         kept = [flag for flag in record.flags if not _OF_JUDGES.match(flag)]
@@ -201,13 +194,13 @@ class Scorer:
 
     def _of_the_answer(self, record: Record) -> dict[str, float]:
         """Return the parts that the way to the answer gave, and no metric."""
-        strategy = self._opener.registry.strategies.get(record.strategy.partition("[")[0])
+        strategy = self.opener.registry.strategies.get(record.strategy.partition("[")[0])
         names = (PARSED, *getattr(strategy, "measures", ()))
         return {name: record.parts[name] for name in names if name in record.parts}
 
     def _load(self, dataset: str, example_id: str) -> Example:
         if dataset not in self._opened:
-            self._opened[dataset] = self._opener.open(dataset)
+            self._opened[dataset] = self.opener.open(dataset)
         if self._example is None or self._of != (dataset, example_id):
             self._example = self._opened[dataset][1].example(example_id)
             self._of = dataset, example_id
@@ -216,10 +209,10 @@ class Scorer:
 
     def _score(self, record: Record, example: Example) -> dict[str, Any]:
         """Return what a record says of its score, found anew."""
-        prediction, scored = self._scored(record, example, self._opener.compat)
-        part = scored.part if self._judged_alone else self._part(record, example, scored)
+        prediction, scored = self._scored(record, example, self.opener.compat)
+        part = scored.part if self.judged_alone else self._part(record, example, scored)
         own = {}
-        if self._judged_alone:
+        if self.judged_alone:
             metric = self._asked(record, example).metric
             own = {"metric": metric, "reason": None, "flags": scored.flags}
         return own | {
@@ -235,19 +228,19 @@ class Scorer:
 
         Modes may have different main numbers, so the run's own mode says which it was.
         """
-        named, old = record.part, self._opener.old
+        named, old = record.part, self.opener.old
         if named not in scored.parts or named == scored.part:
             return scored.part
-        if old != self._opener.compat and self._scored(record, example, old)[1].part == named:
+        if old != self.opener.compat and self._scored(record, example, old)[1].part == named:
             return scored.part
         return named
 
     def _scored(self, record: Record, example: Example, compat: Compat) -> tuple[Any, Score]:
         """Return what the metric reads of the reply, and what it makes of that."""
-        registry = self._opener.registry
+        registry = self.opener.registry
         dataset = self._asked(record, example)
-        if self._judges.scores(dataset) and record.metric in {None, dataset.metric}:
-            by_judge = self._judges.score(record, dataset, example, compat)
+        if self.judges.scores(dataset) and record.metric in {None, dataset.metric}:
+            by_judge = self.judges.score(record, dataset, example, compat)
             if by_judge.score is not None:
                 return by_judge.prediction, by_judge.score
         judged = judge_example(registry, dataset, str(record.raw), example, compat=compat)
