@@ -1,23 +1,18 @@
 """A folder is a dataset: questions in one file, tables beside it, no code.
 
-`folder_datasets` finds them; nothing else is imported before one is opened.
+`folder_datasets` finds them.
 """
 
-from typing import TYPE_CHECKING
-
+from pytest_tablebench.datasets.folder._check import Checked, check_dataset
 from pytest_tablebench.datasets.folder._dataset import FolderDataset
+from pytest_tablebench.datasets.folder._example import write_example
 from pytest_tablebench.datasets.folder._find import (
     QUESTION_FILES,
     SETTINGS_FILE,
     folder_datasets,
     open_folder,
 )
-from pytest_tablebench.util.lazy import lazily
-
-if TYPE_CHECKING:
-    from pytest_tablebench.datasets.folder._check import Checked, check_dataset
-    from pytest_tablebench.datasets.folder._example import write_example
-    from pytest_tablebench.datasets.folder._fix import fix_dataset
+from pytest_tablebench.datasets.folder._fix import fix_dataset
 
 __all__ = [
     "QUESTION_FILES",
@@ -30,12 +25,3 @@ __all__ = [
     "open_folder",
     "write_example",
 ]
-
-__getattr__ = lazily(
-    __name__,
-    {
-        "_check": ("Checked", "check_dataset"),
-        "_example": ("write_example",),
-        "_fix": ("fix_dataset",),
-    },
-)

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets._base import Example, Problem, PromptParts, Render, SourceFacts
+from pytest_tablebench.datasets._questions import INSTRUCTION
+from pytest_tablebench.datasets._rows import BadRowError
+from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets.folder._questions import (
+    Question,
+    does_not_apply,
+    question_of,
+    raw_questions,
+)
+from pytest_tablebench.datasets.folder._tables import FolderTables
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable
-
-if TYPE_CHECKING:
-    from pytest_tablebench.datasets._base import Example, Problem, PromptParts, Render
-    from pytest_tablebench.datasets._sources import RowSource
-    from pytest_tablebench.datasets.folder._questions import Question
-    from pytest_tablebench.datasets.folder._tables import FolderTables
 
 
 @dataclass(frozen=True)
@@ -79,11 +86,6 @@ class FolderDataset:
         compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
     ) -> RowSource[Question]:
         """Open the folder. What is wrong in it becomes problems; the other questions run."""
-        from pytest_tablebench.datasets._base import SourceFacts
-        from pytest_tablebench.datasets._sources import RowSource
-        from pytest_tablebench.datasets.folder._questions import does_not_apply
-        from pytest_tablebench.datasets.folder._tables import FolderTables
-
         tables = FolderTables(folder)
         found, problems = self.questions(tables)
         licence = self._settings.licence
@@ -106,8 +108,6 @@ class FolderDataset:
 
     def questions(self, tables: FolderTables) -> tuple[list[Question], list[Problem]]:
         """Return the questions that can be asked, and what is wrong with the others."""
-        from pytest_tablebench.datasets._base import Problem
-
         problems, place = list[Problem](), self._file(self.question_file)
         if self._problem is not None:
             return [], [Problem(place, None, "-", self._problem)]
@@ -118,11 +118,6 @@ class FolderDataset:
 
     def _questions(self, tables: Any, problems: list[Problem]) -> Iterator[Question]:
         """Yield the questions that can be asked, and append what is wrong with the others."""
-        from pytest_tablebench.datasets._base import Problem
-        from pytest_tablebench.datasets._rows import BadRowError
-        from pytest_tablebench.datasets.folder._questions import question_of, raw_questions
-        from pytest_tablebench.errors import DataError
-
         file, seen = self._file(self.question_file), set[str]()
         try:
             for number, row in raw_questions(tables, self.question_file):
@@ -147,8 +142,6 @@ class FolderDataset:
 
     def example(self, question: Question) -> Example:
         """Return the example of a question."""
-        from pytest_tablebench.datasets._base import Example
-
         tables = question.tables
         if question.title and len(tables) == 1:
             tables = (replace(tables[0], title=question.title),)
@@ -171,10 +164,6 @@ class FolderDataset:
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return the prompt: each table with its title, then the question."""
-        from pytest_tablebench.datasets._base import PromptParts
-        from pytest_tablebench.datasets._questions import INSTRUCTION
-        from pytest_tablebench.tables.table import Table
-
         tables = [value for value in example.inputs.values() if isinstance(value, Table)]
         parts = []
         for number, table in enumerate(tables, start=1):
