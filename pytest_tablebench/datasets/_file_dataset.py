@@ -152,6 +152,10 @@ class FileDataset(Generic[R]):
         """Return why a row is not asked in a format and under a perturbation; None: it is."""
         return None
 
+    def notes_of(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - mostly the same
+        """Return what every run in a mode has to record."""
+        return self.notes
+
     def open(self, folder: Path, *, compat: Compat = "fixed", **options: Any) -> RowSource[R]:
         """Open the upstream files at `folder`. Raises `DataMissing` or `DataError`."""
         pool = self._pool(folder)
@@ -167,7 +171,7 @@ class FileDataset(Generic[R]):
             self.rows(opened, self.test),
             demonstrations,
             files=(*self.test, *pool.files, *self.others),
-            notes=(*self.notes, *([pool.note] if pool.note else [])),
+            notes=(*self.notes_of(compat), *([pool.note] if pool.note else [])),
             place=str(folder / self.test[0]),
         )
         source.example_ids(1)  # a file that is not what it should be says so at once

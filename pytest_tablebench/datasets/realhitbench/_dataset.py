@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +27,7 @@ from pytest_tablebench.datasets.realhitbench._rows import LONG, QUESTIONS, Quest
 from pytest_tablebench.datasets.realhitbench._tables import FORMATS, Tables
 from pytest_tablebench.errors import DataMissing
 from pytest_tablebench.metrics._realhit_reply import read_reply
+from pytest_tablebench.util.tokens import tokenizer_name
 
 UPSTREAM = Upstream(
     "realhitbench",
@@ -108,31 +109,18 @@ class RealHit(FileDataset[Question]):
             # A part of its own that one may do without.
             command = fetch_command(self.get, folder)
             raise DataMissing(f"{folder} lacks {file}; get it with: {command}")
-        return super().open(folder, compat=compat, **options)
-
-    def opened_source(
-        self,
-        opened: Opened,
-        test: Iterable[Question],
-        pool: Callable[[], Sequence[Question]],
-        *,
-        files: Sequence[str],
-        notes: tuple[str, ...],
-        place: str,
-    ) -> RowSource[Question]:
-        """Return rows as a source that says, and in `reference` has, what tables are sent as."""
-        tables, reference = Tables(opened.folder), opened.compat == "reference"
-        sent = "upstream's own files" if reference else "this package writes them"
-        found = super().opened_source(
-            opened,
-            test,
-            pool,
-            files=files,
-            notes=(*notes, f"unperturbed tables are sent as {sent}", *tables.notes),
-            place=place,
-        )
-        found.as_given = partial(tables.as_given, texts=reference)
+        found = super().open(folder, compat=compat, **options)
+        found.as_given = partial(Tables(folder).as_given, texts=compat == "reference")
         return found
+
+    def notes_of(self, compat: Compat) -> tuple[str, ...]:
+        """Return what unperturbed tables are sent as, and what their tags are taken from."""
+        sent = "upstream's own files" if compat == "reference" else "this package writes them"
+        return (
+            f"unperturbed tables are sent as {sent}",
+            "the size and the tokens of a table are those of its LaTeX file, tokens counted by "
+            f"{tokenizer_name()}",
+        )
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[Question]:
         """Read the usable rows of the dataset's kind."""

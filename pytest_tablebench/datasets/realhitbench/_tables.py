@@ -15,7 +15,7 @@ from pytest_tablebench.serializers import PICTURES
 from pytest_tablebench.serializers.content import Content, Image
 from pytest_tablebench.serializers.picture import squared
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.tokens import count_tokens, tokenizer_name
+from pytest_tablebench.util.tokens import count_tokens
 
 FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -132,11 +132,3 @@ class Tables:
         tokens = size if size < _TOKENS[0] else count_tokens(found.read_bytes())
         bucket = "<10K" if tokens < _TOKENS[0] else "10-20K" if tokens <= _TOKENS[1] else ">20K"
         return {"size": f"{25 * quarter}-{25 * quarter + 25}%", "tokens": bucket}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a run records of its tags."""
-        return (
-            f"the size and the tokens of a table are those of its LaTeX file, tokens counted by "
-            f"{tokenizer_name()}",
-        )
