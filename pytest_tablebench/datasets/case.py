@@ -9,18 +9,6 @@ from itertools import product, repeat
 from pytest_tablebench.util.names import slug
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = [
-    "DIRECT",
-    "IMAGE",
-    "IMAGE_TEXT",
-    "NO_TABLE",
-    "TEXT",
-    "Case",
-    "case_ids",
-    "cross",
-    "draw_configurations",
-]
-
 DIRECT, TEXT = "direct", "text"
 """The strategy and the modality of a case that names none."""
 

@@ -18,21 +18,6 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 
-__all__ = [
-    "Content",
-    "Image",
-    "Marks",
-    "Message",
-    "digest_of",
-    "has_content",
-    "image_names",
-    "images_of",
-    "joined",
-    "read_fields",
-    "text_of",
-    "to_fields",
-]
-
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 _DIGEST = re.compile("[0-9a-f]{64}")
 

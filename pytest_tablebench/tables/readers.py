@@ -28,18 +28,6 @@ if TYPE_CHECKING:
     from openpyxl.workbook.workbook import Workbook
     from openpyxl.worksheet.worksheet import Worksheet
 
-__all__ = [
-    "find_html_table",
-    "open_sheet",
-    "read_csv",
-    "read_html",
-    "read_pandas",
-    "read_workbook_bytes",
-    "read_xlsx",
-    "sheet_values",
-    "to_pandas",
-]
-
 _CSV_DIALECTS: dict[str, dict[str, Any]] = {
     "rfc4180": {"doublequote": True},
     "wikitq": {"doublequote": False, "escapechar": "\\"},

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from pytest_tablebench.tables.hierarchy.paths import Paths
 
-__all__ = ["STRUCTURE", "Cell", "Path", "Span", "Table"]
-
 Cell = Any
 """Text, int, float, bool or None; a list where an upstream file holds one inside a cell."""
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.table import Cell, Table
 
-__all__ = ["TableFile", "file_of"]
-
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?")
 _DATE = re.compile(rb"(<dcterms:[a-z]+[^>]*>)[^<]*(?=<)")

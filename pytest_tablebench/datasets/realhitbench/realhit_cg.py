@@ -15,8 +15,6 @@ from pytest_tablebench.datasets.realhitbench._rows import CHARTS, Question, read
 from pytest_tablebench.datasets.realhitbench._tables import Tables
 from pytest_tablebench.tables.table_file import TableFile
 
-__all__ = ["DATASETS"]
-
 
 class Charts(RealHit):
     """Charts of four kinds. Program and model are given the workbook's table, numbers as numbers.

@@ -9,8 +9,6 @@ from pytest_tablebench.datasets.realhitbench._dataset import RealHit
 from pytest_tablebench.datasets.realhitbench._rows import Question
 from pytest_tablebench.tables.table_file import TableFile
 
-__all__ = ["DATASETS"]
-
 
 class Analysis(RealHit):
     """Data analysis; what kind is asked for is the tag `subtype`."""

@@ -2,8 +2,6 @@
 
 from pytest_tablebench.datasets.realhitbench._dataset import RealHit
 
-__all__ = ["DATASETS"]
-
 DATASETS = (
     RealHit("realhit_fc", "Fact Checking"),
     RealHit("realhit_fc", "Fact Checking", long=True),

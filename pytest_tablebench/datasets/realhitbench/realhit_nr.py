@@ -2,8 +2,6 @@
 
 from pytest_tablebench.datasets.realhitbench._dataset import RealHit
 
-__all__ = ["DATASETS"]
-
 DATASETS = (
     RealHit("realhit_nr", "Numerical Reasoning"),
     RealHit("realhit_nr", "Numerical Reasoning", long=True),

@@ -18,8 +18,6 @@ from pytest_tablebench.datasets.realhitbench._rows import (
 )
 from pytest_tablebench.datasets.realhitbench._tables import SWAP, Tables
 
-__all__ = ["DATASETS"]
-
 
 class Structure(RealHit):
     """The same question about a table and about `<table>_swap`, in which parts are exchanged.

@@ -14,8 +14,6 @@ from pytest_tablebench.datasets.folder import FolderDataset
 from pytest_tablebench.datasets.folder._dataset import FolderSettings
 from pytest_tablebench.datasets.folder._questions import Question
 
-__all__ = ["DATASETS", "EmbeddedFolder"]
-
 _CHINESE = (
     "请只根据表格回答问题，不要使用其他知识。只给出答案，不要解释，也不要写成句子。"
     "答案有多项时，用英文逗号加空格分隔。名称、日期和数字的写法与表格一致。"

@@ -13,8 +13,6 @@ from pytest_tablebench.datasets._questions import TableQuestions, memory_source,
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["DATASETS", "Starter"]
-
 _FILES = ("tables.jsonl", "questions.jsonl")
 
 

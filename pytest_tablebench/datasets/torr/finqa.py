@@ -17,8 +17,6 @@ from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRR
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["DATASETS", "FinQA"]
-
 _INDENT = "\n" + " " * 16
 """Every line of the published prompt but the first is indented as its source code is."""
 

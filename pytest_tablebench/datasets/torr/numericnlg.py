@@ -14,8 +14,6 @@ from pytest_tablebench.datasets.pull._upstream import CC_BY_SA, File, Upstream
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["DATASETS", "NumericNLG"]
-
 KEY = "table_id_paper"
 HTML = "table_html_clean"
 

@@ -11,8 +11,6 @@ from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["DATASETS", "QTSumm"]
-
 
 class QTSumm(ToRRRows):
     """QTSumm: answer a query about a table in a paragraph; five demonstrations.

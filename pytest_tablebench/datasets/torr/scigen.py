@@ -21,8 +21,6 @@ from pytest_tablebench.datasets.pull._upstream import CC_BY_NC_SA, File, Upstrea
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["DATASETS", "SciGen"]
-
 MEDIUM = "dataset/train/medium/train.json"
 NAMES, VALUES = "table_column_names", "table_content_values"
 

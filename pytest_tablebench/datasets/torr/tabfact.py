@@ -13,8 +13,6 @@ from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows, read_table
 from pytest_tablebench.errors import DataError
 
-__all__ = ["DATASETS", "TabFact"]
-
 TABLES = "data/all_csv"
 LABELS = ("refuted", "entailed")
 

@@ -16,8 +16,6 @@ from pytest_tablebench.datasets.torr._common import CLOSING, ToRR
 from pytest_tablebench.datasets.torr._tablebench_files import Row, find_version
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["DATASETS", "TableBench", "split_lottery"]
-
 _SPLITS = ("train", "validation", "test")
 _SHARES = (0.2, 0.2, 0.6)
 

@@ -16,8 +16,6 @@ from pytest_tablebench.datasets.torr._tablebench_files import CHARTS, Row, find_
 from pytest_tablebench.datasets.torr.tablebench import TableBench
 from pytest_tablebench.tables.table_file import TableFile
 
-__all__ = ["DATASETS"]
-
 
 class TableBenchCharts(FileDataset[Row]):
     """Programs that draw a chart, run with the table beside them as `table.csv`.

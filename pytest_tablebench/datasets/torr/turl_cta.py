@@ -18,8 +18,6 @@ from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRR
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["DATASETS", "TurlCTA"]
-
 VOCABULARY_FILE = "type_vocab.txt"
 _ROW = "[table id, page title, page id, section title, caption, headers, columns, types]"
 _TEXTS = {0: "table id", 1: "page title", 3: "section title", 4: "caption"}

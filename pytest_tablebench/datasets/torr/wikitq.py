@@ -14,8 +14,6 @@ from pytest_tablebench.datasets.pull._upstream import CC_BY_SA, Upstream, files_
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows, read_table
 from pytest_tablebench.errors import DataError
 
-__all__ = ["DATASETS", "WikiTQ"]
-
 COLUMNS = ["id", "utterance", "context", "targetValue"]
 MAX_CELLS = 200
 

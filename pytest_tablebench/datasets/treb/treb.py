@@ -38,8 +38,6 @@ from pytest_tablebench.metrics._chinese import is_chinese
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable
 
-__all__ = ["DATASETS", "TReB", "found_in"]
-
 FOLDER = "treb"
 
 FILES = tuple(

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["Part", "aligned"]
-
 _MOST_WORDS = 8
 
 

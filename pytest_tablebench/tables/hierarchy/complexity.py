@@ -12,8 +12,6 @@ from typing import NamedTuple
 from pytest_tablebench.tables.hierarchy.tree import HeaderTree, true_tree
 from pytest_tablebench.tables.table import Span, Table
 
-__all__ = ["Complexity", "complexity"]
-
 
 class Complexity(NamedTuple):
     """Four dimensions, each from 1 (none) to 10."""

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.table import Cell, Span
 
-__all__ = ["MAX_CELLS", "MAX_COLUMNS", "MAX_LINES", "Grid", "check_size", "fit", "owners"]
-
 MAX_LINES = 100_000
 MAX_COLUMNS = 16_384
 MAX_CELLS = 1_000_000

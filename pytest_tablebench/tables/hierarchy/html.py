@@ -22,8 +22,6 @@ from pytest_tablebench.tables.table import Span
 if TYPE_CHECKING:
     import bs4
 
-__all__ = ["read_html_grid"]
-
 _INDENT = re.compile(r"padding-left\s*:\s*(\d{1,4})(?:\.\d+)?px", re.IGNORECASE)
 _RULE = re.compile(r"\.([\w-]{1,40})\s*\{([^{}]*)\}")
 _PIXELS = 9

@@ -16,8 +16,6 @@ from pytest_tablebench.tables.hierarchy.layout import to_table
 from pytest_tablebench.tables.hierarchy.paths import indents, one_line
 from pytest_tablebench.tables.table import Span, Table
 
-__all__ = ["parts_of", "read_again"]
-
 
 def parts_of(table: Table) -> tuple[Table, ...]:
     """Return the tables that stand in one; the table itself, alone, where there is one."""

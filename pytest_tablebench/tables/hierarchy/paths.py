@@ -9,8 +9,6 @@ from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.hierarchy.grid import owners
 from pytest_tablebench.tables.table import Cell, Path, Table
 
-__all__ = ["Paths", "expanded", "one_line"]
-
 
 def one_line(cell: Cell) -> str:
     """Return a cell as the text of a path: white space collapsed, None as ""."""

@@ -14,17 +14,6 @@ from pytest_tablebench.tables.hierarchy.grid import owners
 from pytest_tablebench.tables.hierarchy.paths import Paths, expanded, one_line
 from pytest_tablebench.tables.table import Cell, Span, Table
 
-__all__ = [
-    "ColumnUnits",
-    "row_units",
-    "shuffled_columns",
-    "shuffled_rows",
-    "turned",
-    "with_columns",
-    "with_empty_rows",
-    "with_rows",
-]
-
 
 def shuffled_rows(table: Table, draw: Random) -> Table:
     """Put units of rows in another order, each inside of its section."""

@@ -7,8 +7,6 @@ import re
 from pytest_tablebench.tables.hierarchy.grid import Grid, owners
 from pytest_tablebench.tables.table import Cell, Span
 
-__all__ = ["Shape", "is_numeric", "is_year"]
-
 _NUMBER = re.compile(r"[-+−(<>~]?\s?[£$€]?\s?[-+]?\d[\d.,:/\s-]*[%)*]*")
 _YEAR = re.compile(r"(18|19|20|21)\d\d([/-]\d\d(\d\d)?)?")
 _NO_VALUE = frozenset({"-", "–", "—", ".", "..", ". .", "...", ":", "n/a", "NA"})

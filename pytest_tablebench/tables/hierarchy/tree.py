@@ -17,8 +17,6 @@ from typing import NamedTuple
 from pytest_tablebench.tables.hierarchy.paths import Paths
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["ROOT", "Header", "HeaderTree", "read_tree", "true_tree"]
-
 ROOT = "ROOT"
 
 MOST = 5000

@@ -20,8 +20,6 @@ from pytest_tablebench.tables.hierarchy.rearranged import (
 )
 from pytest_tablebench.tables.table import Path, Table
 
-__all__ = ["EXCHANGES", "is_kept", "twin", "values"]
-
 
 def _header_groups(table: Table, draw: Random) -> Table | None:
     """Exchange groups of columns, each under one heading, below the same headings."""

@@ -25,8 +25,6 @@ from pytest_tablebench.tables.table import Cell, Span, Table
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
 
-__all__ = ["read_xlsx_grid", "write_xlsx"]
-
 _MAX_UNPACKED = 64 * 1024 * 1024
 _MERGE = re.compile(rb"<(?:\w+:)?mergeCell\b([^>]*)>")
 _REFERENCE = re.compile(
