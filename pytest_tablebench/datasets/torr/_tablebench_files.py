@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pytest_tablebench.datasets._base import Problem
 from pytest_tablebench.datasets._files import fetch_command, read_text, require_files
-from pytest_tablebench.datasets._rows import BadRowError
+from pytest_tablebench.datasets._rows import BadRowError, cells, text_field
 from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
@@ -192,30 +192,23 @@ def _one_instruction(
 
 def _row(number: int, record: dict[str, Any], version: Version, seen: Counter[str]) -> Row | None:
     try:
-        row_id = _text(record, "id")
+        row_id = text_field(record, "id")
         seen[row_id] += 1
         # One id is used for two kinds of question about the same table: both are kept.
         count = seen[row_id]
         return Row(
             number,
             row_id if count == 1 else f"{row_id}-{count}",
-            _text(record, "qsubtype"),
-            _text(record, "question"),
-            _text(record, "answer"),
+            text_field(record, "qsubtype"),
+            text_field(record, "question"),
+            text_field(record, "answer"),
             _table(record.get("table"), row_id),
             _formatter(record, version.schema),
-            _text(record, "chart_type") if record["qtype"] == CHARTS else "",
+            text_field(record, "chart_type") if record["qtype"] == CHARTS else "",
         )
     except BadRowError as error:
         version.problems.append(Problem(version.file, number, error.field, str(error)))
         return None
-
-
-def _text(record: dict[str, Any], name: str) -> str:
-    value = record.get(name)
-    if not isinstance(value, str) or not value.strip():
-        raise BadRowError(name, "is missing" if name not in record else "is no text or empty")
-    return value
 
 
 def _formatter(record: dict[str, Any], schema: Schema) -> str | None:
@@ -224,9 +217,9 @@ def _formatter(record: dict[str, Any], schema: Schema) -> str | None:
     Inside `instruction` it is the second of the parts that two empty lines separate.
     """
     if schema == "formatter":
-        return _text(record, "answer_formatter")
+        return text_field(record, "answer_formatter")
     if schema == "instruction":
-        parts = _text(record, "instruction").split("\n\n\n")
+        parts = text_field(record, "instruction").split("\n\n\n")
         if len(parts) < 3 or not parts[1].strip():
             raise BadRowError("instruction", "has no part on the form of the answer")
         return parts[1]
@@ -242,14 +235,5 @@ def _table(value: Any, name: str) -> Table:
         value = found
     if not isinstance(value, dict) or not {"columns", "data"} <= value.keys():
         raise BadRowError("table", "is not {columns, data}")
-    columns, data = value["columns"], value["data"]
-    if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
-        raise BadRowError("table", "columns is no list of texts")
-    if not isinstance(data, list):
-        raise BadRowError("table", "data is no list of rows")
-    for number, row in enumerate(data, start=1):
-        if not isinstance(row, list):
-            raise BadRowError("table", f"row {number} is no list of cells")
-        if any(isinstance(cell, list | dict) for cell in row):
-            raise BadRowError("table", f"row {number} holds a cell that is a list or an object")
-    return Table(tuple(columns), tuple(tuple(row) for row in data), name=name)
+    columns, data = cells(value["columns"], value["data"], "table.columns", "table.data")
+    return Table(tuple(columns), tuple(map(tuple, data)), name=name)
