@@ -62,15 +62,15 @@ def pull(
     endpoints = {name: _endpoint(servers.get(name), *known) for name, known in SERVERS.items()}
     failures: list[str] = []
     with Transfer(sleep=sleep, bar=bar, max_bytes=max_bytes, clock=clock) as transfer:
-
-        def one(source: Upstream, folder: Path) -> None:
-            SourcePull(source, folder, endpoints[source.server], transfer, say).run()
-
         for upstream in wanted:
             folder = data / upstream.name
+            pulls = [
+                SourcePull(source, folder, endpoints[source.server], transfer, say)
+                for source in (upstream, *upstream.mirrors)
+            ]
             try:
                 with busy(folder):
-                    _first_that_gives(upstream, folder, one, say)
+                    _first_that_gives(pulls, folder, say)
             except (NoAccess, NotThere) as error:
                 hint = f"; {upstream.by_hand.format(folder=folder)}" if upstream.by_hand else ""
                 failures.append(f"{upstream.name}: {error}{hint}")
@@ -82,27 +82,24 @@ def pull(
         raise DataError(" | ".join(failures))
 
 
-def _first_that_gives(
-    upstream: Upstream, folder: Path, one: Callable[[Upstream, Path], None], say: Say
-) -> None:
+def _first_that_gives(pulls: Sequence[SourcePull], folder: Path, say: Say) -> None:
     """Pull from the source, or from a mirror where the source gives no file at all.
 
     A folder that has files of one of them goes on with that. Raises what the last one raises.
     """
-    sources = [upstream, *upstream.mirrors]
     begun = recorded_source(folder)
     if begun is not None:
-        sources = [source for source in sources if source.home == begun] or [upstream]
-    for source in sources[:-1]:
+        pulls = [one for one in pulls if one.upstream.home == begun] or pulls[:1]
+    for one in pulls:
         try:
-            one(source, folder)
+            one.run()
         except DataError as error:
-            if isinstance(error, Unwritable) or recorded_source(folder) is not None:
+            is_last = one is pulls[-1]
+            if is_last or isinstance(error, Unwritable) or recorded_source(folder) is not None:
                 raise
-            say(f"{upstream.name}: {error}; another source is asked")
+            say(f"{one.upstream.name}: {error}; another source is asked")
         else:
             return
-    one(sources[-1], folder)
 
 
 def _endpoint(given: str | None, default: str, variable: str) -> str:

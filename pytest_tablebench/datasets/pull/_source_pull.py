@@ -114,10 +114,6 @@ class SourcePull:
                 "checksums are not known beforehand: those of the first download are kept in "
                 f"{PULL_RECORD}, and later downloads must have the same"
             )
-        self._write_licence()
-
-    def _write_licence(self) -> None:
-        upstream = self.upstream
         write_text(
             self.folder / LICENCE_NAME,
             f"Source: {upstream.home}\nRevision: {upstream.revision}\n"

@@ -12,11 +12,11 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from pytest_tablebench.datasets._files import file_digest
 from pytest_tablebench.datasets.pull._lock import os_error
@@ -105,7 +105,7 @@ class Transfer:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
-        self._runner: asyncio.Runner | None = None
+        self._runner = asyncio.Runner()  # which costs nothing before it runs something
         self._sleep = sleep
         self._bar = sys.stderr.isatty() if bar is None else bar
         self._max_bytes = max_bytes
@@ -116,14 +116,8 @@ class Transfer:
 
     def __exit__(self, *_: object) -> None:
         if self._client is not None:
-            self._run(self._client.aclose())
-        if self._runner is not None:
-            self._runner.close()
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._runner is None:
-            self._runner = asyncio.Runner()
-        return self._runner.run(work)
+            self._runner.run(self._client.aclose())
+        self._runner.close()
 
     @property
     def client(self) -> httpx.AsyncClient:
@@ -188,7 +182,7 @@ class Transfer:
         Raises `DataError` for more bytes than `most` and for a server that does not come to an
         end; `httpx` errors and `PassingFailure` are for `retry`.
         """
-        return self._run(self._ask(method, remote, most))
+        return self._runner.run(self._ask(method, remote, most))
 
     async def _ask(self, method: str, remote: Remote, most: int) -> Answer:
         import httpx
@@ -252,7 +246,9 @@ class Transfer:
         end = self._clock() + FILE_S
         try:
             part.parent.mkdir(parents=True, exist_ok=True)
-            self.retry(lambda: self._run(self._attempt(remote, part, what, end)), what, length)
+            self.retry(
+                lambda: self._runner.run(self._attempt(remote, part, what, end)), what, length
+            )
             return file_digest(part)
         except TooLarge:
             self.discard(target)
@@ -317,12 +313,17 @@ class Transfer:
         page: bool,
         end: float,
     ) -> None:
+        from tqdm import tqdm
+
         size = response.headers.get("Content-Length", "")
         total = have + int(size) if size.isdecimal() else None
         if total is not None and total > self._max_bytes:
             raise TooLarge(f"{what}: {total} bytes are more than the {self._max_bytes} allowed")
         since, then = self._clock(), have
-        with _progress(total, have, Path(stream.name).stem, show=self._bar) as bar:
+        label, hidden = Path(stream.name).stem, not self._bar
+        with tqdm(
+            total=total, initial=have, desc=label, unit="B", unit_scale=True, disable=hidden
+        ) as bar:
             # As they arrive: fixed chunks would lose what came of the last one before a cut.
             async for chunk in response.aiter_raw():
                 if have == 0 and not page and is_page(chunk):
@@ -353,9 +354,3 @@ def _write_tag(tag: Path, etag: str) -> None:
         tag.write_text(etag, encoding="ascii")
     else:
         tag.unlink(missing_ok=True)
-
-
-def _progress(total: int | None, have: int, label: str, *, show: bool) -> Any:
-    from tqdm import tqdm
-
-    return tqdm(total=total, initial=have, desc=label, unit="B", unit_scale=True, disable=not show)
