@@ -206,8 +206,8 @@ def flattened(table: Table) -> Table:
         if row in sections or not any(map(_text, line)):
             continue
         labels = [column for column in range(table.row_headers) if _text(line[column])]
-        if labels and (above := paths.above(row)):
+        if labels and (above := paths.above[row]):
             line[labels[0]] = " > ".join([*above, _text(line[labels[0]])])
         rows.append(line)
-    header = [" > ".join(paths.column(column)) for column in range(len(table.header))]
+    header = [*map(" > ".join, paths.columns)]
     return table.replace(header=header, rows=rows)

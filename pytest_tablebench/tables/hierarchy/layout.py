@@ -165,12 +165,9 @@ def _row_headers(shape: Shape, header: range, body: list[int], sections: set[int
         ),
         0,
     )
-    blank = 0
-    while left + blank < shape.width and not any(
-        shape.is_filled(line, left + blank) for line in header
-    ):
-        blank += 1
-    blank = 0 if left + blank == shape.width else blank
+    steps = range(shape.width - left)
+    named = (n for n in steps if any(shape.is_filled(line, left + n) for line in header))
+    blank = next(named, 0)
     found = max(1, corner, blank, _grouping(shape, body), _naming(shape, header, rows))
     return min(left + found, shape.width)
 

@@ -42,33 +42,31 @@ def _latest(name: str, text: str) -> str:
 
 
 class Paths:
-    """The paths of one table's cells, each line and column worked out once."""
+    """The paths of one table's cells, each line and column worked out once.
+
+    Attributes:
+        columns: the header texts above each column.
+        above: the sections and the less deep rows that each row stands under.
+        rows: the texts that each row stands under, its own label last.
+    """
 
     def __init__(self, table: Table) -> None:
         self._table = table
         self._owners = owners(table.spans)
         self._lines = table.lines
         self._first = len(table.captions) + len(table.header_rows) + 1
-        self._columns = [self._column(column) for column in range(len(table.header))]
-        self._above: list[tuple[str, ...]] = []
-        self._rows = self._row_paths()
+        self.columns = [self._column(column) for column in range(len(table.header))]
+        self.above: list[tuple[str, ...]] = []
+        self.rows = self._row_paths()
 
     def of(self, row: int, column: int) -> Path:
         """Return the path of a cell; see `Table.path`."""
-        if not (0 <= row < len(self._rows) and 0 <= column < len(self._columns)):
+        if not (0 <= row < len(self.rows) and 0 <= column < len(self.columns)):
             raise TableError(
                 f"{self._table.label}: no cell in row {row}, column {column}; there are "
-                f"{len(self._rows)} rows and {len(self._columns)} columns, counted from 0"
+                f"{len(self.rows)} rows and {len(self.columns)} columns, counted from 0"
             )
-        return Path(self._rows[row], self._columns[column])
-
-    def column(self, column: int) -> tuple[str, ...]:
-        """Return the header texts above a column."""
-        return self._columns[column]
-
-    def above(self, row: int) -> tuple[str, ...]:
-        """Return the sections and the less deep rows that a row stands under."""
-        return self._above[row]
+        return Path(self.rows[row], self.columns[column])
 
     def anchor(self, line: int, column: int) -> tuple[int, int]:
         """Return where the cell begins that a position of the table's lines belongs to."""
@@ -122,14 +120,14 @@ class Paths:
             if row in sections:
                 above = [kept for kept in above if kept[0] < level]
                 parents = []
-                self._above.append(tuple(text for _, text in above))
-                found.append((*self._above[-1], label))
+                self.above.append(tuple(text for _, text in above))
+                found.append((*self.above[-1], label))
                 above.append((level, label))
                 continue
             parents = [kept for kept in parents if kept[0] < level and kept[2] == outer]
             under = tuple(text for _, text, _ in parents)
             over = tuple(text for _, text in above)
-            self._above.append((*over, *under))
+            self.above.append((*over, *under))
             names = (*over, *outer, *under, label)
             found.append(tuple(name for name in names if name))
             if label:

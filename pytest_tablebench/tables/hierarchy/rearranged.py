@@ -207,14 +207,14 @@ def turned(table: Table) -> Table:
     columns = [
         column
         for column in range(table.row_headers, len(table.header))
-        if paths.column(column) or any(one_line(whole[first + row][column]) for row in rows)
+        if paths.columns[column] or any(one_line(whole[first + row][column]) for row in rows)
     ]
-    above = [paths.of(row, 0).row for row in rows] if table.header else []
-    beside = [paths.column(column) for column in columns]
+    above = [paths.rows[row] for row in rows] if table.header else []
+    beside = [paths.columns[column] for column in columns]
     depth, width = (max([1, *map(len, names)]) for names in (above, beside))
     top = len(table.captions)
     corner = " / ".join(
-        dict.fromkeys(name for column in range(table.row_headers) for name in paths.column(column))
+        dict.fromkeys(name for column in range(table.row_headers) for name in paths.columns[column])
     )
     lines: list[list[Cell]] = [[""] * (width + len(rows)) for _ in range(depth + len(columns))]
     lines[0][0] = corner

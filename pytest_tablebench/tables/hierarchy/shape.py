@@ -97,12 +97,9 @@ class Shape:
         """
         if "thead" in self.grid.groups and self.grid.groups[line] != "thead":
             return False
-        return self.leading_heads(line) == self.width and not self.fills_at(line, 0)
-
-    def fills_at(self, line: int, column: int) -> bool:
-        """Return whether a merged cell at a position covers the whole width."""
-        span = self._owners.get((line, column))
-        return span is not None and span.columns == self.width
+        corner = self.owner(line, 0)
+        fills = corner is not None and corner.columns == self.width
+        return self.leading_heads(line) == self.width and not fills
 
     def leading_heads(self, line: int) -> int:
         """Return how many leading positions of a line the file marks as headers."""

@@ -143,14 +143,12 @@ def true_tree(table: Table) -> HeaderTree:
 
     headers = _headers(
         "C",
-        [paths.column(column) for column in range(len(table.header))],
+        paths.columns,
         [begins_column(column) for column in range(len(table.header))],
     )
     if table.row_headers and table.header:
         count = range(len(table.rows))
-        headers += _headers(
-            "R", [paths.of(row, 0).row for row in count], [begins_row(row) for row in count]
-        )
+        headers += _headers("R", paths.rows, [begins_row(row) for row in count])
     return HeaderTree(tuple(headers))
 
 

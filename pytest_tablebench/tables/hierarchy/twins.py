@@ -30,7 +30,7 @@ def _header_groups(table: Table, draw: Random) -> Table | None:
         line += 1  # one heading over all columns: the groups are those below it
         units = found.units(columns, line)
     paths = Paths(table)
-    named = {column for column in columns if paths.column(column)}
+    named = {column for column in columns if paths.columns[column]}
     order = _exchanged(units, draw, named)
     return None if order is None else with_columns(table, [*range(found.columns.start), *order])
 
