@@ -97,17 +97,28 @@ def read_json(path: Path) -> Any:
         raise DataError(f"{path}: JSON nested too deeply to be this dataset") from None
 
 
-def delimited_rows(text: str, delimiter: str, *, quoted: bool = True) -> list[list[str]]:
+def delimited_rows(text: str, delimiter: str) -> list[list[str]]:
     """Split delimited text as Python's csv reader does; blank lines hold no row.
 
-    Without `quoted`, quotes are text: a row is a line, a cell what stands between delimiters.
     Raises `csv.Error` for text the reader cannot split.
     """
+    source = io.StringIO(text, newline="")
+    return [row for row in csv.reader(source, delimiter=delimiter, quotechar='"') if row]
+
+
+def read_rows(path: Path, delimiter: str, *, quoted: bool = True) -> list[list[str]]:
+    """Read a file as `delimited_rows` does. Raises `DataError`, naming the file.
+
+    Without `quoted`, quotes are text: a row is a line, a cell what stands between delimiters.
+    """
+    text = read_text(path)
     if not quoted:
         lines = (line.removesuffix("\r") for line in text.split("\n"))
         return [line.split(delimiter) for line in lines if line]
-    source = io.StringIO(text, newline="")
-    return [row for row in csv.reader(source, delimiter=delimiter, quotechar='"') if row]
+    try:
+        return delimited_rows(text, delimiter)
+    except csv.Error as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def file_digest(path: Path) -> str:

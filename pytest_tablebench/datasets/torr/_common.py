@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from functools import lru_cache
 from pathlib import Path
 
 from pytest_tablebench.datasets._file_dataset import FileDataset, R, RowDataset
-from pytest_tablebench.datasets._files import delimited_rows, inside, read_text
+from pytest_tablebench.datasets._files import inside, read_rows
 from pytest_tablebench.datasets._rows import Row
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
@@ -41,14 +40,11 @@ def read_table(
     """Read the delimited table file `folder / name`, whose first line is the header.
 
     `strip` turns line ends inside cells into blanks and strips cells; `quoted` says whether
-    quotes hold delimiters and line ends together (see `delimited_rows`). Raises `DataError`,
+    quotes hold delimiters and line ends together (see `read_rows`). Raises `DataError`,
     naming the file, when it cannot be read, holds no line or lies outside the folder.
     """
     path = inside(folder, name)
-    try:
-        rows = delimited_rows(read_text(path), delimiter, quoted=quoted)
-    except csv.Error as error:
-        raise DataError(f"{path}: {error}") from None
+    rows = read_rows(path, delimiter, quoted=quoted)
     if not rows:
         raise DataError(f"{path}: holds no line, so no header")
     if strip:

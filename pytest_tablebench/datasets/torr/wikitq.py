@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from functools import partial
 
 from pytest_tablebench.datasets._base import Example
 from pytest_tablebench.datasets._file_dataset import Opened, Part
-from pytest_tablebench.datasets._files import delimited_rows, read_text
+from pytest_tablebench.datasets._files import read_rows
 from pytest_tablebench.datasets._rows import BadRowError, Row
 from pytest_tablebench.datasets.pull._upstream import CC_BY_SA, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows, read_table
@@ -61,10 +60,7 @@ class WikiTQ(ToRRRows):
         """Yield the rows whose table can be read and has at most 200 cells."""
         [file] = files
         folder, quoted = opened.folder, opened.compat == "reference"
-        try:
-            lines = delimited_rows(read_text(folder / file), "\t", quoted=quoted)
-        except csv.Error as error:
-            raise DataError(f"{folder / file}: {error}") from None
+        lines = read_rows(folder / file, "\t", quoted=quoted)
         if not lines or lines[0] != COLUMNS:
             raise DataError(
                 f"{folder / file}: the first line must be {' '.join(COLUMNS)} separated by tabs, "
