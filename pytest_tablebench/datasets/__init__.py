@@ -32,8 +32,12 @@ if TYPE_CHECKING:
     )
     from pytest_tablebench.datasets._defaults import Defaults, defaults_of
     from pytest_tablebench.datasets._questions import TableQuestions, table_question
-    from pytest_tablebench.datasets._shards import shard_numbers
-    from pytest_tablebench.datasets._strata import Stratum, sampled_ids, stratum_of
+    from pytest_tablebench.datasets._strata import (
+        Stratum,
+        sampled_ids,
+        shard_numbers,
+        stratum_of,
+    )
 
 __all__ = [
     "AnswerForm",
@@ -69,8 +73,7 @@ __all__ = [
 _DEFAULTS = ("Defaults", "defaults_of")
 _FORMS = ("AnswerForm", "Asked", "Way", "asked")
 _QUESTIONS = ("TableQuestions", "table_question")
-_SHARDS = ("shard_numbers",)
-_STRATA = ("Stratum", "sampled_ids", "stratum_of")
+_STRATA = ("Stratum", "sampled_ids", "shard_numbers", "stratum_of")
 
 # The names of benchmarks are wanted in every session, the datasets in those of ours alone.
 __getattr__ = lazily(
@@ -79,8 +82,7 @@ __getattr__ = lazily(
         "_answer_forms": _FORMS,
         "_defaults": _DEFAULTS,
         "_questions": _QUESTIONS,
-        "_shards": _SHARDS,
         "_strata": _STRATA,
-        "_base": set(__all__) - {*_DEFAULTS, *_FORMS, *_QUESTIONS, *_SHARDS, *_STRATA},
+        "_base": set(__all__) - {*_DEFAULTS, *_FORMS, *_QUESTIONS, *_STRATA},
     },
 )

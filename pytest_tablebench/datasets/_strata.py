@@ -1,4 +1,7 @@
-"""A sample of a dataset: spread over its tags and tables, where the first of a file are none."""
+"""What examples have in common: samples spread over their tags and tables, and parts by table.
+
+The first examples of a file are no sample: files are grouped by table.
+"""
 
 from __future__ import annotations
 
@@ -100,3 +103,22 @@ def sampled_ids(source: Source, count: int, *, name: str, seed: int = 0) -> list
     """Return the ids of a sample of a dataset's usable examples, in file order."""
     ids = source.example_ids(None)
     return [ids[place] for place in draw(strata_of(source, ids), count, name=name, seed=seed)]
+
+
+def shard_numbers(source: Source, example_ids: Sequence[str], count: int) -> list[int]:
+    """Return the number, from 1 to `count`, of the part of a run that each example belongs to.
+
+    It depends on nothing but the table that the example asks about, on every machine: its place or
+    its content, as the source tells them, or the example's id where there is no table. So the
+    questions of several datasets over the same file stay together too.
+    """
+    return [
+        1 + int.from_bytes(hashlib.sha256(_name(stratum.table)).digest()[:8], "big") % count
+        for stratum in strata_of(source, example_ids)
+    ]
+
+
+def _name(table: Hashable) -> bytes:
+    if isinstance(table, bytes):
+        return table
+    return str(table).encode("utf-8", "surrogatepass")

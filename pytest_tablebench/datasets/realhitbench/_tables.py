@@ -31,7 +31,7 @@ FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
 SWAP = "_swap"
 """How the name of a table ends that says the same in another order."""
 
-_WORKBOOK = ("tables", "xlsx")
+_PLACES = {**FORMATS, "workbook": ("tables", "xlsx"), "image": ("image", "png")}
 _MEASURED = ("latex", "csv", "html")
 _TOKENS = (10_000, 20_000)
 
@@ -51,15 +51,16 @@ class Tables:
         self.read = lru_cache(maxsize=128)(self._read)
         self.tags = lru_cache(maxsize=None)(self._tags)
 
-    def path(self, stem: str, folder: str, ending: str) -> Path | None:
-        """Return a table's file, None where there is none. Raises `DataError`."""
+    def path(self, stem: str, kind: str) -> Path | None:
+        """Return a table's file in a format, None where there is none. Raises `DataError`."""
+        folder, ending = _PLACES[kind]
         found = inside(self._folder, f"data/{folder}/{stem}.{ending}")
         return found if found.is_file() else None
 
     def require(self, stem: str) -> None:
         """Raise `BadRowError` where no file has a table that can be read."""
         try:
-            if any(self.path(stem, *place) for place in (FORMATS["html"], _WORKBOOK)):
+            if self.path(stem, "html") or self.path(stem, "workbook"):
                 return
         except DataError as error:
             raise BadRowError("FileName", str(error)) from None
@@ -71,23 +72,16 @@ class Tables:
         HTML has what people see (`$19.99`, `50%`), the workbook has numbers. `typed` takes the
         workbook, where it is there.
         """
-        html, book = (self.path(stem, *place) for place in (FORMATS["html"], _WORKBOOK))
+        html, book = self.path(stem, "html"), self.path(stem, "workbook")
         if book is not None and (typed or html is None):
             return Table.from_xlsx(book, structure=True)
         if html is None:
             raise DataError(f"{self._data}: neither html nor tables has {stem!r:.80}")
         return Table.from_html(html, structure=True)
 
-    def workbook(self, stem: str) -> bytes | None:
-        """Return upstream's workbook of a table, None where there is none."""
-        return self._bytes(stem, *_WORKBOOK)
-
-    def file(self, stem: str, serializer: str) -> bytes | None:
+    def file(self, stem: str, kind: str) -> bytes | None:
         """Return upstream's own file of a table in a format, None where there is none."""
-        return self._bytes(stem, *FORMATS[serializer])
-
-    def _bytes(self, stem: str, folder: str, ending: str) -> bytes | None:
-        found = self.path(stem, folder, ending)
+        found = self.path(stem, kind)
         return found.read_bytes() if found is not None else None
 
     def as_given(self, table: Table, serializer: str, *, texts: bool) -> Content | None:
@@ -95,14 +89,13 @@ class Tables:
 
         Texts, where they are wanted, are read as upstream does: bytes that are no UTF-8 dropped.
         """
-        places = {**dict.fromkeys(PICTURES, ("image", "png")), **(FORMATS if texts else {})}
-        if serializer not in places or table.name is None:
+        kind = "image" if serializer in PICTURES else serializer
+        if table.name is None or kind not in {"image", *(FORMATS if texts else ())}:
             return None
-        found = self.path(Path(table.name).stem, *places[serializer])
-        if found is None:
+        data = self.file(Path(table.name).stem, kind)
+        if data is None:
             return None
-        data = found.read_bytes()
-        if serializer not in PICTURES:
+        if kind != "image":
             return data.decode("utf-8", "ignore")
         image = Image("image/png", data)
         return (squared(image) if serializer == "image_square" else image,)
@@ -113,7 +106,7 @@ class Tables:
 
     def _measured(self, stem: str) -> Path | None:
         try:
-            places = (self.path(stem, *FORMATS[name]) for name in _MEASURED)
+            places = (self.path(stem, kind) for kind in _MEASURED)
             return next((path for path in places if path is not None), None)
         except DataError:
             return None

@@ -39,7 +39,7 @@ class Charts(RealHit):
         tables = Tables(opened.folder)
 
         def check(row: Question) -> None:
-            if tables.workbook(row.file) is None:
+            if tables.file(row.file, "workbook") is None:
                 raise BadRowError("FileName", f"tables has no workbook {row.file!r:.80}")
 
         return read_questions(opened, files[0], self.kind, tables, check=check)
@@ -47,7 +47,7 @@ class Charts(RealHit):
     def example(self, row: Question) -> Example:
         """Make the example of a row; the references are the expected values as text."""
         found = super().example(row)
-        table = TableFile(found.inputs["table"], row.tables.workbook(row.file))
+        table = TableFile(found.inputs["table"], row.tables.file(row.file, "workbook"))
         return replace(found, context={"chart_type": row.subtype, "table": table})
 
 
