@@ -5,11 +5,10 @@ realhitbench.md section 8.
 """
 
 from pytest_tablebench.generate.annotate._answers import AnswerGenerator, Asked
-from pytest_tablebench.generate.annotate._prompts import TASKS, ask_for_complexity
+from pytest_tablebench.generate.annotate._prompts import TASKS, ask_for_complexity, text_of
 from pytest_tablebench.generate.annotate._questions import QuestionGenerator
 from pytest_tablebench.generate.annotate._replies import DIMENSIONS, read_complexity
 from pytest_tablebench.generate.annotate._review import REVIEW, questions_as_table
-from pytest_tablebench.generate.annotate._tables import text_of
 
 __all__ = [
     "DIMENSIONS",

@@ -10,11 +10,16 @@ from pathlib import Path
 
 from pytest_tablebench.errors import STOPPED, ModelError
 from pytest_tablebench.generate._shared import digest_of
-from pytest_tablebench.generate.annotate._prompts import TASKS, Task, ask_for_answer, ask_for_score
+from pytest_tablebench.generate.annotate._prompts import (
+    TASKS,
+    Task,
+    ask_for_answer,
+    ask_for_score,
+    text_of,
+)
 from pytest_tablebench.generate.annotate._ranking import Candidate, counted_alike, ranked
 from pytest_tablebench.generate.annotate._replies import drawn_answer, read_answer
 from pytest_tablebench.generate.annotate._review import Review
-from pytest_tablebench.generate.annotate._tables import text_of
 from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
 from pytest_tablebench.generate.llm._replies import RefusedError, tolerance_of
 from pytest_tablebench.generate.rules import Pair

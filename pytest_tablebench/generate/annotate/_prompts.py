@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_tablebench.generate._shared import data_file
+from pytest_tablebench.generate.llm._asking import shown_whole
 from pytest_tablebench.generate.llm._prompts import ask_model
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.tables.table import Table
+
+_LONGEST = 60_000
+"""Characters of a table, as models are shown it."""
 
 _COVERED = "Summary Analysis"
 """What is rated by what it covers, not by being correct."""
@@ -47,8 +51,13 @@ TASKS: Mapping[str, Task] = {
 }
 
 
-def shown(table: Table) -> str:
-    """Return a table as models are shown it: LaTeX, as in the paper. Raises `TableError`."""
+def text_of(table: Table) -> str:
+    """Return a table as models are shown it. Raises `RefusedError` for one that is left out."""
+    return shown_whole(table, _latex, _LONGEST)
+
+
+def _latex(table: Table) -> str:
+    """Return a table as in the paper."""
     title = f' "{table.title}"' if table.title else ""
     return str(_WORDS["table"]).format(title=title, table=serialize(table, "latex"))
 

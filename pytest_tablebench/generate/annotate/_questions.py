@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate._shared import digest_of
-from pytest_tablebench.generate.annotate._prompts import TASKS, Task, ask_for_questions
-from pytest_tablebench.generate.annotate._replies import read_questions
-from pytest_tablebench.generate.annotate._tables import text_of
+from pytest_tablebench.generate.annotate._prompts import TASKS, Task, ask_for_questions, text_of
+from pytest_tablebench.generate.annotate._replies import Proposed, read_questions
 from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
 from pytest_tablebench.generate.llm._replies import RefusedError
 from pytest_tablebench.generate.rules import Pair
@@ -87,16 +85,11 @@ class QuestionGenerator(AskingMaker):
         rejected = self.tally.rejected
         if not count:
             return
-        try:
+        found: list[Proposed] = []
+        with self._counted():
             step = ask_for_questions(shows, task, count, self._language, self._model)
             reply = self._tell(step)
             found = [] if reply is None else list(read_questions(reply, task))
-        except ModelError as error:
-            rejected[f"no reply: {error.reason}"] += 1
-            return
-        except RefusedError as error:
-            rejected[error.reason] += 1
-            return
         if len(found) > count:
             rejected["more than asked for"] += len(found) - count
         for one in found[:count]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
+from pytest_tablebench.errors import ModelError, TableError
+from pytest_tablebench.generate.llm._replies import RefusedError
 from pytest_tablebench.generate.rules import Pair, Tallying
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
@@ -30,8 +33,35 @@ class AskingMaker(Tallying):
     def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
         """Return a digest of the table and its questions, None for a table that is left out."""
 
+    @contextmanager
+    def _counted(self, missing: str = "no reply") -> Iterator[None]:
+        """Count why a reply, or a question, is not taken that is asked for or read in here."""
+        try:
+            yield
+        except RefusedError as error:
+            self.tally.rejected[error.reason] += 1
+        except ModelError as error:
+            self.tally.rejected[f"{missing}: {error.reason}"] += 1
+
     def look(self, table: Table) -> None:
         """Go through a table for what has to be asked about it."""
         made = self.make(table, None)
         for _ in made[1] if made is not None else ():
             pass
+
+
+def shown_whole(table: Table, show: Callable[[Table], str], longest: int) -> str:
+    """Return a table as models are shown it, of at most `longest` characters.
+
+    Raises `RefusedError` for one that is left out.
+    """
+    if not table.rows or not table.header:
+        raise RefusedError("too small")
+    try:
+        table.require_rectangular("a question")
+        shows = show(table)
+    except TableError:
+        raise RefusedError("cannot be shown") from None
+    if len(shows) > longest:
+        raise RefusedError("too long")
+    return shows

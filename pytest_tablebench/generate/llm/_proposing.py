@@ -7,9 +7,8 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_tablebench.errors import ModelError, TableError
 from pytest_tablebench.generate._shared import LANGUAGES, digest_of, spoken
-from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
+from pytest_tablebench.generate.llm._asking import AskingMaker, Tell, shown_whole
 from pytest_tablebench.generate.llm._prompts import SUBTASKS, ask_for_pairs, shown, yes_no
 from pytest_tablebench.generate.llm._replies import Draft, RefusedError, read_draft, read_drafts
 from pytest_tablebench.generate.rules import Pair
@@ -93,17 +92,10 @@ class Proposer(AskingMaker):
 
     def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
         """Return a digest of the table and its questions, None for a table that is left out."""
-        if not table.rows or not table.header:
-            self.skip("too small")
-            return None
         try:
-            table.require_rectangular("a question")
-            shows = shown(table, self._subtasks[0], LANGUAGES[0])
-        except TableError:
-            self.skip("cannot be shown")
-            return None
-        if len(shows) > _LONGEST:
-            self.skip("too long")
+            shown_whole(table, lambda one: shown(one, self._subtasks[0], LANGUAGES[0]), _LONGEST)
+        except RefusedError as error:
+            self.skip(error.reason)
             return None
         digest = digest_of(table.title, table.lines)
         return digest, self._pairs(table, digest, most)
@@ -127,44 +119,29 @@ class Proposer(AskingMaker):
 
     def _accepted(self, about: About, count: int, seen: set[str]) -> Iterator[Kept]:
         """Yield the good questions of a subtask; count why others are not."""
-        rejected = self.tally.rejected
         for draft in self._proposed(about, count, seen):
-            try:
+            kept = None
+            with self._counted("no judgement"):
                 kept = self._examined(about, draft, seen)
-            except RefusedError as error:
-                rejected[error.reason] += 1
-            except ModelError as error:
-                rejected[f"no judgement: {error.reason}"] += 1
-            else:
-                if kept is not None:
-                    yield kept
+            if kept is not None:
+                yield kept
 
     def _proposed(self, about: About, count: int, seen: set[str]) -> list[Draft]:
         """Return what a model proposes of one subtask, as far as it can be taken."""
-        rejected = self.tally.rejected
         asked = ask_for_pairs(about.shows, about.subtask, about.language, count, self._model)
-        try:
+        raw: list[object] = []
+        with self._counted():
             reply = self._tell(asked)
             if reply is None:
                 self._expect(about, count)
-                return []
-            raw = read_drafts(reply)
-        except ModelError as error:
-            rejected[f"no reply: {error.reason}"] += 1
-            return []
-        except RefusedError as error:
-            rejected[error.reason] += 1
-            return []
+            else:
+                raw = read_drafts(reply)
         if len(raw) > count:
-            rejected["more than asked for"] += len(raw) - count
+            self.tally.rejected["more than asked for"] += len(raw) - count
         drafts = []
         for pair in raw[:count]:
-            try:
-                draft = self._read(about, pair, seen)
-            except RefusedError as error:
-                rejected[error.reason] += 1
-            else:
-                drafts.append(draft)
+            with self._counted():
+                drafts.append(self._read(about, pair, seen))
         return drafts
 
     def _read(self, about: About, pair: object, seen: set[str]) -> Draft:

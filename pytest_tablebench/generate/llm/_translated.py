@@ -183,17 +183,13 @@ class Translator(AskingMaker):
     def _pairs(self, table: Table, own: Questions, words: _Words) -> Iterator[Pair]:
         both = _Both(table, words.of(table), own, words)
         for question in own.asked:
-            try:
+            pair = None
+            with self._counted():
                 pair = self._pair(both, question)
-            except RefusedError as error:
-                self.tally.rejected[error.reason] += 1
-            except ModelError as error:
-                self.tally.rejected[f"no reply: {error.reason}"] += 1
-            else:
-                if pair is not None:
-                    kind = question.tags.get("subtask", question.context["kind"])
-                    self.tally.recipes[kind] += 1
-                    yield pair
+            if pair is not None:
+                kind = question.tags.get("subtask", question.context["kind"])
+                self.tally.recipes[kind] += 1
+                yield pair
         self.tally.tables["used"] += 1
 
     def _pair(self, both: _Both, question: OwnQuestion) -> Pair | None:
