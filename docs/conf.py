@@ -21,7 +21,12 @@ extensions = [
 exclude_patterns = ["_build", "example", "example-repository"]
 html_theme = "furo"
 html_title = "pytest-tablebench"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+pygments_dark_style = "github-dark"  # the theme's own underlines every name of a module
+myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
+smartquotes = False  # two dashes of an option are no dash of a sentence
 # Links to files of the repository that are no pages of the site.
 suppress_warnings = ["myst.xref_missing", "toc.not_included"]
 autodoc_member_order = "bysource"
