@@ -186,3 +186,6 @@ def test_the_filters_are_folded_and_say_how_many_hold(phone: Watched, report: Pa
     wait_for(page, "document.querySelector('#fold').open")
     assert page.is_visible("#f-o")
     assert not page.is_visible("#fold summary")
+    page.emulate_media(media="print")
+    shown = [page.is_visible(what) for what in (".verdict", "main table", "#cases", "nav")]
+    assert shown == [True, True, False, False]
