@@ -3,16 +3,21 @@
 `folder_datasets` finds them.
 """
 
-from pytest_tablebench.datasets.folder._check import Checked, check_dataset
-from pytest_tablebench.datasets.folder._dataset import FolderDataset
-from pytest_tablebench.datasets.folder._example import write_example
-from pytest_tablebench.datasets.folder._find import (
-    QUESTION_FILES,
-    SETTINGS_FILE,
-    folder_datasets,
-    open_folder,
-)
-from pytest_tablebench.datasets.folder._fix import fix_dataset
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.util.lazy import lazily
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets.folder._check import Checked, check_dataset
+    from pytest_tablebench.datasets.folder._dataset import FolderDataset
+    from pytest_tablebench.datasets.folder._example import write_example
+    from pytest_tablebench.datasets.folder._find import (
+        QUESTION_FILES,
+        SETTINGS_FILE,
+        folder_datasets,
+        open_folder,
+    )
+    from pytest_tablebench.datasets.folder._fix import fix_dataset
 
 __all__ = [
     "QUESTION_FILES",
@@ -25,3 +30,15 @@ __all__ = [
     "open_folder",
     "write_example",
 ]
+
+# Looking for benchmarks, which every session does, names this folder.
+__getattr__ = lazily(
+    __name__,
+    {
+        "_check": ("Checked", "check_dataset"),
+        "_dataset": ("FolderDataset",),
+        "_example": ("write_example",),
+        "_find": ("QUESTION_FILES", "SETTINGS_FILE", "folder_datasets", "open_folder"),
+        "_fix": ("fix_dataset",),
+    },
+)
