@@ -214,12 +214,13 @@ def benchmarks_of(table: ScoreTable) -> dict[str, list[str]]:
     """Return the datasets of each benchmark, in the order of names."""
     import numpy as np
 
-    names, codes = table.names, table.codes
-    pairs = np.unique(np.stack([codes["dataset"], codes["benchmark"]]), axis=1)
-    _, firsts = np.unique(pairs[0], return_index=True)  # a dataset belongs to one
+    _, rows = np.unique(table.key(("dataset", "benchmark")), return_index=True)
+    of: dict[str, str] = {}
+    for row in rows.tolist():  # a dataset belongs to one
+        of.setdefault(table.case(row, "dataset"), table.case(row, "benchmark"))
     found: dict[str, list[str]] = {}
-    for dataset, benchmark in sorted(pairs[:, firsts].T.tolist(), key=lambda pair: pair[::-1]):
-        found.setdefault(names["benchmark"][benchmark], []).append(names["dataset"][dataset])
+    for dataset, benchmark in of.items():
+        found.setdefault(benchmark, []).append(dataset)
     return {name: sorted(found[name]) for name in sorted(found)}
 
 

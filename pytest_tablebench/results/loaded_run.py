@@ -12,7 +12,7 @@ from pytest_tablebench.results._aggregate import summarize
 from pytest_tablebench.results._folder import read_records, read_run
 from pytest_tablebench.results._record import Record
 from pytest_tablebench.results._spending import add_spending
-from pytest_tablebench.results.score_table import ScoreTable, raw_digest
+from pytest_tablebench.results.score_table import ScoreTable, raw_digests
 from pytest_tablebench.results.snapshots import read_changes
 
 __all__ = ["LoadedRun", "load_run", "summary_of"]
@@ -39,7 +39,7 @@ class LoadedRun:
     @cached_property
     def table(self) -> ScoreTable:
         """The score table of the records, with digests of their replies."""
-        return ScoreTable.from_records(self.records, answers=raw_digest)
+        return ScoreTable.from_records(self.records, answers=raw_digests)
 
     @property
     def scores(self) -> ScoreTable:

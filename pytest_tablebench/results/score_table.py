@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import blake2b
 from itertools import groupby, islice
-from math import isnan, nan
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Places = NDArray[np.signedinteger[Any]]
 
-__all__ = ["EQUAL", "Cells", "Marks", "ScoreTable", "ScoreTableBuilder", "field_of", "raw_digest"]
+__all__ = ["EQUAL", "Cells", "Marks", "ScoreTable", "ScoreTableBuilder", "field_of", "raw_digests"]
 
 CASE = ("model", "dataset", "example", "serializer", "perturbation", "strategy", "modality")
 """What makes a configuration of an example one cell; only its repeats share all of it."""
@@ -54,8 +54,8 @@ _REQUIRED = ("model", "dataset", "example_id", "serializer", "perturbation", "sc
 TOGETHER = 2048
 """Records that are read at a time."""
 
-Answer = Callable[[Any], Hashable | None]
-"""What tells a record's answer from others: its text or a mark of it, None without one."""
+Answers = Callable[[Sequence[Any]], Sequence[Hashable | None]]
+"""What tells answers of records of one type apart: texts or marks of them, None without one."""
 
 
 def field_of(record: Any, name: str) -> Any:
@@ -70,12 +70,17 @@ def _is_mapping(kind: type) -> bool:
     return issubclass(kind, Mapping)
 
 
-def raw_digest(record: Any) -> bytes | None:
-    """Return a digest of a record's raw reply, 16 bytes; None without one."""
-    raw = field_of(record, "raw")
-    if not isinstance(raw, str):
-        return None
-    return blake2b(raw.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def raw_digests(records: Sequence[Any]) -> list[bytes | None]:
+    """Return digests of the raw replies of records of one type, 16 bytes; None without one."""
+    if not (hasattr(records[0], "raw") or _is_mapping(type(records[0]))):
+        return [None] * len(records)
+    replies = (field_of(record, "raw") for record in records)
+    return [
+        blake2b(raw.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if isinstance(raw, str)
+        else None
+        for raw in replies
+    ]
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,7 @@ class ScoreTable:
 
     @classmethod
     def from_records(
-        cls, records: Iterable[Any], *, models: bool = False, answers: Answer | None = None
+        cls, records: Iterable[Any], *, models: bool = False, answers: Answers | None = None
     ) -> ScoreTable:
         """Read records in one pass, see `ScoreTableBuilder`."""
         builder = ScoreTableBuilder(models=models, answers=answers)
@@ -175,7 +180,7 @@ class ScoreTableBuilder:
     gives what is kept of an answer.
     """
 
-    def __init__(self, *, models: bool = False, answers: Answer | None = None) -> None:
+    def __init__(self, *, models: bool = False, answers: Answers | None = None) -> None:
         self._required = _REQUIRED if models else _REQUIRED[1:]
         self._known = [Codes() for _ in _GROUPS]
         self._codes = [array("i") for _ in _GROUPS]
@@ -223,11 +228,7 @@ class ScoreTableBuilder:
                 f"from 0 to 1, or null; where it has a repeat, that is a whole number"
             ) from None
         if self._answer is not None:
-            scores = self._score[-len(records) :]
-            self._answers.extend(
-                None if isnan(score) else self._answer(record)
-                for record, score in zip(records, scores, strict=True)
-            )
+            self._answers.extend(self._answer(records))
 
     def _fields(self, records: Sequence[Any]) -> Fields:
         """Return the fields of records of one type."""
@@ -313,10 +314,11 @@ class ScoreTableBuilder:
         for axis in AXES:  # of no record
             names.setdefault(axis, ())
             codes.setdefault(axis, np.array([], dtype=np.int32))
-        answers = None
+        score, late, answers = np.array(self._score), self._late, None
         if any(answer is not None for answer in self._answers):
             answers = np.empty(len(self), dtype=object)
             answers[:] = self._answers
+            answers[np.isnan(score)] = None
         checks, parts = (
             {
                 name: Marks(np.array(list(own), dtype=np.int64), np.array(list(own.values())))
@@ -324,7 +326,6 @@ class ScoreTableBuilder:
             }
             for marks in self._marks.values()
         )
-        score, late = np.array(self._score), self._late
         passed = late["passed"].column(len(self), np.float64)
         return ScoreTable(
             names,

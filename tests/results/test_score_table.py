@@ -18,7 +18,7 @@ from pytest_tablebench.results import Cell, ScoreTable, ScoreTableBuilder
 from pytest_tablebench.results._examples import Examples
 from pytest_tablebench.results._sheets import benchmarks_of, sheets
 from pytest_tablebench.results.figures import example_values, mean, means, robustness
-from pytest_tablebench.results.score_table import raw_digest
+from pytest_tablebench.results.score_table import raw_digests
 
 
 def cell(
@@ -213,9 +213,9 @@ def test_answers_are_kept_where_they_are_wanted():
         record | {"score": None, "raw": None, "serializer": "t"},
     ]
     assert ScoreTable.from_records(records).answers is None
-    cells = ScoreTable.from_records(records, answers=raw_digest).cells
+    cells = ScoreTable.from_records(records, answers=raw_digests).cells
     assert cells.answers is not None
-    one, two = (raw_digest({"raw": text}) for text in ("one", "two"))
+    one, two = raw_digests([{"raw": text} for text in ("one", "two")])
     assert cells.answers.tolist() == [(one, two), None]
     assert one != two
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results._sheets import Sheet, benchmarks_of, check_once, sheets
-from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digest
+from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digests
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,8 +50,8 @@ def read_side(
     """
     table = records
     if not isinstance(table, ScoreTable):
-        given = None if answers is None else lambda record: answers.get(key_of(record))
-        table = ScoreTable.from_records(table, answers=given or raw_digest)
+        given = None if answers is None else lambda some: [answers.get(key_of(one)) for one in some]
+        table = ScoreTable.from_records(table, answers=given or raw_digests)
     check_once(table)
     benchmarks = {name: found for name, found in benchmarks_of(table).items() if name}
     return Sides(sheets(table.cells), benchmarks)

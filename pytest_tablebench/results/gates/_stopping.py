@@ -15,7 +15,7 @@ from pytest_tablebench.results.gates._judge import Judged, correct, judge_one
 from pytest_tablebench.results.gates._result import GateResult, State
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import Key, Sides, key_of, read_side
-from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digest
+from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digests
 from pytest_tablebench.util.names import counted, out_of, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
 
@@ -289,7 +289,7 @@ class StoppingRule(ABC):
     def feed(self, record: Any) -> None:
         """Take a record of the run; others' and repeated ones are ignored."""
         # Only beside a baseline's do answers count; they are kept to the end.
-        place = self.board.fill(record, raw_digest(record) if self._old else None)
+        place = self.board.fill(record, raw_digests((record,))[0] if self._old else None)
         if place is not None:
             self.asked += 1
             self._advance(*place)
