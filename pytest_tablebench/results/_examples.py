@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_tablebench.results._sheets import Configuration, Sheet, grid_size
@@ -107,21 +107,6 @@ class Examples:
         import numpy as np
 
         own = np.array(rows, dtype=np.intp)
-        return Examples(
-            self.cases[own],
-            self.lost[own],
-            self.configurations,
-            self.asked[own],
-            self.answered[own],
-            self.performance[own],
-            self.robustness[own],
-            self.pass_rate[own],
-            {
-                name: Part(part.values[own], part.cases[own], part.is_score[own])
-                for name, part in self.parts.items()
-            },
-            self.share[own],
-            self.majority[own],
-            self.single[own],
-            self.altered,
-        )
+        columns = {name: c[own] for name, c in vars(self).items() if isinstance(c, np.ndarray)}
+        parts = {name: Part(*(column[own] for column in part)) for name, part in self.parts.items()}
+        return replace(self, parts=parts, **columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
@@ -23,6 +23,11 @@ Configuration = tuple[str, ...]
 """Serializer and perturbation; strategy and modality behind them where the dataset has several."""
 
 _AXES = CASE[3:]
+_GRIDS = ("scores", "passed", "asked", "answers", "times", "lost", "checks", "parts", "said")
+"""What a sheet has of each cell: arrays, or arrays by name."""
+
+_NOTHING = {"f": float("nan"), "i": 0, "b": False, "O": None}
+"""What stands in a cell that was not asked, by the kind of its array."""
 
 
 @dataclass(frozen=True)
@@ -165,21 +170,18 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
         shape = (len(rows), len(columns))
         place[own] = row * shape[1] + column
 
-        def laid(values: Any, empty: Any, own: Any = own, shape: Any = shape) -> Any:
-            result = np.full(shape, empty, dtype=values.dtype)
-            result.reshape(-1)[place[own]] = values[own]
+        def laid(values: Any, cells: Any = own, own: Any = own, shape: Any = shape) -> Any:
+            result = np.full(shape, _NOTHING[values.dtype.kind], dtype=values.dtype)
+            result.reshape(-1)[place[cells]] = values[own]
             return result
 
-        def marked(
-            all_marks: Mapping[str, Marks], code: int = code, shape: Any = shape
-        ) -> dict[str, Any]:
-            found = {}
-            for name, marks in all_marks.items():
-                here = dataset[marks.rows] == code
-                if here.any():
-                    found[name] = np.full(shape, np.nan)
-                    found[name].reshape(-1)[place[marks.rows[here]]] = marks.values[here]
-            return found
+        def marked(all_marks: Mapping[str, Marks], code: int = code, laid: Any = laid) -> Any:
+            here = {name: dataset[marks.rows] == code for name, marks in all_marks.items()}
+            return {
+                name: laid(marks.values, marks.rows[here[name]], here[name])
+                for name, marks in all_marks.items()
+                if here[name].any()
+            }
 
         firsts = cells.first[own[np.unique(row, return_index=True)[1]]]
         configurations = [
@@ -190,16 +192,16 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
         found[name] = Sheet(
             tuple(table.names["example"][at] for at in rows),
             tuple(cell if len(ways) > 1 else cell[:2] for cell in configurations),
-            laid(cells.score, np.nan),
-            laid(cells.passed, np.nan),
-            laid(cells.asked, 0) > 0,
-            None if cells.answers is None else laid(cells.answers, None),
-            laid(cells.asked, 0),
-            laid(lost, 0),
+            laid(cells.score),
+            laid(cells.passed),
+            laid(cells.asked) > 0,
+            None if cells.answers is None else laid(cells.answers),
+            laid(cells.asked),
+            laid(lost),
             marked(cells.checks),
             frozenset(*ways) if len(ways) == 1 else frozenset(),
             marked(cells.parts),
-            None if cells.said is None else laid(cells.said, 0),
+            None if cells.said is None else laid(cells.said),
             {
                 tag: own_tags
                 for tag, column in table.tags.items()
@@ -250,8 +252,13 @@ def align(sheet: Sheet, examples: Sequence[str], configurations: Sequence[Config
     to = np.ix_([place for place, _ in known], [place for place, _ in kept])
     of = np.ix_([place for _, place in known], [place for _, place in kept])
 
-    def moved(values: Any, empty: Any) -> Any:
-        result = np.full((len(examples), len(configurations)), empty, dtype=values.dtype)
+    def moved(values: Any) -> Any:
+        if values is None:
+            return None
+        if isinstance(values, Mapping):
+            return {name: moved(own) for name, own in values.items()}
+        shape = (len(examples), len(configurations))
+        result = np.full(shape, _NOTHING[values.dtype.kind], dtype=values.dtype)
         if known and kept:
             result[to] = values[of]
         return result
@@ -259,19 +266,10 @@ def align(sheet: Sheet, examples: Sequence[str], configurations: Sequence[Config
     def told(values: Sequence[str]) -> tuple[str, ...]:
         return tuple(values[rows[name]] if name in rows else "" for name in examples)
 
-    return Sheet(
-        tuple(examples),
-        tuple(configurations),
-        moved(sheet.scores, np.nan),
-        moved(sheet.passed, np.nan),
-        moved(sheet.asked, False),
-        None if sheet.answers is None else moved(sheet.answers, None),
-        None if sheet.times is None else moved(sheet.times, 0),
-        None if sheet.lost is None else moved(sheet.lost, 0),
-        {name: moved(values, np.nan) for name, values in sheet.checks.items()},
-        sheet.ways,
-        {name: moved(values, np.nan) for name, values in sheet.parts.items()},
-        None if sheet.said is None else moved(sheet.said, 0),
-        {tag: told(values) for tag, values in sheet.tags.items()},
-        sheet.altered,
+    return replace(
+        sheet,
+        examples=tuple(examples),
+        configurations=tuple(configurations),
+        tags={tag: told(values) for tag, values in sheet.tags.items()},
+        **{name: moved(getattr(sheet, name)) for name in _GRIDS},
     )

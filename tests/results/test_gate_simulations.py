@@ -11,9 +11,11 @@ import math
 import numpy as np
 import pytest
 
+from pytest_tablebench.results._intervals import moments, paired_bounds
 from pytest_tablebench.results._sheets import Sheet
-from pytest_tablebench.results.gates import make_rule, paired_difference, parse_gate
-from pytest_tablebench.results.gates._judge import correct, judge_sides, scopes
+from pytest_tablebench.results.gates import make_rule, parse_gate
+from pytest_tablebench.results.gates._judge import Judged, correct, judge_one
+from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import Sides
 from tests.support.gate_worlds import CONFIGURATIONS, World, as_records, cases_of, six_worlds
 from tests.support.matrix import FULL
@@ -44,8 +46,8 @@ def side(scores):
 
 def judged(gates, new, old, *, holm=True):
     """States of gates over arrays by dataset."""
-    known = scopes(*(Sides({name: side(rows[name]) for name in rows}) for rows in (new, old)))
-    found = judge_sides(known, gates, [TAIL] * len(gates))
+    known = Scopes(*(Sides({name: side(rows[name]) for name in rows}) for rows in (new, old)), {})
+    found = [Judged(gate, judge_one(gate, known, TAIL), TAIL) for gate in gates]
     return [one.result.state for one in (correct(found, TAIL) if holm else found)]
 
 
@@ -80,7 +82,7 @@ def test_configurations_counted_as_examples_would_give_false_alarms():
     for world in six_worlds():
         for _ in range(count):
             new, old = world.scores(draw, 100)
-            fails.append(paired_difference((new - old).ravel()).high < 0)
+            fails.append(paired_bounds(moments([(new - old).ravel()]))[1] < 0)
     # About 27 %: 3,500 observations that are 100.
     assert np.mean(fails) == pytest.approx(0.27, abs=0.03 if FULL else 0.09)
 

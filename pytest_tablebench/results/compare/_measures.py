@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results._sheets import Sheet, align
+from pytest_tablebench.results._intervals import moments, paired_bounds
+from pytest_tablebench.results._sheets import Configuration, Sheet, align
 from pytest_tablebench.results.compare._types import Measure, MeasureDifference
 from pytest_tablebench.results.figures import example_values, mean
-from pytest_tablebench.results.gates import mcnemar, paired_difference, sign_flip
+from pytest_tablebench.results.gates import mcnemar, sign_flip
 from pytest_tablebench.util.names import out_of, printable
 
 if TYPE_CHECKING:
@@ -41,13 +42,16 @@ class PairedDataset:
         """Lay both sides out alike; what one of them lacks it did not ask."""
         examples = sorted({*before.examples, *after.examples})
         cells = sorted({*before.configurations, *after.configurations})
-        return cls(dataset, *(align(side, examples, cells) for side in (before, after)))
+        return cls(dataset, before, after)._laid(examples, cells)
+
+    def _laid(self, examples: Sequence[str], cells: Sequence[Configuration]) -> PairedDataset:
+        sides = (align(side, examples, cells) for side in (self.before, self.after))
+        return PairedDataset(self.dataset, *sides)
 
     def part(self, axis: int, name: str) -> PairedDataset:
         """Return what was asked with one serializer (axis 0) or perturbation (axis 1)."""
         cells = [cell for cell in self.before.configurations if cell[axis] == name]
-        sides = (align(side, side.examples, cells) for side in (self.before, self.after))
-        return PairedDataset(self.dataset, *sides)
+        return self._laid(self.after.examples, cells)
 
     @property
     def altered(self) -> frozenset[str]:
@@ -62,8 +66,7 @@ class PairedDataset:
         if not self.altered:
             return self
         cells = [cell for cell in self.before.configurations if cell[1] not in self.altered]
-        sides = (align(side, side.examples, cells) for side in (self.before, self.after))
-        return PairedDataset(self.dataset, *sides)
+        return self._laid(self.after.examples, cells)
 
     def tags(self) -> dict[tuple[str, str], list[int]]:
         """Return the rows of the commonest tags and values; what the run after says comes first.
@@ -84,9 +87,7 @@ class PairedDataset:
 
     def rows(self, rows: Sequence[int]) -> PairedDataset:
         """Return some examples."""
-        examples = [self.after.examples[row] for row in rows]
-        sides = (align(side, examples, side.configurations) for side in (self.before, self.after))
-        return PairedDataset(self.dataset, *sides)
+        return self._laid([self.after.examples[row] for row in rows], self.after.configurations)
 
     def names(self, axis: int) -> list[str]:
         """Return the serializers (axis 0) or perturbations (axis 1) that both sides asked with."""
@@ -207,13 +208,13 @@ def _judged(
             note=note,
         )
     p, test = _p_value(datasets, differences, measure)
-    few = [part.dataset for part, one in zip(datasets, differences, strict=True) if len(one) < 2]
-    if few:
-        note = f"fewer than two examples{_of(few, datasets)}"
-        return replace(known, p=p, test=test, note=note)
-    found = paired_difference(differences[0] if len(differences) == 1 else differences)
-    bounds = None if found.low is None or found.high is None else (found.low, found.high)
-    return replace(known, interval=bounds, method=found.method, p=p, test=test)
+    found = moments(differences)
+    if found is None:
+        pairs = zip(datasets, differences, strict=True)
+        few = _of([part.dataset for part, one in pairs if len(one) < 2], datasets)
+        return replace(known, p=p, test=test, note=f"fewer than two examples{few}")
+    low, high, method = paired_bounds(found)
+    return replace(known, interval=(low, high), method=method, p=p, test=test)
 
 
 def _p_value(

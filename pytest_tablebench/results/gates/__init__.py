@@ -3,11 +3,7 @@
 from pytest_tablebench.results._intervals import clopper_pearson
 from pytest_tablebench.results.gates._grammar import MEASURES, Gate, check_gates, parse_gate
 from pytest_tablebench.results.gates._judge import cut_short, judge_gates
-from pytest_tablebench.results.gates._paired import (
-    mcnemar,
-    paired_difference,
-    sign_flip,
-)
+from pytest_tablebench.results.gates._paired import mcnemar, sign_flip
 from pytest_tablebench.results.gates._power import (
     PlannedGate,
     assumed_sd,
@@ -44,7 +40,6 @@ __all__ = [
     "make_rule",
     "mcnemar",
     "order",
-    "paired_difference",
     "parse_gate",
     "plan_gates",
     "power",

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.results.figures import example_values
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one
-from pytest_tablebench.results.gates._result import GateResult, State, holm, kept_from
+from pytest_tablebench.results.gates._result import State, holm, kept_from
 from pytest_tablebench.results.gates._sample import Sample, collect
-from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._wealth import Wealth, betting_interval
@@ -45,6 +44,7 @@ class AnytimeRule(StoppingRule):
     """
 
     name = "anytime"
+    last_note = "Decided after all examples."
 
     def __init__(self, *args: Any, **options: Any) -> None:
         """As `StoppingRule`."""
@@ -163,20 +163,9 @@ class AnytimeRule(StoppingRule):
         note = f"Decided after {asked}; the rest was not needed."
         self.settle(place, result, note)
 
-    def _tail(self) -> float:
+    def _tail(self, gate: Gate) -> float:
+        del gate
         return (1 - DURING) * self.alpha / 2
-
-    def _last_look(self) -> None:
-        places = self.open()
-        known = self.scopes(self.board.seen())
-        looks = self.look(places, known, [self._tail()] * len(places))
-        for place, judged in zip(places, looks, strict=True):
-            if judged.result.state != "undecided":
-                self.settle(place, judged.result, "Decided after all examples.")
-
-    def final(self, place: int, known: Scopes) -> GateResult:
-        """Return the ordinary interval's judgement at the end."""
-        return self.look([place], known, [self._tail()])[0].result
 
 
 def _round(gate: Gate, stream: _Stream) -> None:

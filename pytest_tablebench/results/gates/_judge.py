@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from pytest_tablebench.results.gates._grammar import Gate, parse_gate
 from pytest_tablebench.results.gates._result import GateResult, State, decide, holm
 from pytest_tablebench.results.gates._sample import Sample, collect
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
-from pytest_tablebench.results.gates._sides import Key, Sides, read_side
+from pytest_tablebench.results.gates._sides import Key, read_side
 from pytest_tablebench.results.gates._words import margin_note, number, reason
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import are, counted, out_of, unknown_name
@@ -70,10 +70,11 @@ def judge_gates(
     new = read_side(records, answers)
     old = read_side(baseline, baseline_answers) if baseline is not None else None
     missing = (run or {}).get("missing") or ()
-    known = scopes(new, old, benchmarks, clusters, missing)
-    judged = judge_sides(known, wanted, tails=[(1 - level) / 2] * len(wanted))
+    names, tail = new.benchmarks if benchmarks is None else benchmarks, (1 - level) / 2
+    known = Scopes(new, old, names, clusters or {}, missing)
+    judged = [Judged(gate, judge_one(gate, known, tail), tail) for gate in wanted]
     if correction == "holm" and not point:
-        judged = correct(judged, (1 - level) / 2)
+        judged = correct(judged, tail)
     results = []
     for gate, found in zip(wanted, judged, strict=True):
         result = found.result
@@ -106,34 +107,9 @@ class Judged:
     result: GateResult
     tail: float
 
-    @property
-    def in_family(self) -> bool:
-        """Whether the gate counts among those that Holm corrects."""
-        return not self.gate.counted
-
-
-def scopes(
-    new: Sides,
-    old: Sides | None,
-    benchmarks: Mapping[str, Sequence[str]] | None = None,
-    clusters: Clusters | None = None,
-    missing: Collection[str] = (),
-) -> Scopes:
-    """Return both runs ready to be judged."""
-    names = new.benchmarks if benchmarks is None else benchmarks
-    return Scopes(new, old, names, clusters or {}, missing)
-
-
-def judge_sides(known: Scopes, gates: Sequence[Gate], tails: Sequence[float]) -> list[Judged]:
-    """Judge each gate alone, with its own error on each side. Cost gates stay undecided."""
-    return [
-        Judged(gate, judge_one(gate, known, tail), tail)
-        for gate, tail in zip(gates, tails, strict=True)
-    ]
-
 
 def judge_one(gate: Gate, known: Scopes, tail: float) -> GateResult:
-    """Judge one gate on its interval, without regard to others."""
+    """Judge one gate on its interval, without regard to others. Cost gates stay undecided."""
     if gate.measure == "cost":
         return GateResult(gate=gate.text, bound=gate.bound)
     known = known.sliced(gate)
@@ -228,7 +204,7 @@ def correct(judged: Sequence[Judged], tail: float, *, size: int | None = None) -
     A gate judged at an error other than `tail` has its p scaled to it. `size` is the number of
     gates in the family less those that failed before, where these are not all of it.
     """
-    family = [place for place, found in enumerate(judged) if found.in_family]
+    family = [place for place, found in enumerate(judged) if not found.gate.counted]
     size = len(family) if size is None else size
     if size < 2:
         return list(judged)

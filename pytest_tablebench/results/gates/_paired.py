@@ -1,34 +1,11 @@
-"""Two runs over the same questions: flips, p-values, differences (spec: statistics.md 3, 7)."""
+"""P-values of two runs over the same questions (spec: statistics.md section 7)."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import cast
-
-from pytest_tablebench.results._intervals import moments, paired_bounds
 
 TIE = 1e-9
 """Sums closer than this are equal, or equal sums would be lost to float noise."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairedInterval:
-    """A mean paired difference with its interval.
-
-    `estimate` is None without an example; `low`, `high`, `se` and `df` are None where the
-    interval cannot be told (a dataset with fewer than two examples), `df` also where all
-    differences are equal. `n` counts the examples of all datasets.
-    """
-
-    estimate: float | None
-    low: float | None
-    high: float | None
-    se: float | None
-    df: float | None
-    method: str | None
-    n: int
 
 
 def mcnemar(better: int, worse: int) -> float:
@@ -68,28 +45,3 @@ def sign_flip(differences: Sequence[float], *, resamples: int = 9999, seed: int 
         sums = values.sum() - 2 * (negative @ values)
         reached += int((np.abs(sums) >= least).sum())
     return (1 + reached) / (1 + resamples)
-
-
-def paired_difference(
-    differences: Sequence[float] | Sequence[Sequence[float]], level: float = 0.95
-) -> PairedInterval:
-    """Return the mean of example differences (new minus old) with its t interval (section 3).
-
-    `differences` is one sequence of values in -1..1, or one for each of several datasets: then
-    the mean over datasets, stratified (section 4).
-    """
-    datasets: list[Sequence[float]]
-    if len(differences) and not hasattr(differences[0], "__len__"):
-        datasets = [cast("Sequence[float]", differences)]
-    else:
-        datasets = list(cast("Sequence[Sequence[float]]", differences))
-    count = sum(len(values) for values in datasets)
-    if not datasets or any(len(values) == 0 for values in datasets):
-        return PairedInterval(None, None, None, None, None, None, count)
-    found = moments(datasets)
-    if found is None:
-        means = [math.fsum(values) / len(values) for values in datasets]
-        estimate = math.fsum(means) / len(means)
-        return PairedInterval(estimate, None, None, None, None, None, count)
-    low, high, method = paired_bounds(found, (1 - level) / 2)
-    return PairedInterval(found.mean, low, high, found.se, found.df, method, count)

@@ -6,8 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.gates._grammar import Gate
-from pytest_tablebench.results.gates._result import GateResult
-from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._stopping import StoppingRule
 
 if TYPE_CHECKING:
@@ -48,6 +46,7 @@ class PassesRule(StoppingRule):
             self._pass[dataset][row, column] = number
             self._left[number] += 1
         self.last = max(self._left, default=0)
+        self.last_note = f"Decided after all {self.last} passes."
         self._early = [number for number in LOOKS if number < self.last]
         self._done = 0
 
@@ -63,31 +62,13 @@ class PassesRule(StoppingRule):
     def _look(self, number: int) -> None:
         places = [place for place in self.open() if _by_passes(self.gates[place])]
         masks = {name: passes <= number for name, passes in self._pass.items()}
-        tail = EARLY * self.alpha / 2
-        known = self.scopes(self.board.seen(masks))
-        for place, judged in zip(
-            places, self.look(places, known, [tail] * len(places)), strict=True
-        ):
-            if judged.result.state != "undecided":
-                note = f"Decided after pass {number} of {self.last}; the rest was not needed."
-                self.settle(place, judged.result, note)
+        tails = [EARLY * self.alpha / 2] * len(places)
+        note = f"Decided after pass {number} of {self.last}; the rest was not needed."
+        self._settle_decided(places, self.scopes(self.board.seen(masks)), tails, note)
 
-    def _last_look(self) -> None:
-        places = self.open()
-        known = self.scopes(self.board.seen())
-        tails = [self._last_tail(self.gates[place]) for place in places]
-        for place, judged in zip(places, self.look(places, known, tails), strict=True):
-            if judged.result.state != "undecided":
-                self.settle(place, judged.result, f"Decided after all {self.last} passes.")
-
-    def _last_tail(self, gate: Gate) -> float:
+    def _tail(self, gate: Gate) -> float:
         spent = EARLY * len(self._early) if _by_passes(gate) else 0.0
         return (1 - spent) * self.alpha / 2
-
-    def final(self, place: int, known: Scopes) -> GateResult:
-        """Return the last look's judgement."""
-        tail = self._last_tail(self.gates[place])
-        return self.look([place], known, [tail])[0].result
 
 
 def _by_passes(gate: Gate) -> bool:

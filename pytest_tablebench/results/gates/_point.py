@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.gates._grammar import Gate
-from pytest_tablebench.results.gates._judge import judge_one, point_result
-from pytest_tablebench.results.gates._result import GateResult, State, kept_from
+from pytest_tablebench.results.gates._judge import Judged, judge_one, point_result
+from pytest_tablebench.results.gates._result import State, kept_from
 from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import Key, about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
@@ -32,6 +33,7 @@ class PointRule(StoppingRule):
     """
 
     name = "point"
+    last_note = "All planned cases were asked: exact."
 
     def __init__(self, *args: Any, **options: Any) -> None:
         """As `StoppingRule`."""
@@ -57,11 +59,7 @@ class PointRule(StoppingRule):
                 self._check_at += max(25, self._next // 20)
                 self._decide()
         if self._next == len(self._queue):
-            known = self.scopes(self.board.seen())
-            for place in self.open():
-                result = self.final(place, known)
-                if result.state != "undecided":
-                    self.settle(place, result, "All planned cases were asked: exact.")
+            self._last_look()
 
     def _asked(self, key: Key) -> bool:
         dataset, row, column = self.board.places[key]
@@ -163,6 +161,11 @@ class PointRule(StoppingRule):
             value = value - before
         return member, np.nan_to_num(value)
 
-    def final(self, place: int, known: Scopes) -> GateResult:
-        """Return the estimate's own verdict."""
-        return point_result(judge_one(self.gates[place], known, self.alpha / 2))
+    def _tail(self, gate: Gate) -> float:
+        del gate
+        return self.alpha / 2
+
+    def look(self, places: Sequence[int], known: Scopes, tails: Sequence[float]) -> list[Judged]:
+        """Return the estimates' own verdicts, which need no correction."""
+        judged = self.judged(places, known, tails)
+        return [replace(one, result=point_result(one.result)) for one in judged]

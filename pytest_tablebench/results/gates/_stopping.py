@@ -211,6 +211,8 @@ class StoppingRule(ABC):
     """
 
     name: RuleName
+    last_note: str
+    """What is said of gates that the last look decides."""
 
     def __init__(
         self,
@@ -338,8 +340,26 @@ class StoppingRule(ABC):
         """See what a new cell decides."""
 
     @abstractmethod
+    def _tail(self, gate: Gate) -> float:
+        """Return what the last look at a gate may be wrong by, on each side."""
+
     def final(self, place: int, known: Scopes) -> GateResult:
         """Return the last judgement of a gate that is still open."""
+        return self.look([place], known, [self._tail(self.gates[place])])[0].result
+
+    def _last_look(self) -> None:
+        """Judge what is still open when all planned cases were asked."""
+        places = self.open()
+        tails = [self._tail(self.gates[place]) for place in places]
+        self._settle_decided(places, self.scopes(self.board.seen()), tails, self.last_note)
+
+    def _settle_decided(
+        self, places: Sequence[int], known: Scopes, tails: Sequence[float], note: str
+    ) -> None:
+        """Judge some gates on what is known, and keep what that decides."""
+        for place, judged in zip(places, self.look(places, known, tails), strict=True):
+            if judged.result.state != "undecided":
+                self.settle(place, judged.result, note)
 
     def scopes(self, new: Sides) -> Scopes:
         """Return what is seen of the run beside the baseline."""
@@ -367,11 +387,15 @@ class StoppingRule(ABC):
 
     def look(self, places: Sequence[int], known: Scopes, tails: Sequence[float]) -> list[Judged]:
         """Judge some gates on what is known, corrected for the whole family."""
-        judged = [
+        judged = self.judged(places, known, tails)
+        return correct(judged, max(tails), size=self.family()) if judged else []
+
+    def judged(self, places: Sequence[int], known: Scopes, tails: Sequence[float]) -> list[Judged]:
+        """Judge some gates on what is known, each alone."""
+        return [
             Judged(self.gates[place], judge_one(self.gates[place], known, tail), tail)
             for place, tail in zip(places, tails, strict=True)
         ]
-        return correct(judged, max(tails), size=self.family()) if judged else []
 
     def settle(self, place: int, result: GateResult, note: str) -> None:
         """Keep a decision; it is never taken back."""
