@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -16,12 +16,31 @@ from pytest_tablebench.results._texts import (
     TEXTS,
     ExampleText,
     PromptText,
+    TextWriter,
     example_key,
     read_texts,
 )
 from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.util.entries import mapping
 
-__all__ = ["Exporter", "RunTexts", "moment", "plain", "records_by", "run_uuid"]
+__all__ = [
+    "LIBRARY",
+    "PARAMETERS",
+    "Exporter",
+    "RunTexts",
+    "moment",
+    "plain",
+    "records_by",
+    "run_uuid",
+    "tokens_of",
+    "version_of",
+]
+
+LIBRARY = "pytest-tablebench"
+"""What other forms name as the library that made a run."""
+
+PARAMETERS = ("temperature", "top_p", "top_k", "max_tokens")
+"""Parameters that other forms have names for."""
 
 
 class Exporter(Protocol):
@@ -48,22 +67,35 @@ class Exporter(Protocol):
 class RunTexts:
     """The texts of a run: prompts and transcripts by digest, questions by example."""
 
-    prompts: Mapping[str, str]
-    transcripts: Mapping[str, Sequence[tuple[str, str]]]
-    questions: Mapping[str, str]
+    prompts: dict[str, str] = field(default_factory=dict)
+    transcripts: dict[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    questions: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: LoadedRun) -> RunTexts:
         """Read the texts of a run; none where they were not kept."""
-        prompts, transcripts, questions = dict[str, str](), {}, dict[str, str]()
+        found = cls()
         for text in read_texts(run.path / TEXTS):
             if isinstance(text, PromptText):
-                prompts[text.digest] = text.text
+                found.prompts[text.digest] = text.text
             elif isinstance(text, ExampleText):
-                questions[text.id] = text.question
+                found.questions[text.id] = text.question
             else:
-                transcripts[text.digest] = text.turns
-        return cls(prompts, transcripts, questions)
+                found.transcripts[text.digest] = text.turns
+        return found
+
+    def write(self, path: Path) -> None:
+        """Write the texts into a new file of a run folder; tables are in none of them."""
+        writer = TextWriter(path)
+        try:
+            for digest, text in self.prompts.items():
+                writer.prompt(digest, text)
+            for digest, turns in self.transcripts.items():
+                writer.transcript(digest, turns)
+            for key, question in self.questions.items():
+                writer.example(key, question, ())
+        finally:
+            writer.close()
 
     def prompt(self, record: Record) -> str | None:
         """Return what the model was shown first; None where it was not kept."""
@@ -98,6 +130,19 @@ def moment(run: Mapping[str, Any], *names: str) -> datetime:
             continue
         return found if found.tzinfo else found.replace(tzinfo=UTC)
     return datetime.fromtimestamp(0, UTC)
+
+
+def version_of(run: Mapping[str, Any], unknown: str = "unknown") -> str:
+    """Return the version of this package that made a run."""
+    return str(mapping(run, "versions").get(LIBRARY) or unknown)
+
+
+def tokens_of(record: Record) -> dict[str, int] | None:
+    """Return the tokens of a case by the names that other forms have; None if one is unknown."""
+    sent, said = record.prompt_tokens, record.completion_tokens
+    if sent is None or said is None:
+        return None
+    return {"input_tokens": sent, "output_tokens": said, "total_tokens": sent + said}
 
 
 def run_uuid(run: LoadedRun, part: str) -> uuid.UUID:

@@ -12,7 +12,7 @@ from dataclasses import MISSING, fields
 from hashlib import sha256
 from typing import Any
 
-from pytest_tablebench.interchange._exporter import RunTexts
+from pytest_tablebench.interchange._exporter import RunTexts, tokens_of
 from pytest_tablebench.results._record import Record
 
 __all__ = [
@@ -73,7 +73,7 @@ def row_of(record: Record, texts: RunTexts, evaluation_id: str, model_id: str) -
         "input": {"raw": raw_input, "formatted": prompt, "reference": references},
         "evaluation": {"score": record.score or 0.0, "is_correct": record.passed is True},
         "error": (record.reason or "no answer") if record.score is None else None,
-        "token_usage": _tokens(record),
+        "token_usage": tokens_of(record),
         "performance": None
         if record.latency_s is None
         else {"latency_ms": record.latency_s * 1000},
@@ -110,18 +110,10 @@ def _attribution(record: Record, messages: Sequence[Any] | None) -> list[dict[st
     ]
 
 
-def _tokens(record: Record) -> dict[str, int] | None:
-    known = record.prompt_tokens, record.completion_tokens
-    if known[0] is None or known[1] is None:
-        return None
-    names = ("input_tokens", "output_tokens", "total_tokens")
-    return dict(zip(names, (known[0], known[1], known[0] + known[1]), strict=True))
-
-
 def _metadata(record: Record) -> dict[str, str]:
     found: dict[str, str] = {}
     placed = (
-        _PLACED if _tokens(record) is None else _PLACED | {"prompt_tokens", "completion_tokens"}
+        _PLACED if tokens_of(record) is None else _PLACED | {"prompt_tokens", "completion_tokens"}
     )
     if record.latency_s is not None and record.latency_s * 1000 / 1000 == record.latency_s:
         placed = placed | {"latency_s"}

@@ -11,6 +11,7 @@ from typing import Any
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.interchange._instance import SCHEMA_VERSION
 from pytest_tablebench.interchange._source import Row, Source, read_json, read_lines
+from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.names import printable
 
 __all__ = ["read_lm_eval"]
@@ -60,7 +61,7 @@ def _source(path: Path, model: str | None) -> Source:
             f"model; say it: --model NAME"
         )
     samples = list(read_lines(path))
-    metrics = _metrics(task, samples)
+    metrics, better = _metrics(task, samples), mapping(told, "higher_is_better", task)
     facts = {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": f"lm-eval/{model}/{date}",
@@ -71,7 +72,7 @@ def _source(path: Path, model: str | None) -> Source:
                 "evaluation_result_id": mark,
                 "metric_config": {
                     "metric_name": metric,
-                    "lower_is_better": _better(told, task, metric) is False,
+                    "lower_is_better": better.get(metric) is False,
                 },
                 "generation_config": {"generation_args": _params(told, task)},
             }
@@ -83,7 +84,7 @@ def _source(path: Path, model: str | None) -> Source:
 
 
 def _model(told: Mapping[str, Any]) -> str | None:
-    config = _mapping(told, "config")
+    config = mapping(told, "config")
     given = config.get("model_args")
     if isinstance(given, str):
         given = dict(part.split("=", 1) for part in given.split(",") if "=" in part)
@@ -92,19 +93,8 @@ def _model(told: Mapping[str, Any]) -> str | None:
     return str(found) if found else None
 
 
-def _mapping(told: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    found: Any = told
-    for name in names:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def _better(told: Mapping[str, Any], task: str, metric: str) -> object:
-    return _mapping(told, "higher_is_better", task).get(metric)
-
-
 def _params(told: Mapping[str, Any], task: str) -> dict[str, Any]:
-    given = _mapping(told, "configs", task, "generation_kwargs")
+    given = mapping(told, "configs", task, "generation_kwargs")
     names = {"temperature": "temperature", "top_p": "top_p", "max_gen_toks": "max_tokens"}
     return {name: given[own] for own, name in names.items() if own in given}
 
@@ -113,8 +103,7 @@ def _metrics(task: str, samples: Sequence[tuple[Mapping[str, Any], str]]) -> dic
     """Return the metrics that samples name, by the id of each one's result."""
     found = {}
     for sample, _ in samples:
-        named = sample.get("metrics")
-        for metric in named if isinstance(named, list) else ():
+        for metric in listing(sample.get("metrics")):
             found[_result(task, sample, str(metric))] = str(metric)
     return found
 
@@ -131,9 +120,7 @@ def _dataset(task: str, sample: Mapping[str, Any]) -> str:
 
 def _rows(task: str, sample: Mapping[str, Any], place: str) -> Iterator[Row]:
     """Yield a row for each metric that gives the sample a number."""
-    named = sample.get("metrics")
-    metrics = [str(metric) for metric in named] if isinstance(named, list) else []
-    scored = {metric: sample.get(metric) for metric in metrics}
+    scored = {str(metric): sample.get(str(metric)) for metric in listing(sample.get("metrics"))}
     scores = {
         metric: float(value) for metric, value in scored.items() if isinstance(value, int | float)
     }
@@ -171,11 +158,7 @@ def _asked(arguments: object) -> tuple[str, list[str]]:
     if isinstance(arguments, dict):
         found = [list(one.values()) for one in arguments.values() if isinstance(one, dict)]
     else:
-        found = (
-            [one for one in arguments or () if isinstance(one, list)]
-            if isinstance(arguments, list)
-            else []
-        )
+        found = [one for one in listing(arguments) if isinstance(one, list)]
     texts = [[part if isinstance(part, str) else json.dumps(part) for part in one] for one in found]
     prompt = texts[0][0] if texts and texts[0] else ""
     return prompt, [one[1].strip() for one in texts if len(one) > 1] if len(texts) > 1 else []
@@ -191,7 +174,7 @@ def _first(replies: object) -> str | None:
 def _chosen(replies: object, choices: Sequence[str]) -> str | None:
     """Return the continuation with the greatest log-likelihood."""
     found = []
-    for one in replies if isinstance(replies, list) else ():
+    for one in listing(replies):
         try:
             found.append(float(_first(one) or "nan"))
         except ValueError:

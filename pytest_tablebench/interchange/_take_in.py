@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.interchange._exporter import LIBRARY, PARAMETERS, RunTexts
 from pytest_tablebench.interchange._foreign import foreign_fields
 from pytest_tablebench.interchange._instance import own_fields, turns_of
 from pytest_tablebench.interchange._row_check import check_row, checked_record
 from pytest_tablebench.interchange._source import Row, Source
-from pytest_tablebench.interchange.every_eval_ever import LIBRARY
 from pytest_tablebench.results import RunFolder
 from pytest_tablebench.results._record import Record
-from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key
+from pytest_tablebench.results._texts import TEXTS, example_key
 from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.util.names import counted, printable
 
@@ -54,27 +54,6 @@ class Taken:
         return lines
 
 
-@dataclass
-class _Texts:
-    """Prompts, transcripts and questions of the cases, each by the name a record has for it."""
-
-    prompts: dict[str, str]
-    turns: dict[str, Sequence[tuple[str, str]]]
-    questions: dict[str, str]
-
-    def write(self, path: Path) -> None:
-        writer = TextWriter(path)
-        try:
-            for digest, text in self.prompts.items():
-                writer.prompt(digest, text)
-            for digest, turns in self.turns.items():
-                writer.transcript(digest, turns)
-            for key, question in self.questions.items():
-                writer.example(key, question, ())
-        finally:
-            writer.close()
-
-
 def take_in(sources: Sequence[Source], out: Path, *, model: str | None = None) -> Taken:
     """Write the evaluations of one model as one run folder.
 
@@ -89,7 +68,7 @@ def take_in(sources: Sequence[Source], out: Path, *, model: str | None = None) -
     if not sources:
         raise DataError("there is no evaluation in these files")
     model = model or _only_model(sources)
-    texts = _Texts({}, {}, {})
+    texts = RunTexts()
     records: dict[str, tuple[Record, str]] = {}
     for source in sources:
         for row in source.rows:
@@ -127,17 +106,11 @@ def _cases(source: Source) -> Iterable[tuple[Row, dict[str, Any]]]:
             fields = own_fields(row.data.get("metadata") or {})
         except (ValueError, RecursionError) as error:
             raise DataError(f"{row.place}: metadata: {printable(str(error), 200)}") from None
-        yield (
-            row,
-            fields
-            | {
-                "dataset": row.data["evaluation_name"],
-                "example_id": row.data["sample_id"],
-            },
-        )
+        about = {"dataset": row.data["evaluation_name"], "example_id": row.data["sample_id"]}
+        yield row, fields | about
 
 
-def _record(row: Row, fields: dict[str, Any], texts: _Texts, *, ours: bool) -> Record:
+def _record(row: Row, fields: dict[str, Any], texts: RunTexts, *, ours: bool) -> Record:
     """Return the record of a case, and keep its texts."""
     data = row.data
     given, messages = data["input"], data.get("messages")
@@ -155,7 +128,7 @@ def _record(row: Row, fields: dict[str, Any], texts: _Texts, *, ours: bool) -> R
         turns = turns_of(messages[behind:])
         digest = fields.get("transcript") or _digest(json.dumps(turns))
         fields["transcript"] = digest
-        texts.turns[digest] = turns
+        texts.transcripts[digest] = turns
         said = [text for who, text in turns if who == "reply"]
         fields.setdefault(
             "raw", said[-1] if said and fields.get("outcome") != "no_answer" else None
@@ -226,7 +199,11 @@ def _run_facts(sources: Sequence[Source], records: Sequence[Record], model: str)
     libraries = {
         "{name} {version}".format(**source.facts["eval_library"]): None for source in sources
     }
-    unknown = [said for name, said in _UNKNOWN.items() if all(_lacks(one, name) for one in records)]
+    unknown = [
+        said
+        for name, said in _UNKNOWN.items()
+        if all(getattr(record, name) is None for record in records)
+    ]
     imported = {
         "from": "every-eval-ever",
         "schema_version": str(first["schema_version"]),
@@ -235,10 +212,6 @@ def _run_facts(sources: Sequence[Source], records: Sequence[Record], model: str)
         "unknown": ["tables", *unknown],
     }
     return told | {"model": model, "imported": imported}
-
-
-def _lacks(record: Record, name: str) -> bool:
-    return getattr(record, name) is None
 
 
 def _own_facts(sources: Sequence[Source]) -> dict[str, Any]:
@@ -263,6 +236,5 @@ def _params(facts: Mapping[str, Any]) -> dict[str, Any]:
         config = result.get("generation_config") if isinstance(result, dict) else None
         given = config.get("generation_args") if isinstance(config, dict) else None
         if isinstance(given, dict):
-            known = ("temperature", "top_p", "top_k", "max_tokens")
-            return {name: given[name] for name in known if given.get(name) is not None}
+            return {name: given[name] for name in PARAMETERS if given.get(name) is not None}
     return {}

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.interchange._exporter import moment, records_by
-from pytest_tablebench.interchange.every_eval_ever import LIBRARY
+from pytest_tablebench.interchange._exporter import LIBRARY, moment, records_by, version_of
 from pytest_tablebench.results._folder import selection_text
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.util.files import write_whole
@@ -91,11 +90,9 @@ def _scopes(run: LoadedRun) -> dict[str, Mapping[str, Any]]:
 
 
 def _notes(run: Mapping[str, Any], scope: Mapping[str, Any]) -> Sequence[str]:
-    versions = run.get("versions")
-    version = versions.get(LIBRARY) if isinstance(versions, Mapping) else None
     lost = round(scope["no_answer"] * scope["n_cases"])
     notes = [
-        f"{LIBRARY} {version or 'of unknown version'}, mean score",
+        f"{LIBRARY} {version_of(run, 'of unknown version')}, mean score",
         f"{counted(scope['n_examples'], 'example')}, {counted(scope['n_cases'], 'case')}, "
         f"{lost:,} without an answer left out",
     ]

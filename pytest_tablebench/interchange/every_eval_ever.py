@@ -11,17 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.interchange._exporter import RunTexts, moment, plain, records_by, run_uuid
+from pytest_tablebench.interchange._exporter import (
+    LIBRARY,
+    PARAMETERS,
+    RunTexts,
+    moment,
+    plain,
+    records_by,
+    run_uuid,
+    version_of,
+)
 from pytest_tablebench.interchange._instance import SCHEMA_VERSION, result_id, row_of
 from pytest_tablebench.results._record import Record
 from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable, slug
 
-__all__ = ["LIBRARY", "LOCAL", "EveryEvalEver"]
-
-LIBRARY = "pytest-tablebench"
-"""`eval_library.name` of our files."""
+__all__ = ["LOCAL", "EveryEvalEver"]
 
 LOCAL = {
     *("schema", "model", "store", "data", "baseline", "api_base", "named_by"),
@@ -61,7 +68,7 @@ class EveryEvalEver:
         model = str(run.run.get("model"))
         model_id = self.model_id or model
         place = _model_place(model_id)
-        texts = RunTexts.of(run) if self.samples else RunTexts({}, {}, {})
+        texts = RunTexts.of(run) if self.samples else RunTexts()
         written = []
         for benchmark, records in records_by(run, "benchmark").items():
             own = Path("data", slug(benchmark), *place)
@@ -85,8 +92,6 @@ class EveryEvalEver:
             str(int(moment(facts, *names).timestamp()))
             for names in (("start", "end"), ("end", "start"))
         )
-        versions = facts.get("versions")
-        version = versions.get(LIBRARY) if isinstance(versions, Mapping) else None
         told = {name: json.dumps(value) for name, value in facts.items() if name not in LOCAL}
         return {
             "schema_version": SCHEMA_VERSION,
@@ -101,7 +106,7 @@ class EveryEvalEver:
             },
             "eval_library": {
                 "name": LIBRARY,
-                "version": str(version or "unknown"),
+                "version": version_of(facts),
                 "additional_details": told,
             },
             "model_info": {
@@ -175,11 +180,9 @@ def _results(run: LoadedRun, benchmark: str) -> Iterator[dict[str, Any]]:
 def _result(
     run: LoadedRun, name: str, figure: str, meaning: str, scope: Mapping[str, Any]
 ) -> dict[str, Any]:
-    digests = run.run.get("datasets")
-    own = digests.get(name) if isinstance(digests, Mapping) else None
-    files = own.get("files") if isinstance(own, Mapping) else None
+    files = mapping(run.run, "datasets", name, "files")
     source: dict[str, Any] = {"dataset_name": name, "source_type": "other"}
-    if isinstance(files, Mapping) and files:
+    if files:
         source["additional_details"] = {f"sha256:{file}": str(mark) for file, mark in files.items()}
     score: dict[str, Any] = {
         "score": scope[figure],
@@ -218,11 +221,10 @@ def _result(
 
 def _generation(run: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters that were sent: by the schema's names, else as texts."""
-    sent = run.get("params_sent") or run.get("params")
-    params = dict(sent) if isinstance(sent, Mapping) else {}
+    params = dict(mapping(run.get("params_sent") or run.get("params")))
     named = {
         name: params.pop(name)
-        for name in ("temperature", "top_p", "top_k", "max_tokens")
+        for name in PARAMETERS
         if type(params.get(name)) in ({int} if name == "max_tokens" else {int, float})
     }
     details = {str(name): json.dumps(value, default=str) for name, value in params.items()}

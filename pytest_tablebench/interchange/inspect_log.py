@@ -5,23 +5,28 @@ from __future__ import annotations
 import json
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
 from pytest_tablebench.interchange._exporter import (
+    LIBRARY,
+    PARAMETERS,
     RunTexts,
     moment,
     plain,
     records_by,
     run_uuid,
+    tokens_of,
+    version_of,
 )
 from pytest_tablebench.interchange._instance import messages_of
-from pytest_tablebench.interchange.every_eval_ever import LIBRARY, LOCAL
+from pytest_tablebench.interchange.every_eval_ever import LOCAL
 from pytest_tablebench.results._record import Record
 from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import slug
 
@@ -92,7 +97,7 @@ class _Log:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as log:
             start = {"version": VERSION, "eval": self._spec(), "plan": {}}
             _put(log, "_journal/start.json", start)
-            for sample in self._samples():
+            for sample in map(self._sample, self.records):
                 _put(log, f"samples/{sample['id']}_epoch_{sample['epoch']}.json", sample)
                 summaries.append(_summary(sample))
             _put(log, "summaries.json", summaries)
@@ -100,12 +105,8 @@ class _Log:
 
     def _spec(self) -> dict[str, Any]:
         facts = self.run.run
-        versions = facts.get("versions")
-        version = versions.get(LIBRARY) if isinstance(versions, Mapping) else None
         ids = list(dict.fromkeys(map(self._id, self.records)))
-        config = facts.get("params_sent") or facts.get("params")
-        params = config if isinstance(config, Mapping) else {}
-        known = ("temperature", "top_p", "top_k", "max_tokens")
+        params = mapping(facts.get("params_sent") or facts.get("params"))
         return {
             "eval_id": run_uuid(self.run, f"eval {self.dataset}").hex[:22],
             "run_id": run_uuid(self.run, "run").hex[:22],
@@ -115,13 +116,13 @@ class _Log:
             "dataset": {"name": self.dataset, "samples": len(ids), "sample_ids": ids},
             "model": str(facts.get("model")),
             "model_generate_config": {
-                name: params[name] for name in known if type(params.get(name)) in {int, float}
+                name: params[name] for name in PARAMETERS if type(params.get(name)) in {int, float}
             },
             "config": {
                 "epochs": max(record.repeat for record in self.records),
                 "fail_on_error": False,
             },
-            "packages": {LIBRARY: str(version or "unknown")},
+            "packages": {LIBRARY: version_of(facts)},
             "scorers": [{"name": self.scorer}],
             "metadata": {name: value for name, value in facts.items() if name not in LOCAL},
         }
@@ -168,10 +169,6 @@ class _Log:
         # A sample's id is a path in the zip: a run that was imported may have any text in it.
         return "/".join(slug(getattr(record, name), 100) for name in names)
 
-    def _samples(self) -> Iterator[dict[str, Any]]:
-        for record in self.records:
-            yield self._sample(record)
-
     def _sample(self, record: Record) -> dict[str, Any]:
         prompt, turns = self.texts.prompt(record), self.texts.turns(record)
         question = self.texts.question(record)
@@ -188,7 +185,7 @@ class _Log:
                 for item in fields(Record)
                 if item.name not in _PLACED
             },
-            "model_usage": {} if (used := _usage(record)) is None else {record.model: used},
+            "model_usage": {} if (used := tokens_of(record)) is None else {record.model: used},
             "total_time": record.latency_s,
             "scores": {},
         }
@@ -225,19 +222,12 @@ def _message(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _output(record: Record) -> dict[str, Any]:
-    output: dict[str, Any] = {"model": record.model, "choices": [], "usage": _usage(record)}
+    output: dict[str, Any] = {"model": record.model, "choices": [], "usage": tokens_of(record)}
     if record.raw is not None:
         message = {"role": "assistant", "content": record.raw, "model": record.model}
         why = "max_tokens" if "truncated" in record.flags else "stop"
         output |= {"choices": [{"message": message, "stop_reason": why}], "completion": record.raw}
     return output
-
-
-def _usage(record: Record) -> dict[str, int] | None:
-    sent, said = record.prompt_tokens, record.completion_tokens
-    if sent is None or said is None:
-        return None
-    return {"input_tokens": sent, "output_tokens": said, "total_tokens": sent + said}
 
 
 def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:

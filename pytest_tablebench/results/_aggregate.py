@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.results._beside import consistency_figures, known, part_figures
 from pytest_tablebench.results._examples import Examples
-from pytest_tablebench.results._intervals import interval
+from pytest_tablebench.results._intervals import ci95
 from pytest_tablebench.results._memory import memory_figures
 from pytest_tablebench.results._sampling import sampling_cost
 from pytest_tablebench.results._sheets import Sheet, benchmarks_of, sheets
@@ -156,14 +156,13 @@ def _checks(cells: Cells, part: _Part) -> dict[str, Any]:
         for example, share in zip(*told, strict=True):
             by_example.setdefault(example, []).append(share)
         values = [mean(by_example[example]) or 0.0 for example in sorted(by_example)]
-        bounds = interval([values]) if values else None
         found[name] = {
             "pass_rate": mean(values),
             "n_examples": len(values),
             "n_cases": int(known.sum()),
             "failed": int((shares < 1).sum()),
             "untold": int((~known).sum()),
-            "ci95": list(bounds) if bounds else None,
+            "ci95": ci95([values]),
         }
     return {"checks": found} if found else {}
 
@@ -202,8 +201,7 @@ def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
     for name in ("performance", "robustness", "pass_rate"):
         parts = [known(getattr(one, name)) for one in datasets]
         measures[name] = mean(map(mean, parts))
-        found = interval(parts) if measures[name] is not None else None
-        bounds[name] = list(found) if found else None
+        bounds[name] = ci95(parts)
     return {
         **measures,
         "no_answer": unanswered / asked if asked else None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results._examples import Examples
-from pytest_tablebench.results._intervals import interval, moments, paired_bounds
+from pytest_tablebench.results._intervals import ci95, moments, paired_bounds
 from pytest_tablebench.results.figures import mean
 
 if TYPE_CHECKING:
@@ -138,5 +138,4 @@ def _interval(datasets: Sequence[Sequence[float]]) -> list[float] | None:
     """Return the interval of a mean of shares; None where a value is none."""
     if not all(0 <= value <= 1 for row in datasets for value in row):
         return None
-    bounds = interval(datasets)
-    return list(bounds) if bounds else None
+    return ci95(datasets)

@@ -6,11 +6,12 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._record import SCHEMA, Record, check_schema
 from pytest_tablebench.results._texts import TEXTS
+from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.line_file import LineFile
 from pytest_tablebench.util.names import are, out_of, printable
@@ -107,11 +108,11 @@ class RunFolder:
 
     def write_run(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Write `run.json`; return what a reader finds in it."""
-        return self._replace(RUN, data)
+        return rewrite_run(self.path, data)
 
     def write_summary(self, data: Mapping[str, Any]) -> None:
         """Write `summary.json`."""
-        self._replace(SUMMARY, data)
+        _replaced(self.path / SUMMARY, data)
 
     def append(self, line: str) -> tuple[int, int]:
         """Append one record line, so that it survives this process from here on.
@@ -151,9 +152,6 @@ class RunFolder:
         """Close the record file."""
         self._records.close()
 
-    def _replace(self, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
-        return _replaced(self.path / name, data)
-
 
 def rewrite_run(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     """Write the `run.json` of a folder that is closed; return what a reader finds in it."""
@@ -177,8 +175,8 @@ def selection_text(run: Mapping[str, Any]) -> str:
 
     `run` is the content of `run.json`.
     """
-    found, shard = run.get("selected_by"), run.get("shard")
-    options = [printable(str(name), 40) for name in found] if isinstance(found, list) else []
+    shard = run.get("shard")
+    options = [printable(str(name), 40) for name in listing(run.get("selected_by"))]
     if shard is not None:
         options.insert(0, f"part {printable(str(shard), 40)}")
     return f"a selection ({', '.join(options)}): other cases were not asked" if options else ""
@@ -189,11 +187,8 @@ def imported_text(run: Mapping[str, Any]) -> str:
     found = run.get("imported")
     if not isinstance(found, dict):
         return ""
-    lists = (found.get(name) for name in ("libraries", "unknown"))
-    said = [
-        ", ".join(printable(str(x), 80) for x in one) if isinstance(one, list) else ""
-        for one in lists
-    ]
+    lists = (listing(found.get(name)) for name in ("libraries", "unknown"))
+    said = [", ".join(printable(str(x), 80) for x in one) for one in lists]
     return f"imported from {said[0] or '?'}" + (f"; not known: {said[1]}" if said[1] else "")
 
 
@@ -211,15 +206,7 @@ def read_run(path: Path) -> dict[str, Any]:
     return dict(data)
 
 
-class _Named(Protocol):
-    """What is kept of a record: at least whose it is."""
-
-    @property
-    def case_id(self) -> str:
-        """The id of its case."""
-
-
-_Kept = TypeVar("_Kept", bound=_Named)
+_Kept = TypeVar("_Kept")
 
 
 def read_records(
@@ -256,12 +243,11 @@ def read_places(
             if line == b"\n":
                 continue
             try:
-                kept = keep(Record.from_line(line.decode("ascii"), thresholds))
+                record = Record.from_line(line.decode("ascii"), thresholds)
+                latest[record.case_id] = place, keep(record)
             except (ValueError, RecursionError):
                 if line.endswith(b"\n"):  # otherwise the run was cut off while writing
                     damaged.append(number)
-                continue
-            latest[kept.case_id] = place, kept
     if damaged:
         _tell_damaged(path / RECORDS, damaged, readable=bool(latest))
     yield from latest.values()
@@ -273,7 +259,7 @@ def named_thresholds(path: Path) -> dict[str, float]:
         found = read_run(path).get("thresholds")
     except SettingsError:
         return {}
-    named = found.items() if isinstance(found, dict) else ()
+    named = mapping(found).items()
     return {name: float(value) for name, value in named if isinstance(value, int | float)}
 
 

@@ -145,6 +145,12 @@ def interval(
     return None if found is None else level_bounds(found, (1 - level) / 2)[:2]
 
 
+def ci95(datasets: Sequence[Sequence[float]]) -> list[float] | None:
+    """Return `interval` as it stands in `summary.json`."""
+    bounds = interval(datasets)
+    return None if bounds is None else list(bounds)
+
+
 def paired_bounds(found: Moments, tail: float = 0.025) -> Bounds:
     """Return the interval of a mean paired difference, cut to -1..1, and its rule (section 3)."""
     if found.df is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results._beside import known
-from pytest_tablebench.results._intervals import interval
+from pytest_tablebench.results._intervals import ci95
 from pytest_tablebench.results.figures import mean, means
 
 if TYPE_CHECKING:
@@ -35,10 +35,9 @@ def memory_figures(sheets: Sequence[Sheet]) -> dict[str, Any]:
     for name in (_WITHOUT, _CHANGED):
         rows = [values for sheet in sheets if (values := known(_shares(sheet, name)))]
         if rows:
-            bounds = interval(rows)
             found[name] = {
                 "share": mean(map(mean, rows)),
-                "ci95": list(bounds) if bounds else None,
+                "ci95": ci95(rows),
                 "n_examples": sum(map(len, rows)),
             }
     return {"memory": found} if found else {}

@@ -17,6 +17,7 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._record import SCHEMA, check_schema
+from pytest_tablebench.util.entries import listing
 from pytest_tablebench.util.names import printable
 
 TEXTS = "texts.jsonl.gz"
@@ -167,37 +168,33 @@ def read_texts(path: Path) -> Iterator[Text]:
     A missing file has none; a last member torn by a crash and everything behind a damaged
     place is left out. Raises `SettingsError` for a newer schema.
     """
-    if not path.exists():
-        return
-    for block, _ in _members(path):
-        for line in block.split(b"\n"):
-            found = _parsed(line)
-            if found is None:
-                continue
-            check_schema(found, str(path))
-            if found["kind"] == "prompt":
-                yield PromptText(found["id"], str(found.get("text", "")))
-            elif found["kind"] == "transcript":
-                turns = [turn for turn in _list(found.get("turns")) if _is_turn(turn)]
-                yield TranscriptText(found["id"], tuple((turn[0], turn[1]) for turn in turns))
-            else:
-                yield _example(found)
+    for found in _lines(path):
+        if found["kind"] == "prompt":
+            yield PromptText(found["id"], str(found.get("text", "")))
+        elif found["kind"] == "transcript":
+            turns = [turn for turn in listing(found.get("turns")) if _is_turn(turn)]
+            yield TranscriptText(found["id"], tuple((turn[0], turn[1]) for turn in turns))
+        else:
+            yield _example(found)
 
 
 def read_examples(path: Path) -> Iterator[ExampleText]:
     """Yield the examples of a file alone; lines of other kinds are not even read."""
-    if not path.exists():
-        return
-    for block, _ in _members(path):
+    return (_example(found) for found in _lines(path, b'"kind": "example"'))
+
+
+def _lines(path: Path, holding: bytes = b"") -> Iterator[dict[str, Any]]:
+    """Yield the texts on those lines of a file that hold some bytes."""
+    for block, _ in _members(path) if path.exists() else ():
         for line in block.split(b"\n"):
-            found = _parsed(line) if b'"kind": "example"' in line else None
-            if found is not None and found["kind"] == "example":
+            found = _parsed(line) if holding in line else None
+            if found is not None:
                 check_schema(found, str(path))
-                yield _example(found)
+                yield found
 
 
 def _example(found: Mapping[str, Any]) -> ExampleText:
-    tables = tuple(table for table in _list(found.get("tables")) if _is_table(table))
+    tables = tuple(table for table in listing(found.get("tables")) if _is_table(table))
     return ExampleText(found["id"], str(found.get("question", "")), tables)
 
 
@@ -232,10 +229,6 @@ def _mark(text: Text) -> tuple[str, bytes]:
     data = json.dumps(rest, sort_keys=True).encode("ascii")
     kind = type(text).__name__.removesuffix("Text").lower()
     return f"{kind} {name}", blake2b(data, digest_size=12).digest()
-
-
-def _list(found: object) -> list[Any]:
-    return found if isinstance(found, list) else []
 
 
 def _is_turn(found: object) -> bool:

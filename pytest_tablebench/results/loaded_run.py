@@ -14,6 +14,7 @@ from pytest_tablebench.results._record import Record
 from pytest_tablebench.results._spending import add_spending
 from pytest_tablebench.results.score_table import ScoreTable, raw_digests
 from pytest_tablebench.results.snapshots import read_changes
+from pytest_tablebench.util.entries import mapping
 
 __all__ = ["LoadedRun", "load_run", "summary_of"]
 
@@ -68,13 +69,10 @@ def summary_of(run: Mapping[str, Any], records: ScoreTable | Iterable[Any]) -> d
     Where that is all that is missing, nothing is incomplete. `run` is the content of `run.json`.
     """
     found = summarize(records)
-    by_dataset = run.get("by_dataset")
-    kept: Mapping[str, Any] = by_dataset if isinstance(by_dataset, Mapping) else {}
     whole = run.get("cases_recorded") == run.get("cases_planned")
     for benchmark in found["benchmarks"].values():
         for name, scope in benchmark["datasets"].items():
-            own = kept.get(name)
-            counts = own.get("does_not_apply") if isinstance(own, Mapping) else None
+            counts = mapping(run, "by_dataset", name).get("does_not_apply")
             if counts:
                 scope["does_not_apply"] = counts
                 if whole and not scope["no_answer"]:

@@ -19,6 +19,7 @@ from pytest_tablebench.results._texts import ExampleText, example_key
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.tables.hierarchy.complexity import complexity
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.tokens import count_tokens
 
 __all__ = ["MappedTable", "table_map", "tokens_of"]
@@ -90,8 +91,7 @@ def table_map(examples: Iterable[ExampleText], cells: Iterable[Cell]) -> list[Ma
 
 
 def _mapped(dataset: str, name: str, given: Mapping[str, Any]) -> MappedTable | None:
-    structure = given.get("structure")
-    parts = structure if isinstance(structure, Mapping) else {}
+    parts = mapping(given, "structure")
     example = name.removeprefix(f"{dataset}/").removesuffix(f"/{_AS_IT_IS}")
     try:
         table = Table(given["header"], given["rows"], given.get("title"), **parts)

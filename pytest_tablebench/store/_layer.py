@@ -258,7 +258,6 @@ class Layer:
 
 def _raw_key(digits: bytes) -> bytes | None:
     try:
-        key = unhexlify(digits)
+        return unhexlify(digits)
     except ValueError:
         return None
-    return key

@@ -28,8 +28,7 @@ from pytest_tablebench.metrics.steps import (
     execution_fields,
     read_execution,
 )
-from pytest_tablebench.models._base import Reply, Request
-from pytest_tablebench.store._facts import describe
+from pytest_tablebench.models._base import Reply
 
 SCHEMA = 1
 """Version of a line; raised when a reader would misread the old form."""
@@ -50,61 +49,32 @@ class BadLine(ValueError):
     """A line that is not to be served; says what is wrong with it."""
 
 
-def answer_line(request: Request, reply: Reply) -> tuple[str, bytes]:
-    """Return the key of the request and the line that keeps the reply."""
-    key = request.key()
-    return key, described_line(key, describe(request), reply)
-
-
-def described_line(key: str, facts: Mapping[str, Any], reply: Reply) -> bytes:
+def answer_line(key: str, facts: Mapping[str, Any], reply: Reply) -> bytes:
     """Return the line that keeps the reply to a request of which `facts` are known."""
     said: dict[str, Any] = {
         "text": _PAIR.split(reply.text) if _PAIR.search(reply.text) else reply.text,
-        "finish_reason": reply.finish_reason,
-        "prompt_tokens": reply.prompt_tokens,
-        "completion_tokens": reply.completion_tokens,
-        "cost_usd": reply.cost_usd,
-        "latency_s": reply.latency_s,
+        **{name: getattr(reply, name) for name in _BESIDE},
     }
     if reply.cut:
         said["cut"] = True
-    body = {
-        "schema": SCHEMA,
-        "key": key,
-        "request": facts,
-        "reply": said,
-        "written": _now(),
-    }
-    return _checked(json.dumps(body, allow_nan=False).encode("ascii"), CHECK_AT)
+    return _line(CHECK_AT, key=key, request=facts, reply=said)
 
 
 def execution_line(task: Execute, ran: Execution) -> tuple[str, bytes]:
     """Return the key of a program, and the line that keeps what came of it."""
     key = task.key()
-    body = {
-        "schema": SCHEMA,
-        "key": key,
-        "program": {
-            "sha256": hashlib.sha256(task.program.encode("utf-8", "surrogatepass")).hexdigest(),
-            "characters": len(task.program),
-            "files": sorted(task.files),
-        },
-        "execution": execution_fields(ran),
-        "written": _now(),
+    program = {
+        "sha256": hashlib.sha256(task.program.encode("utf-8", "surrogatepass")).hexdigest(),
+        "characters": len(task.program),
+        "files": sorted(task.files),
     }
-    return key, _checked(json.dumps(body, allow_nan=False).encode("ascii"), CHECK_AT)
+    return key, _line(CHECK_AT, key=key, program=program, execution=execution_fields(ran))
 
 
 def resolution_line(key: str, resolution: Mapping[str, Any]) -> bytes:
     """Return the line that keeps a resolution."""
-    body = {
-        "schema": SCHEMA,
-        "kind": "resolution",
-        "key": key,
-        "resolution": {**without_secrets(resolution), "key": key},
-        "written": _now(),
-    }
-    return _checked(json.dumps(body, allow_nan=False).encode("ascii"), len(RESOLUTION))
+    said = {**without_secrets(resolution), "key": key}
+    return _line(len(RESOLUTION), kind="resolution", key=key, resolution=said)
 
 
 def read_answer(line: bytes) -> dict[str, Any]:
@@ -161,8 +131,11 @@ def execution_of(data: Mapping[str, Any]) -> Execution:
 _BESIDE = ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_s")
 
 
-def _checked(body: bytes, at: int) -> bytes:
-    """Put the check into a line at its place, and the line end behind it."""
+def _line(at: int, **fields: Any) -> bytes:
+    """Return the line of some fields in this order, with the check at its place."""
+    written = datetime.now(UTC).isoformat(timespec="microseconds")
+    whole = {"schema": SCHEMA, **fields, "written": written}
+    body = json.dumps(whole, allow_nan=False).encode("ascii")
     check = hashlib.sha256(body).hexdigest()[:DIGITS].encode("ascii")
     return body[:at] + CHECK + check + body[at:] + b"\n"
 
@@ -187,7 +160,3 @@ def _parsed(line: bytes) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise BadLine("it is not a line of an answer store")
     return data
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds")

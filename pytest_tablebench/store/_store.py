@@ -17,11 +17,11 @@ from pytest_tablebench.errors import SettingsError, StoreError
 from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.models._base import Reply, Request
 from pytest_tablebench.store._explain import Explainer
+from pytest_tablebench.store._facts import describe
 from pytest_tablebench.store._layer import SEGMENTS, Layer
 from pytest_tablebench.store._line import (
     BadLine,
     answer_line,
-    described_line,
     execution_line,
     execution_of,
     reply_of,
@@ -150,8 +150,7 @@ class Store:
             StoreError: it cannot be written (a full disk); what is stored stays sound, and a
                 later put may succeed.
         """
-        key, line = answer_line(request, reply)
-        self._append(line, _raw(key))
+        self.put_described(request.key(), describe(request), reply)
 
     def put_described(self, key: str, facts: Mapping[str, Any], reply: Reply) -> None:
         """Keep a reply to a request of which `describe` alone is left; as `put` does.
@@ -161,7 +160,7 @@ class Store:
             facts: what `describe` gave of it.
             reply: what came.
         """
-        self._append(described_line(key, facts, reply), _raw(key))
+        self._append(answer_line(key, facts, reply), _raw(key))
 
     def put_execution(self, task: Execute, ran: Execution) -> None:
         """Keep what came of a program. Raises `StoreError`, as `put` does."""

@@ -14,6 +14,7 @@ from pytest_tablebench.results._record import case_key
 from pytest_tablebench.results.compare._types import RunFacts, SettingDifference
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.score_table import ScoreTable
+from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import printable
 
 Key = tuple[str, str, str, str, int]
@@ -48,7 +49,7 @@ class ComparedRun:
         if not both:
             return dict(run)
         used = {name: self.thresholds[name] for name in sorted(both)}
-        return {**run, "thresholds": {**_mapping(run, "thresholds"), **used}}
+        return {**run, "thresholds": {**mapping(run, "thresholds"), **used}}
 
 
 def load_compared(run: Path | LoadedRun) -> ComparedRun:
@@ -84,7 +85,7 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
         recorded=len(rows),
         unanswered=sum(record.score is None for record in loaded.records),
         compat=_text_or_none(facts.get("compat")),
-        version=_text_or_none(_mapping(facts, "versions").get("pytest-tablebench")),
+        version=_text_or_none(mapping(facts, "versions").get("pytest-tablebench")),
     )
     # Where examples have their own, the data says them, and that is compared by digest.
     own = {name: found.pop() for name, found in thresholds.items() if len(found) == 1}
@@ -128,7 +129,7 @@ def setting_differences(
         found += _by_dataset(name, differs, own) if own is not None else []
     found += _data(before, after)
     for package in _PACKAGES:
-        old, new = (_mapping(run, "versions").get(package) for run in (before, after))
+        old, new = (mapping(run, "versions").get(package) for run in (before, after))
         if old is not None and new is not None and old != new:
             name = f"versions.{package}"
             meaning = "scores may differ for that reason alone"
@@ -155,12 +156,12 @@ def _kept_by_dataset(
 
 
 def _entries(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Entries | None:
-    old, new = _mapping(before, "by_dataset"), _mapping(after, "by_dataset")
+    old, new = mapping(before, "by_dataset"), mapping(after, "by_dataset")
     if old and new and old.keys().isdisjoint(new):
         return {}  # both say it, and there is nothing that both ran
     found = {}
     for dataset in sorted({*old} & {*new}):
-        first, second = _mapping(old, dataset), _mapping(new, dataset)
+        first, second = mapping(old, dataset), mapping(new, dataset)
         if key not in first or key not in second:
             return None
         found[dataset] = first[key], second[key]
@@ -187,8 +188,7 @@ def _option(
 ) -> Iterator[SettingDifference]:
     """Yield how two runs differ in an option: entry by entry where it has several."""
     *inside, key = place.split(".")
-    for name in inside:
-        before, after = _mapping(before, name), _mapping(after, name)
+    before, after = mapping(before, *inside), mapping(after, *inside)
     if key not in before or key not in after:
         return
     old, new, unset = before[key], after[key], differs.unset
@@ -215,16 +215,11 @@ def _shown(value: object, none: str = "none") -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 
-def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = data.get(key)
-    return found if isinstance(found, Mapping) else {}
-
-
 def _data(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[SettingDifference]:
     """Yield the differences of what is recorded of each common dataset: digests, revisions."""
-    old, new = _mapping(before, "datasets"), _mapping(after, "datasets")
+    old, new = mapping(before, "datasets"), mapping(after, "datasets")
     for dataset in sorted({*old} & {*new}):
-        first, second = _mapping(old, dataset), _mapping(new, dataset)
+        first, second = mapping(old, dataset), mapping(new, dataset)
         for key in sorted(({*first} & {*second}) - {"notes", "problems"}):
             if first[key] == second[key]:
                 continue

@@ -25,6 +25,7 @@ from pytest_tablebench.results.snapshots import (
     read_changes,
     write_changes,
 )
+from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.names import counted, printable
 
 
@@ -155,9 +156,7 @@ def _run_data(parts: Parts, recorded: int) -> dict[str, Any]:
         "grid": _grids([run.get("grid") for run in runs]),
         "by_dataset": _by_dataset(parts),
         "datasets": _datasets(runs),
-        "missing": {
-            k: v for run in reversed(runs) for k, v in _mapping(run.get("missing")).items()
-        },
+        "missing": {k: v for run in reversed(runs) for k, v in mapping(run, "missing").items()},
         "selected_by": _union(run.get("selected_by") for run in runs),
         "gates": _gates(runs),
         "cases_planned": planned,
@@ -205,8 +204,8 @@ def _sum(values: Sequence[Any]) -> Any:
 def _grids(grids: Iterable[Any]) -> dict[str, list[Any]]:
     found: dict[str, dict[Any, None]] = {}
     for grid in grids:
-        for axis, names in _mapping(grid).items():
-            found.setdefault(axis, {}).update(dict.fromkeys(_list(names)))
+        for axis, names in mapping(grid).items():
+            found.setdefault(axis, {}).update(dict.fromkeys(listing(names)))
     return {axis: list(names) for axis, names in found.items()}
 
 
@@ -214,13 +213,13 @@ def _by_dataset(parts: Parts) -> dict[str, Any]:
     """Return how each dataset was run; what did not apply is summed up over the parts."""
     found: dict[str, dict[str, Any]] = {}
     for part in parts.parts:
-        for name, kept in _mapping(part.run.get("by_dataset")).items():
-            found.setdefault(name, dict(_mapping(kept)))
+        for name, kept in mapping(part.run, "by_dataset").items():
+            found.setdefault(name, dict(mapping(kept)))
     counts: dict[str, Counter[str]] = {name: Counter() for name in found}
     for leaves in parts.groups().values():
-        for name, own in _mapping(leaves[0].facts.get("does_not_apply")).items():
+        for name, own in mapping(leaves[0].facts, "does_not_apply").items():
             if name in counts:
-                numbers = {k: v for k, v in _mapping(own).items() if isinstance(v, int)}
+                numbers = {k: v for k, v in mapping(own).items() if isinstance(v, int)}
                 counts[name].update(numbers)
     for name, own in counts.items():
         ordered = sorted(own.items(), key=lambda entry: (-entry[1], entry[0]))
@@ -232,11 +231,11 @@ def _datasets(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what is known of the data; of unusable rows the longest list."""
 
     def problems(facts: Any) -> int:
-        return len(_list(_mapping(facts).get("problems")))
+        return len(listing(mapping(facts).get("problems")))
 
     found: dict[str, Any] = {}
     for run in runs:
-        for name, facts in _mapping(run.get("datasets")).items():
+        for name, facts in mapping(run, "datasets").items():
             if name not in found or problems(facts) > problems(found[name]):
                 found[name] = facts
     return {name: found[name] for name in sorted(found)}
@@ -245,18 +244,10 @@ def _datasets(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _gates(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the gates that the runs were given, judged or not."""
     return _union(
-        [one.get("gate") if isinstance(one, dict) else one for one in _list(run.get("gates"))]
+        [one.get("gate") if isinstance(one, dict) else one for one in listing(run.get("gates"))]
         for run in runs
     )
 
 
 def _union(lists: Iterable[Any]) -> list[str]:
-    return list(dict.fromkeys(one for own in lists for one in _list(own) if isinstance(one, str)))
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return list(dict.fromkeys(one for own in lists for one in listing(own) if isinstance(one, str)))

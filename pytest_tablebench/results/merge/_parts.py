@@ -13,6 +13,7 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._folder import RUN, read_run
 from pytest_tablebench.results.compare import check_alike, setting_differences
+from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted, printable
 
 MERGED = "merged_from"
@@ -96,7 +97,7 @@ class Part:
             own = {name: self.run.get(name) for name in _FACTS}
             counts = {
                 name: kept.get("does_not_apply") or {}
-                for name, kept in _mapping(self.run.get("by_dataset")).items()
+                for name, kept in mapping(self.run, "by_dataset").items()
                 if isinstance(kept, Mapping)
             }
             return [Leaf({**own, "does_not_apply": counts})]
@@ -255,7 +256,3 @@ def _compared(first: Part, other: Part) -> list[str]:
         for one in setting_differences(first.run, other.run)
         if one.name != "shard"
     ]
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

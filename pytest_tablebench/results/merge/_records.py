@@ -26,21 +26,14 @@ NAMED = 5
 
 @dataclass(slots=True)
 class _Kept:
-    """The record of a case: where it stands, and what tells it from another of the same case."""
+    """The record of a case: what tells it from another of the same case, and where it stands."""
 
-    part: int
-    place: tuple[int, int]
-    rank: tuple[bool, bool, bytes]
-    said: bytes
-    cell: Cell
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
     case_id: str
     rank: tuple[bool, bool, bytes]
     said: bytes
     cell: Cell
+    part: int = 0
+    place: tuple[int, int] = (0, 0)
 
 
 class MergedRecords:
@@ -57,19 +50,19 @@ class MergedRecords:
         self.overlapping = self.unanswered = 0
         unlike: dict[str, tuple[int, int]] = {}
         for number, folder in enumerate(folders):
-            for place, found in _records(folder):
-                new = _Kept(number, place, found.rank, found.said, found.cell)
-                known = self._kept.setdefault(found.case_id, new)
+            for place, new in _records(folder):
+                new.part, new.place = number, place
+                known = self._kept.setdefault(new.case_id, new)
                 if known is new:
                     continue
                 self.overlapping += 1
                 if known.said != new.said:
                     if not (known.cell.score is None or new.cell.score is None):
-                        unlike.setdefault(found.case_id, (known.part, number))
+                        unlike.setdefault(new.case_id, (known.part, number))
                         continue
                     self.unanswered += 1
                 if new.rank < known.rank:
-                    self._kept[found.case_id] = new
+                    self._kept[new.case_id] = new
         if unlike:
             raise self._disagreement(unlike)
         self._order = sorted(self._kept, key=_natural)
@@ -97,33 +90,27 @@ class MergedRecords:
         """Yield the lines in the order of case ids, read where they stand."""
         thresholds = [named_thresholds(folder) for folder in self._folders]
         with ExitStack() as stack:
-            files = [
-                stack.enter_context((folder / RECORDS).open("rb")) if any_of else None
-                for folder, any_of in zip(self._folders, self._used(), strict=True)
-            ]
+            files = {
+                part: stack.enter_context((self._folders[part] / RECORDS).open("rb"))
+                for part in {kept.part for kept in self._kept.values()}
+            }
             for case in self._order:
                 kept = self._kept[case]
-                file = files[kept.part]
-                assert file is not None  # noqa: S101 - a record of it is kept
-                file.seek(kept.place[0])
-                line = file.read(kept.place[1]).decode("ascii")
+                files[kept.part].seek(kept.place[0])
+                line = files[kept.part].read(kept.place[1]).decode("ascii")
                 yield Record.from_line(line, thresholds[kept.part]).to_line()
 
-    def _used(self) -> list[bool]:
-        used = {kept.part for kept in self._kept.values()}
-        return [number in used for number in range(len(self._folders))]
 
-
-def _records(folder: Path) -> Iterator[tuple[tuple[int, int], _Read]]:
+def _records(folder: Path) -> Iterator[tuple[tuple[int, int], _Kept]]:
     """Yield what is kept of a folder's records. Raises `SettingsError` for what is none."""
     table = ScoreTableBuilder()
 
-    def keep(record: Record) -> _Read:
+    def keep(record: Record) -> _Kept:
         cell = Cell(*cell_values(record))
         table.append(cell)
         said, line = _said(record), record.to_line().encode("ascii")
         digest = blake2b(line, digest_size=16).digest()
-        return _Read(record.case_id, (record.score is None, record.from_store, digest), said, cell)
+        return _Kept(record.case_id, (record.score is None, record.from_store, digest), said, cell)
 
     try:
         found = list(read_places(folder, keep=keep))
