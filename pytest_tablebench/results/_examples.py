@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.results._sheets import Configuration, Sheet, grid_size
 from pytest_tablebench.results.figures import agreement, means, robustness
@@ -107,6 +107,13 @@ class Examples:
         import numpy as np
 
         own = np.array(rows, dtype=np.intp)
-        columns = {name: c[own] for name, c in vars(self).items() if isinstance(c, np.ndarray)}
-        parts = {name: Part(*(column[own] for column in part)) for name, part in self.parts.items()}
+        columns: dict[str, Any] = {
+            name: column[own]
+            for name, column in vars(self).items()
+            if isinstance(column, np.ndarray)
+        }
+        parts = {
+            name: Part(part.values[own], part.cases[own], part.is_score[own])
+            for name, part in self.parts.items()
+        }
         return replace(self, parts=parts, **columns)

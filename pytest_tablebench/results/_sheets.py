@@ -239,6 +239,24 @@ def check_once(table: ScoreTable) -> None:
         )
 
 
+def aligned(one: Sheet, other: Sheet) -> tuple[Sheet, Sheet]:
+    """Return two sheets over the examples and configurations of both."""
+    examples, cells = one.examples, one.configurations
+    if other.examples != examples:
+        examples = tuple(sorted({*examples, *other.examples}))
+    if other.configurations != cells:
+        cells = tuple(sorted({*cells, *other.configurations}))
+    return align(one, examples, cells), align(other, examples, cells)
+
+
+def same_answers(one: Sheet, other: Sheet, cells: Flags) -> bool:
+    """Return whether two aligned sheets have the very same replies in all of some cells."""
+    if one.answers is None or other.answers is None:
+        return not cells.any()
+    pairs = zip(one.answers[cells], other.answers[cells], strict=True)
+    return all(first is not None and first == second for first, second in pairs)
+
+
 def align(sheet: Sheet, examples: Sequence[str], configurations: Sequence[Configuration]) -> Sheet:
     """Return the sheet with exactly these rows and columns; what it lacks is unasked."""
     import numpy as np

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import fsum
-from typing import Protocol
+
+from pytest_tablebench.results._record import Cell
 
 
-class HasParts(Protocol):
-    """A record, as far as its parts are looked at."""
-
-    @property
-    def dataset(self) -> str:
-        """The dataset."""
-        ...
-
-    @property
-    def parts(self) -> Mapping[str, float]:
-        """The named numbers of the score."""
-        ...
-
-
-def mean_parts(rows: Iterable[HasParts], columns: Sequence[tuple[str, str]]) -> list[float | None]:
+def mean_parts(rows: Iterable[Cell], columns: Sequence[tuple[str, str]]) -> list[float | None]:
     """Return, for each dataset and part, the mean over the cases that have it; None without any."""
     found: dict[tuple[str, str], list[float]] = {column: [] for column in columns}
     for row in rows:

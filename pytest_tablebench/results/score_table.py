@@ -72,7 +72,7 @@ def _is_mapping(kind: type) -> bool:
 
 def raw_digests(records: Sequence[Any]) -> list[bytes | None]:
     """Return digests of the raw replies of records of one type, 16 bytes; None without one."""
-    if not (hasattr(records[0], "raw") or _is_mapping(type(records[0]))):
+    if not (hasattr(records[0], "raw") or isinstance(records[0], Mapping)):
         return [None] * len(records)
     replies = (field_of(record, "raw") for record in records)
     return [

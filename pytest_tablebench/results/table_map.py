@@ -10,12 +10,12 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from math import fsum
 from typing import Any
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.results._record import Cell
 from pytest_tablebench.results._texts import ExampleText, example_key
+from pytest_tablebench.results.figures import mean
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.tables.hierarchy.complexity import complexity
 from pytest_tablebench.tables.table import Table
@@ -84,9 +84,8 @@ def table_map(examples: Iterable[ExampleText], cells: Iterable[Cell]) -> list[Ma
     for mark, (name, given) in found.items():
         table = _mapped(mark[0], name, given)
         if table is not None:
-            means = [fsum(scores[one]) / len(scores[one]) for one in asked[mark] if one in scores]
-            mean = fsum(means) / len(means) if means else None
-            mapped.append(replace(table, questions=len(means), score=mean))
+            means = [mean(scores[one]) for one in asked[mark] if one in scores]
+            mapped.append(replace(table, questions=len(means), score=mean(means)))
     return mapped
 
 

@@ -46,7 +46,7 @@ class Store:
     locks. What others write is seen after `refresh`. Entries that are damaged are reported in
     `warnings` and never served. Safe to use from several threads.
 
-    Use `Store.open`.
+    Keys are 64 hexadecimal digits, as `Request.key` and `Execute.key` give them. Use `Store.open`.
     """
 
     def __init__(self) -> None:
@@ -98,18 +98,11 @@ class Store:
 
         A damaged entry is one warning, and as if it were not there; where another entry of the
         key is sound, that one is served.
-
-        Arguments:
-            key: 64 hexadecimal digits, as `Request.key` gives them.
         """
         return self._sound(_raw(key), reply_of)
 
     def get_execution(self, key: str) -> Execution | None:
-        """Return what came of a program, marked `from_store`, or None; as `get` does a reply.
-
-        Arguments:
-            key: 64 hexadecimal digits, as `Execute.key` gives them.
-        """
+        """Return what came of a program, marked `from_store`, or None; as `get` does a reply."""
         return self._sound(_raw(key), execution_of)
 
     def _sound(self, raw: bytes, read: Callable[[Mapping[str, Any]], _Kept]) -> _Kept | None:
@@ -153,13 +146,7 @@ class Store:
         self.put_described(request.key(), describe(request), reply)
 
     def put_described(self, key: str, facts: Mapping[str, Any], reply: Reply) -> None:
-        """Keep a reply to a request of which `describe` alone is left; as `put` does.
-
-        Arguments:
-            key: of the request, 64 hexadecimal digits.
-            facts: what `describe` gave of it.
-            reply: what came.
-        """
+        """Keep a reply to a request of which only what `describe` gave is left; as `put` does."""
         self._append(answer_line(key, facts, reply), _raw(key))
 
     def put_execution(self, task: Execute, ran: Execution) -> None:
@@ -216,9 +203,6 @@ class Store:
 
         Looking costs the more, the more segments there are: it takes at most a twentieth of the
         time, so that a look may be left out where many follow each other.
-
-        Arguments:
-            key: 64 hexadecimal digits, as `Request.key` gives them.
         """
         found = self.get(key)
         began = time.perf_counter()

@@ -259,27 +259,22 @@ def configurations_vs_examples(draws: Draws) -> list[dict[str, Any]]:
 
 def _repeated(grid: Grid, raters: Raters) -> Figure:
     """Return the mean of W over the repeats that have a value."""
-    models = grid.cells.shape[0]
-    if models < 2:  # nothing to rank: spare the scores
-        values: list[float | None] = [None] * raters.repeats
-        return _mean_of(values, [FEW_MODELS] * raters.repeats)
-    return _mean_w(_rater_scores(grid, raters), raters)
+    import numpy as np
+
+    if grid.cells.shape[0] > 1:
+        return _mean_w(_rater_scores(grid, raters), raters)
+    return _mean_w(np.zeros((len(raters.repeat), 1)), raters)  # nothing to rank: spare the scores
 
 
 def _mean_w(scores: Floats, raters: Raters) -> Figure:
     """Return the mean of W over repeats; `scores` is (raters, models)."""
     found = _concordance(scores, raters.repeat, raters.repeats)
-    return _mean_of(found.values, found.reasons)
-
-
-def _mean_of(values: Sequence[float | None], reasons: Sequence[str]) -> Figure:
-    known = [value for value in values if value is not None]
-    value = sum(known) / len(known) if known else None
+    known = [value for value in found.values if value is not None]
     return figure(
-        value,
-        next(iter(reasons), "no repeats"),
-        per_repeat=list(values),
-        n_undefined=len(values) - len(known),
+        sum(known) / len(known) if known else None,
+        next(iter(found.reasons), "no repeats"),
+        per_repeat=found.values,
+        n_undefined=len(found.values) - len(known),
     )
 
 

@@ -107,7 +107,7 @@ class Draws:
         given = self.params.get("growth", {}).get(grid.dataset)
         if given is None:
             for q in range(1, len(grid.configurations) // 2 + 1):
-                yield str(q), _disjoint(grid, q, None)
+                yield str(q), disjoint_sets([grid], q)
             return
         for q, repeats in given.items():
             where = f"growth[{grid.dataset}][{q}]"
@@ -125,7 +125,7 @@ class Draws:
         most_e = min((len(grid.examples) for grid in self.grids), default=0)
         for q in _series(most_q):
             for e in _series(most_e):
-                yield Point(q, e, ((grid, _disjoint(grid, q, e)) for grid in self.grids))
+                yield Point(q, e, ((grid, disjoint_sets([grid], q, e)) for grid in self.grids))
 
     def _given_raters(self, number: int, draws: Mapping[str, Any]) -> Iterator[tuple[Grid, Raters]]:
         for grid in self.grids:
@@ -169,24 +169,18 @@ def _counts(where: str, drawn: Sequence[Sequence[str]], names: Sequence[str]) ->
     return counts
 
 
-def disjoint_sets(grids: Sequence[Grid], q: int) -> Raters:
-    """Return repeats of disjoint sets of q configurations, the same for all of some grids.
-
-    The grids have the same configurations.
-    """
-    return _disjoint(grids[0], q, None, grids)
-
-
-def _disjoint(grid: Grid, q: int, e: int | None, seeded_by: Sequence[Grid] | None = None) -> Raters:
+def disjoint_sets(grids: Sequence[Grid], q: int, e: int | None = None) -> Raters:
     """Return repeats of as many disjoint sets of q configurations as there are.
 
-    With `e` each set has its own e examples, drawn without replacement.
+    They are the same for all of the grids, which have the same configurations. With `e` each set
+    has its own e examples of the first grid, drawn without replacement.
     """
     import numpy as np
 
+    grid = grids[0]
     many = len(grid.configurations)
     sets = many // q
-    generator = _generator("sets", q, e, *_content(seeded_by or [grid]))
+    generator = _generator("sets", q, e, *_content(grids))
     order = generator.random_sample((REPEATS, many)).argsort(axis=1)
     chosen = order[:, : sets * q].reshape(REPEATS * sets, q)
     configurations = np.zeros((REPEATS * sets, many))

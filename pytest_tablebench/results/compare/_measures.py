@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.results._intervals import moments, paired_bounds
-from pytest_tablebench.results._sheets import Configuration, Sheet, align
+from pytest_tablebench.results._sheets import Configuration, Sheet, align, aligned, same_answers
 from pytest_tablebench.results.compare._types import Measure, MeasureDifference
 from pytest_tablebench.results.figures import example_values, mean
 from pytest_tablebench.results.gates import mcnemar, sign_flip
@@ -40,9 +40,7 @@ class PairedDataset:
     @classmethod
     def of(cls, dataset: str, before: Sheet, after: Sheet) -> PairedDataset:
         """Lay both sides out alike; what one of them lacks it did not ask."""
-        examples = sorted({*before.examples, *after.examples})
-        cells = sorted({*before.configurations, *after.configurations})
-        return cls(dataset, before, after)._laid(examples, cells)
+        return cls(dataset, *aligned(before, after))
 
     def _laid(self, examples: Sequence[str], cells: Sequence[Configuration]) -> PairedDataset:
         sides = (align(side, examples, cells) for side in (self.before, self.after))
@@ -251,6 +249,8 @@ def _values(part: PairedDataset, measure: Measure) -> _Values:
     used = np.isfinite(differences)
     lacking = [(np.any if ranged else np.all)(np.isnan(side[~used]), axis=1) for side in (old, new)]
     both = np.isfinite(old) & np.isfinite(new) & used[:, None]
+    cells = np.zeros(part.after.asked.shape, dtype=bool)
+    cells[np.ix_(part.shared, columns)] = both
     old, new = (np.where(both, side, np.nan)[used] for side in (old, new))
     return _Values(
         example_values(measure, old).tolist(),
@@ -260,15 +260,5 @@ def _values(part: PairedDataset, measure: Measure) -> _Values:
         # Where each side answered, but never the same configuration, both are left out.
         left_out_before=int((lacking[0] | ~lacking[1]).sum()),
         left_out_after=int((lacking[1] | ~lacking[0]).sum()),
-        same_text=_same_answers(part, columns, both),
+        same_text=same_answers(part.before, part.after, cells),
     )
-
-
-def _same_answers(part: PairedDataset, columns: Flags, both: Flags) -> bool:
-    """Return whether both sides gave the very same replies to some of the shared cells."""
-    if part.before.answers is None or part.after.answers is None:
-        return not both.any()
-    old, new = (
-        side[part.shared][:, columns][both] for side in (part.before.answers, part.after.answers)
-    )
-    return all(one is not None and one == other for one, other in zip(old, new, strict=True))

@@ -1,9 +1,16 @@
 """Gates: what may be claimed of a run, with which certainty (spec: statistics.md)."""
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._intervals import clopper_pearson
+from pytest_tablebench.results.gates._anytime import AnytimeRule
 from pytest_tablebench.results.gates._grammar import MEASURES, Gate, check_gates, parse_gate
 from pytest_tablebench.results.gates._judge import cut_short, judge_gates
 from pytest_tablebench.results.gates._paired import mcnemar, sign_flip
+from pytest_tablebench.results.gates._passes import PassesRule
+from pytest_tablebench.results.gates._point import PointRule
 from pytest_tablebench.results.gates._power import (
     PlannedGate,
     assumed_sd,
@@ -18,9 +25,9 @@ from pytest_tablebench.results.gates._result import (
     stored_results,
     verdict_line,
 )
-from pytest_tablebench.results.gates._rules import make_rule
 from pytest_tablebench.results.gates._stopping import RULES, StoppingRule, order
 from pytest_tablebench.results.gates._wealth import Wealth
+from pytest_tablebench.util.names import unknown_name
 
 __all__ = [
     "MEASURES",
@@ -48,3 +55,18 @@ __all__ = [
     "stored_results",
     "verdict_line",
 ]
+
+
+def make_rule(
+    name: str, gates: Sequence[str | Gate], planned: Iterable[Any], **options: Any
+) -> StoppingRule:
+    """Return the stopping rule `passes`, `anytime` or `point`; options as `StoppingRule`.
+
+    Raises `SettingsError` for another name.
+    """
+    rules: dict[str, type[StoppingRule]] = {
+        rule.name: rule for rule in (PassesRule, AnytimeRule, PointRule)
+    }
+    if name not in rules:
+        raise SettingsError(f"--bench-stop-when-decided: {unknown_name('rule', name, RULES)}")
+    return rules[name](gates, planned, **options)

@@ -29,25 +29,17 @@ def judge_no_answer(gate: Gate, known: Scopes, tail: float) -> GateResult:
     """Judge the share of asked cases without an answer; what was not asked is not counted."""
     import numpy as np
 
-    asked: list[NDArray[np.intp]] = []
-    missing: list[NDArray[np.intp]] = []
-    old_asked = old_missing = 0
-    for name in known.datasets(gate):
-        if name not in known.new.datasets:
-            continue
-        counts = _counts(gate, known.new.datasets[name])
-        asked.append(counts[0])
-        missing.append(counts[1])
-        if known.old and name in known.old.datasets:
-            counts = _counts(gate, known.old.datasets[name])
-            old_asked += int(counts[0].sum())
-            old_missing += int(counts[1].sum())
-    total = sum(int(row.sum()) for row in asked)
+    names = [name for name in known.datasets(gate) if name in known.new.datasets]
+    before = known.old.datasets if known.old else {}
+    new = [_counts(gate, known.new.datasets[name]) for name in names]
+    old = [_counts(gate, before[name]) for name in names if name in before]
+    old_asked, old_missing = (sum(int(counts[which].sum()) for counts in old) for which in (0, 1))
+    total = sum(int(asked.sum()) for asked, _ in new)
     old_share = old_missing / old_asked if old_asked else None
     if not total:
         return GateResult(gate=gate.text, bound=gate.bound, reason=known.unknown(gate))
-    sizes = np.concatenate([row[row > 0] for row in asked])
-    losses = np.concatenate([lost[row > 0] for row, lost in zip(asked, missing, strict=True)])
+    sizes = np.concatenate([asked[asked > 0] for asked, _ in new])
+    losses = np.concatenate([lost[asked > 0] for asked, lost in new])
     lost = int(losses.sum())
     share = lost / total
     value = share

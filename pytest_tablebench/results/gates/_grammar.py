@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -15,6 +15,7 @@ MEASURES = (
 )  # fmt: skip
 """What a gate may be on; any other name is that of a part of the score."""
 
+_TAG = re.compile(r"\{([^{}]*)\}\s*")
 _PART = re.compile(r"[\w@^:/+-]{1,80}")
 
 EXAMPLE = "torr.performance >= 0.45"
@@ -179,28 +180,19 @@ def _tags(text: str, left: str) -> tuple[str, tuple[tuple[str, str], ...]]:
             start = place
             break
     found: dict[str, str] = {}
-    for place, inner, rest in _braces(left[start:]):
-        tag, equals, value = (piece.strip() for piece in inner.partition("="))
-        if rest or not (tag and equals and value) or tag in found:
+    place = start
+    while place < len(left):
+        group = _TAG.match(left, place)
+        tag, _, value = (group[1] if group else "").partition("=")
+        if group is None or not (tag.strip() and value.strip()) or tag.strip() in found:
             raise _error(
                 text,
-                start + place,
+                place,
                 "braces hold one tag and its value, each tag once: `{structure=merged}`",
             )
-        found[tag] = value
+        found[tag.strip()] = value.strip()
+        place = group.end()
     return left[:start].rstrip(), tuple(sorted(found.items()))
-
-
-def _braces(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield where each group of braces begins, what it holds, and what stands before it."""
-    end = 0
-    while end < len(text):
-        start, close = text.find("{", end), text.find("}", end)
-        if start < 0 or close < start or "{" in text[start + 1 : close]:
-            yield end, "", text[end:] or "}"
-            return
-        yield start, text[start + 1 : close], text[end:start].strip()
-        end = close + 1
 
 
 def _scope(text: str, left: str) -> tuple[str, tuple[str, ...]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import fsum
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results._sheets import Sheet
+from pytest_tablebench.results._sheets import Sheet, same_answers
 from pytest_tablebench.results.figures import FEWEST, agreement, example_values, mean, robustness
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._scopes import Pair, Scopes
@@ -71,9 +71,6 @@ def collect(gate: Gate, scopes: Scopes) -> Sample:
         elif pair.old is None:
             return Sample(problem=f"the baseline has no case of {printable(name, 60)}")
         for side, whose in ((pair.new, ""), (pair.old, "of the baseline ")):
-            if gate.check and side is not None and gate.check not in side.checks:
-                test = printable(gate.check, 200)
-                return Sample(problem=f"no case {whose}has a verdict of {test}")
             problem = _unknown(gate, side, whose)
             if problem is not None:
                 return Sample(problem=problem)
@@ -83,33 +80,33 @@ def collect(gate: Gate, scopes: Scopes) -> Sample:
         parts.append(part)
     if not parts:
         return Sample(problem=scopes.unknown(gate))
-    total = partial(_total, parts)
+    total = sum((part.counts for part in parts), Counter[str]())
     return Sample(
         values=tuple(part.values for part in parts),
         clusters=tuple(
             _shared(scopes.clusters.get(name), scopes.pair(name).new.examples, part.used)
             for name, part in zip(names, parts, strict=True)
         ),
-        left_out=total("left_out"),
-        left_out_old=total("left_out_old") if gate.baseline else None,
-        not_asked=total("not_asked"),
-        not_asked_old=total("not_asked_old"),
-        no_answer=total("unanswered") / total("asked") if total("asked") else None,
-        no_answer_old=(
-            total("unanswered_old") / total("asked_old") if total("asked_old") else None
-        ),
+        left_out=total["left_out"],
+        left_out_old=total["left_out_old"] if gate.baseline else None,
+        not_asked=total["not_asked"],
+        not_asked_old=total["not_asked_old"],
+        no_answer=total["unanswered"] / total["asked"] if total["asked"] else None,
+        no_answer_old=total["unanswered_old"] / total["asked_old"] if total["asked_old"] else None,
         identical=all(part.identical for part in parts),
         worst=_worst(parts) if gate.measure == "robustness" and not gate.baseline else None,
-        problem=_problem(gate, names, parts),
+        problem=_problem(gate, names, parts, total["left_out"]),
     )
 
 
 def _unknown(gate: Gate, side: Sheet | None, whose: str) -> str | None:
-    """Return why a run cannot tell of a part, or of consistency; None where it can."""
+    """Return why a run cannot tell of a test, a part, or consistency; None where it can."""
     import numpy as np
 
     if side is None:
         return None
+    if gate.check and gate.check not in side.checks:
+        return f"no case {whose}has a verdict of {printable(gate.check, 200)}"
     if gate.measure == "consistency" and (side.said is None or not side.said.any()):
         return f"no case {whose}has an answer to compare"
     if gate.part is None:
@@ -133,23 +130,12 @@ class _Part:
     values: Floats
     used: Flags
     identical: bool
-    left_out: int
-    left_out_old: int
-    not_asked: int
-    not_asked_old: int
-    asked: int
-    unanswered: int
-    asked_old: int
-    unanswered_old: int
+    counts: Counter[str]
+    """Examples `left_out` and `not_asked`, cases `asked` and `unanswered`; `_old` a baseline's."""
     cells: int
     same_grid: bool
     sampled: bool
-    lowest: Floats | None
-    highest: Floats | None
-
-
-def _total(parts: Sequence[_Part], name: str) -> int:
-    return sum(getattr(part, name) for part in parts)
+    worst: tuple[float, float] | None
 
 
 def _part(gate: Gate, pair: Pair) -> _Part | None:
@@ -175,29 +161,29 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
             gate.measure, scores[:, grid], None if before is None else before[:, grid]
         )
     used: Flags = np.isfinite(values)
-    lowest, highest = _extremes(scores[asked.any(axis=1)][:, grid]) if ranged else (None, None)
     some, some_old = asked.any(axis=1), asked_old.any(axis=1)
     times, lost = (int(part[:, columns].sum()) for part in new.counts())
     times_old, lost_old = (int(part[:, columns].sum()) for part in old.counts()) if old else (0, 0)
     return _Part(
         values=values[used],
         used=used,
-        identical=bool(old) and _identical(new, old, columns, both & used[:, None]),
-        # What only one run asked is no missing answer of either.
-        left_out=int(((some & some_old if old else some) & ~used).sum()),
-        left_out_old=int((some_old & some & ~used).sum()),
-        not_asked=int((some_old & ~some).sum()),
-        not_asked_old=int((some & ~some_old).sum()) if old else 0,
-        asked=times,
-        unanswered=lost,
-        asked_old=times_old,
-        unanswered_old=lost_old,
+        identical=old is not None and _identical(new, old, columns, both & used[:, None]),
+        counts=Counter(
+            # What only one run asked is no missing answer of either.
+            left_out=int(((some & some_old if old else some) & ~used).sum()),
+            left_out_old=int((some_old & some & ~used).sum()),
+            not_asked=int((some_old & ~some).sum()),
+            not_asked_old=int((some & ~some_old).sum()) if old else 0,
+            asked=times,
+            unanswered=lost,
+            asked_old=times_old,
+            unanswered_old=lost_old,
+        ),
         cells=int(grid.sum()),
         # Most examples were not asked everything that some were.
         sampled=2 * int(asked[some][:, asked.any(axis=0)].all(axis=1).sum()) < int(some.sum()),
         same_grid=before is None or bool((asked.any(axis=0) == asked_old.any(axis=0)).all()),
-        lowest=lowest,
-        highest=highest,
+        worst=_extremes(scores[some][:, grid]) if ranged else None,
     )
 
 
@@ -214,22 +200,24 @@ def _agreement(new: Sheet, old: Sheet | None, columns: Flags, both: Flags) -> Fl
     return found[0] if len(found) == 1 else found[0] - found[1]
 
 
-def _extremes(scores: Floats) -> tuple[Floats, Floats]:
-    """Return each example's robustness at worst and at best over its missing cells.
+def _extremes(scores: Floats) -> tuple[float, float]:
+    """Return the examples' mean robustness at worst and at best over missing cells.
 
     At worst, 1 - (max(x, 1) - min(x, 0)) of section 5: 0 where a cell is missing.
     """
     import numpy as np
 
     observed = np.nan_to_num(robustness(scores), nan=1.0)
-    return np.where(np.isnan(scores).any(axis=1), 0.0, observed), observed
+    worst = np.where(np.isnan(scores).any(axis=1), 0.0, observed)
+    return float(worst.mean()), float(observed.mean())
 
 
-def _identical(new: Sheet, old: Sheet | None, columns: Flags, paired: Flags) -> bool:
-    if old is None or new.answers is None or old.answers is None or not paired.any():
-        return False
-    first, second = new.answers[:, columns][paired], old.answers[:, columns][paired]
-    return all(a is not None and a == b for a, b in zip(first, second, strict=True))
+def _identical(new: Sheet, old: Sheet, columns: Flags, paired: Flags) -> bool:
+    import numpy as np
+
+    cells = np.zeros(new.asked.shape, dtype=bool)
+    cells[:, columns] = paired
+    return bool(paired.any()) and same_answers(new, old, cells)
 
 
 def _shared(
@@ -243,12 +231,11 @@ def _shared(
 
 
 def _worst(parts: Sequence[_Part]) -> tuple[float, float]:
-    lows = [float(part.lowest.mean()) for part in parts if part.lowest is not None]
-    highs = [float(part.highest.mean()) for part in parts if part.highest is not None]
+    lows, highs = zip(*(part.worst for part in parts if part.worst is not None), strict=True)
     return fsum(lows) / len(lows), fsum(highs) / len(highs)
 
 
-def _problem(gate: Gate, names: Sequence[str], parts: Sequence[_Part]) -> str | None:
+def _problem(gate: Gate, names: Sequence[str], parts: Sequence[_Part], left_out: int) -> str | None:
     """Return why no interval may decide, None where one may."""
     used = sum(len(part.values) for part in parts)
     if gate.measure == "robustness":
@@ -256,7 +243,7 @@ def _problem(gate: Gate, names: Sequence[str], parts: Sequence[_Part]) -> str | 
             return "robustness over one configuration is 1 whatever the model does"
         if not all(part.same_grid for part in parts):
             return "the two runs asked different configurations, and robustness needs the same"
-        if _total(parts, "left_out") > INCOMPLETE * (used + _total(parts, "left_out")):
+        if left_out > INCOMPLETE * (used + left_out):
             if any(part.sampled for part in parts):
                 return "robustness needs all configurations of an example, and only some were asked"
             return "more than 20 % of the examples have an incomplete grid"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_tablebench.results._sheets import Sheet, align
+from pytest_tablebench.results._sheets import Sheet, aligned
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._sides import Sides
 from pytest_tablebench.util.names import known_names, printable
@@ -131,12 +131,4 @@ class Scopes:
     def _align(self, dataset: str) -> Pair:
         new = self.new.datasets[dataset]
         old = self.old.datasets.get(dataset) if self.old else None
-        if old is None:
-            return Pair(new, None)
-        examples = new.examples
-        if old.examples != examples:
-            examples = tuple(sorted({*examples, *old.examples}))
-        cells = new.configurations
-        if old.configurations != cells:
-            cells = tuple(sorted({*cells, *old.configurations}))
-        return Pair(align(new, examples, cells), align(old, examples, cells))
+        return Pair(new, None) if old is None else Pair(*aligned(new, old))
