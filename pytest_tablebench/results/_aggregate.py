@@ -14,6 +14,7 @@ from pytest_tablebench.results._sheets import Sheet, benchmarks_of, sheets
 from pytest_tablebench.results._slices import by_tag
 from pytest_tablebench.results.figures import mean, repeat_figures
 from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable
+from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Integers
@@ -141,8 +142,6 @@ def _checks(cells: Cells, part: _Part) -> dict[str, Any]:
     cases is; `n_cases` counts the configurations the test could tell of, `failed` those of them
     that did not pass, `untold` those where it failed before it could tell.
     """
-    import numpy as np
-
     found: dict[str, Any] = {}
     datasets, examples = cells.codes("dataset"), cells.codes("example")
     for name, marks in cells.checks.items():
@@ -169,8 +168,6 @@ def _checks(cells: Cells, part: _Part) -> dict[str, Any]:
 
 def _sampled(sheet: Sheet) -> dict[str, Any] | None:
     """Return what drawing configurations for each example costs; None where the grid is whole."""
-    import numpy as np
-
     asked = sheet.asked
     sizes = asked.sum(axis=1)
     if sizes.min() < sizes.max() or bool((asked == asked[0]).all()):
@@ -214,8 +211,6 @@ def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
 
 def _reasons(table: ScoreTable, dataset: int) -> dict[str, int]:
     """Return how many cases of a dataset have no answer, by reason, the most frequent first."""
-    import numpy as np
-
     counts = np.bincount(table.codes["reason"][table.codes["dataset"] == dataset])
     found = {name: int(n) for name, n in zip(table.names["reason"], counts, strict=False) if n}
     found.pop("", None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.results._examples import Examples
 from pytest_tablebench.results._intervals import ci95, moments, paired_bounds
 from pytest_tablebench.results.figures import mean
+from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Floats
@@ -128,8 +129,6 @@ def _risk(
 
 def known(values: Floats) -> list[float]:
     """Return the values of the examples that have one."""
-    import numpy as np
-
     found: list[float] = values[np.isfinite(values)].tolist()
     return found
 

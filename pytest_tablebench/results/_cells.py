@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_tablebench.results._columns import same
 from pytest_tablebench.results.figures import mean_of_equals
+from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from pytest_tablebench.results.score_table import Floats, Integers, Places, ScoreTable
@@ -38,8 +38,6 @@ def tag_columns(
     tags: Mapping[int, Mapping[str, str]], examples: int, rows: array[int]
 ) -> dict[str, Column]:
     """Return the tags of each row, by name, from those of each example by its place."""
-    import numpy as np
-
     of_row, found = np.array(rows, dtype=np.intc), {}
     for tag in sorted({name for own in tags.values() for name in own}):
         values = [str(tags.get(place, {}).get(tag, "")) for place in range(examples)]
@@ -73,8 +71,6 @@ class Cells:
     @classmethod
     def of(cls, table: ScoreTable) -> Cells:
         """Fold the repeats of a table; the order of its rows leaves no trace."""
-        import numpy as np
-
         # Places of rows are half as wide as numpy's own: a table has some hundred thousand.
         key = table.key()
         rows, many = np.argsort(key, kind="stable").astype(np.int32), len(key)
@@ -110,8 +106,6 @@ class Cells:
     @cached_property
     def of_row(self) -> Integers:
         """The cell of each row."""
-        import numpy as np
-
         cells = np.empty(len(self.rows), dtype=np.int64)
         cells[self.rows] = np.repeat(np.arange(len(self)), self.asked)
         return cells
@@ -135,8 +129,6 @@ class Cells:
         return self._folded(self.table.parts)
 
     def _folded(self, rows: Mapping[str, Marks]) -> dict[str, Marks]:
-        import numpy as np
-
         found = {}
         for name, marks in rows.items():
             cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
@@ -153,8 +145,6 @@ class Cells:
 
         Of equally common ones the first that was given counts.
         """
-        import numpy as np
-
         said, table = self.table.said, self.table
         if said is None:
             return None
@@ -168,8 +158,6 @@ class Cells:
     @cached_property
     def answers(self) -> NDArray[np.object_] | None:
         """What is kept of each cell's answer, of several repeats in their order; None unknown."""
-        import numpy as np
-
         answers, table = self.table.answers, self.table
         if answers is None:
             return None

@@ -9,9 +9,9 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results._record import answer_mark
+from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 EQUAL = 1e-9
@@ -123,8 +123,6 @@ class Late:
 
     def column(self, rows: int, dtype: type[np.generic]) -> NDArray[Any]:
         """Return the column; one that has the same value in each row takes the memory of one."""
-        import numpy as np
-
         if not self._values:
             return same(np.array(self._usual, dtype=dtype), rows)
         found = np.array(self._values)
@@ -135,6 +133,4 @@ class Late:
 
 def same(value: Any, many: int) -> NDArray[Any]:
     """Return a column that has one value in each row, and takes the memory of one."""
-    import numpy as np
-
     return np.broadcast_to(value, many)

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.results._sheets import Configuration, Sheet, grid_size
 from pytest_tablebench.results.figures import agreement, means, robustness
+from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pytest_tablebench.results.score_table import Floats, Integers
-
-    Flags = NDArray[np.bool_]
+    from pytest_tablebench.results.score_table import Flags, Floats, Integers
 
 
 class Part(NamedTuple):
@@ -58,8 +54,6 @@ class Examples:
     @classmethod
     def of(cls, whole: Sheet, *, beside: bool = True) -> Examples:
         """Work out what the examples of a sheet add to the figures; `beside`: also to those."""
-        import numpy as np
-
         cases, lost = (counts.sum(axis=1) for counts in whole.counts())
         sheet = whole.meant
         scores = sheet.scores
@@ -97,15 +91,11 @@ class Examples:
     @property
     def size(self) -> int:
         """How many cells the whole grid of these examples would have."""
-        import numpy as np
-
         columns = np.flatnonzero(self.asked.any(axis=0))
         return grid_size(len(self), [self.configurations[place] for place in columns])
 
     def only(self, rows: Sequence[int]) -> Examples:
         """Return some of the examples."""
-        import numpy as np
-
         own = np.array(rows, dtype=np.intp)
         columns: dict[str, Any] = {
             name: column[own]

@@ -7,11 +7,10 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from pytest_tablebench.util.arrays import np
 
-    Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_table import Floats
 
 EQUAL = 1e-18
 """Variance of a mean below this is float noise: all values are equal."""
@@ -54,8 +53,6 @@ def moments(
     Satterthwaite's degrees of freedom (section 4). None where there is no dataset, or one
     with fewer than two independent examples.
     """
-    import numpy as np
-
     shared = clusters if clusters is not None else [None] * len(datasets)
     means, shares, freedoms, sizes, count = [], [], [], [], 0
     for values, groups in zip(datasets, shared, strict=True):
@@ -95,8 +92,6 @@ def _cluster_sums(rest: Any, groups: Sequence[Hashable]) -> tuple[Any, float]:
     That number, n^2 / sum of squared cluster sizes, is the number of clusters itself where
     all are equally large, and the number of examples where each stands alone.
     """
-    import numpy as np
-
     places: dict[Hashable, int] = {}
     index = np.array([places.setdefault(group, len(places)) for group in groups])
     sums = np.bincount(index, weights=rest)

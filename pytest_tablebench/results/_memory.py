@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.results._beside import known
 from pytest_tablebench.results._intervals import ci95
 from pytest_tablebench.results.figures import mean, means
+from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
     from pytest_tablebench.results._sheets import Sheet
@@ -45,8 +46,6 @@ def memory_figures(sheets: Sequence[Sheet]) -> dict[str, Any]:
 
 def _shares(sheet: Sheet, name: str) -> Floats:
     """Return by example the share of answers under a perturbation that the table did not give."""
-    import numpy as np
-
     columns = _columns(sheet.configurations, name)
     scores = sheet.scores[:, columns]
     if name == _CHANGED:

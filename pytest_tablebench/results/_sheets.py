@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import CASE, Cells, Marks, ScoreTable
+from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    from pytest_tablebench.results.score_table import Floats, Integers
-
-    Flags = NDArray[np.bool_]
+    from pytest_tablebench.results.score_table import Flags, Floats, Integers
 
 Configuration = tuple[str, ...]
 """Serializer and perturbation; strategy and modality behind them where the dataset has several."""
@@ -62,8 +60,6 @@ class Sheet:
 
     def counts(self) -> tuple[Integers, Integers]:
         """Return how many cases each cell stands for, and how many of them have no answer."""
-        import numpy as np
-
         if self.times is not None and self.lost is not None:
             return self.times, self.lost
         return self.asked.astype(np.int64), (self.asked & np.isnan(self.scores)).astype(np.int64)
@@ -77,8 +73,6 @@ class Sheet:
 
     def part(self, axis: int, name: str) -> Sheet:
         """Return what was asked with one name of an axis."""
-        import numpy as np
-
         columns = [place for place, cell in enumerate(self.configurations) if cell[axis] == name]
         rows = np.flatnonzero(self.asked[:, columns].any(axis=1))
         return align(
@@ -98,8 +92,6 @@ class Sheet:
 
     def only(self, rows: Sequence[int]) -> Sheet:
         """Return some examples, and what was asked of them: as a run of those alone has it."""
-        import numpy as np
-
         asked = np.flatnonzero(self.asked[list(rows)].any(axis=0))
         return align(
             self,
@@ -118,8 +110,6 @@ class Sheet:
     @property
     def other(self) -> Sheet | None:
         """What was asked of tables whose meaning is changed; None where nothing was."""
-        import numpy as np
-
         cells = [cell for cell in self.configurations if cell[1] in self.altered]
         whole = align(self, self.examples, cells)
         rows = np.flatnonzero(whole.asked.any(axis=1)) if cells else ()
@@ -133,14 +123,10 @@ class Sheet:
     @property
     def varied(self) -> bool:
         """Whether an example has answers to several configurations."""
-        import numpy as np
-
         return bool((np.isfinite(self.scores).sum(axis=1) > 1).any())
 
     def bands(self) -> list[tuple[float, float, float]]:
         """Return the lowest, the mean and the highest score of each example with an answer."""
-        import numpy as np
-
         scores = self.scores[np.any(np.isfinite(self.scores), axis=1)]
         ends = np.nanmin(scores, axis=1), means(scores), np.nanmax(scores, axis=1)
         return list(zip(*(values.tolist() for values in ends), strict=True))
@@ -155,8 +141,6 @@ def grid_size(examples: int, configurations: Sequence[Configuration]) -> int:
 
 def sheets(cells: Cells) -> dict[str, Sheet]:
     """Return the sheet of each dataset, by name; the cells are of one model."""
-    import numpy as np
-
     table = cells.table
     dataset, example = cells.codes("dataset"), cells.codes("example")
     configuration = table.key(_AXES)[cells.first]
@@ -214,8 +198,6 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
 
 def benchmarks_of(table: ScoreTable) -> dict[str, list[str]]:
     """Return the datasets of each benchmark, in the order of names."""
-    import numpy as np
-
     _, rows = np.unique(table.key(("dataset", "benchmark")), return_index=True)
     of: dict[str, str] = {}
     for row in rows.tolist():  # a dataset belongs to one
@@ -259,8 +241,6 @@ def same_answers(one: Sheet, other: Sheet, cells: Flags) -> bool:
 
 def align(sheet: Sheet, examples: Sequence[str], configurations: Sequence[Configuration]) -> Sheet:
     """Return the sheet with exactly these rows and columns; what it lacks is unasked."""
-    import numpy as np
-
     if (sheet.examples, sheet.configurations) == (tuple(examples), tuple(configurations)):
         return sheet
     rows = {name: place for place, name in enumerate(sheet.examples)}

@@ -11,6 +11,7 @@ from math import comb, fsum, sqrt
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Cells, Floats, Integers
@@ -46,8 +47,6 @@ def means(values: Floats, axis: int | tuple[int, ...] = -1) -> Floats:
 
     Sums are rounded once, so that the order of values leaves no trace in the last digit.
     """
-    import numpy as np
-
     axes = (axis,) if isinstance(axis, int) else axis
     rows = np.moveaxis(values, axes, range(-len(axes), 0))
     shape = rows.shape[: -len(axes)]
@@ -69,8 +68,6 @@ def robustness(values: Floats, *, whole: bool = False) -> Floats:
 
     With `whole` it is NaN already where one value is.
     """
-    import numpy as np
-
     # fmin and fmax pass over NaN without a warning where there is nothing else.
     high, low = (np.maximum, np.minimum) if whole else (np.fmax, np.fmin)
     found: Floats = 1 - (high.reduce(values, axis=-1) - low.reduce(values, axis=-1))
@@ -97,8 +94,6 @@ def agreement(said: Integers, scores: Floats) -> tuple[Floats, Floats]:
     configurations that gave the most common answer; of several equally common ones each counts
     alike. Both are NaN with fewer than `FEWEST` answers.
     """
-    import numpy as np
-
     known = (said != 0) & np.isfinite(scores)
     times = np.zeros(said.shape, dtype=np.int64)
     for column in range(said.shape[1]):

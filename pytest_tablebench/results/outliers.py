@@ -12,6 +12,7 @@ from pytest_tablebench.results._intervals import moments, paired_bounds
 from pytest_tablebench.results._sheets import Sheet, sheets
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import ScoreTable
+from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Floats
@@ -93,8 +94,6 @@ class _Part:
 
 
 def _ways(dataset: str, sheet: Sheet) -> Iterator[_Part]:
-    import numpy as np
-
     whole = means(sheet.scores)
     for axis, kind in enumerate(AXES):
         names = sheet.names(axis)
@@ -108,8 +107,6 @@ def _ways(dataset: str, sheet: Sheet) -> Iterator[_Part]:
 
 
 def _tags(dataset: str, sheet: Sheet) -> Iterator[_Part]:
-    import numpy as np
-
     whole = means(sheet.scores)
     there = np.isfinite(whole)
     for tag, column in sheet.tags.items():

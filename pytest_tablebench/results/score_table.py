@@ -26,12 +26,13 @@ from pytest_tablebench.results._columns import (
     reader,
     same,
 )
+from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+    Flags = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
     Places = NDArray[np.signedinteger[Any]]
@@ -128,8 +129,6 @@ class ScoreTable:
 
     def key(self, axes: Sequence[str] = CASE) -> Integers:
         """Return a number for each row, in the order of these axes' names."""
-        import numpy as np
-
         key, size = np.zeros(len(self), dtype=np.int64), 1
         for axis in axes:
             many = max(1, len(self.names[axis]))
@@ -146,8 +145,6 @@ class ScoreTable:
 
         `axes` are what makes a case.
         """
-        import numpy as np
-
         key = self.key(axes)
         fixed = all(len(self.names[axis]) < 2 for axis in CASE if axis not in axes)
         if fixed and len(self.cells) == len(self):
@@ -166,8 +163,6 @@ class ScoreTable:
 
 def _width(names: int) -> type[np.signedinteger[Any]]:
     """Return the narrowest type that has room for the places of so many names."""
-    import numpy as np
-
     return np.int8 if names < 1 << 7 else np.int16 if names < 1 << 15 else np.int32
 
 
@@ -293,8 +288,6 @@ class ScoreTableBuilder:
 
     def table(self) -> ScoreTable:
         """Return what came so far, names sorted. Raises `DataError` for a name that is no text."""
-        import numpy as np
-
         names, codes = {}, {}
         for group, known, places in zip(_GROUPS, self._known, self._codes, strict=True):
             rows = np.frombuffer(places, dtype=np.intc)

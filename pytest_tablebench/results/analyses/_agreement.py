@@ -13,6 +13,7 @@ from pytest_tablebench.results.analyses._figures import Figure, figure, plain_me
 from pytest_tablebench.results.analyses._grid import Grid, Scores
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import EQUAL
+from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Floats, Integers
@@ -34,8 +35,6 @@ def separability(scores: Scores, draws: Draws) -> dict[str, Any]:
     97.5 % quantile (type 7). `pooled` draws from the examples of all datasets, `stratified` is
     the mean over datasets of their own resamples.
     """
-    import numpy as np
-
     if len(scores.models) < 2:
         undefined = {"value": None, "reason": FEW_MODELS}
         by_dataset = {grid.dataset: dict(undefined) for grid in scores.grids}
@@ -57,8 +56,6 @@ def separability(scores: Scores, draws: Draws) -> dict[str, Any]:
 
 def _resampled(example_means: Floats, counts: Floats) -> Floats:
     """Return each model's mean in each resample, NaN for one without a score."""
-    import numpy as np
-
     known = np.isfinite(example_means)
     total = np.where(known, example_means, 0.0) @ counts.T
     size = known @ counts.T
@@ -67,8 +64,6 @@ def _resampled(example_means: Floats, counts: Floats) -> Floats:
 
 
 def _separability(models: Sequence[str], values: Floats) -> Figure:
-    import numpy as np
-
     for model, row in zip(models, values, strict=True):
         if np.isnan(row).any():
             return {"value": None, "reason": f"a resample has no scores of {model}"}
@@ -105,7 +100,6 @@ def dataset_agreement(scores: Scores) -> dict[str, Any]:
 
 
 def _tau_b(one: Floats, other: Floats) -> Figure:
-    import numpy as np
     from scipy.stats import kendalltau
 
     known = np.isfinite(one) & np.isfinite(other)
@@ -122,8 +116,6 @@ def _steps(values: Floats) -> Integers:
 
     The lowest values get 0; a value less than the tolerance above the one before it is a tie.
     """
-    import numpy as np
-
     order = values.argsort(axis=-1, kind="stable")
     rising = np.diff(np.take_along_axis(values, order, axis=-1), axis=-1) > EQUAL
     steps = np.zeros(values.shape, dtype=np.intp)
@@ -148,7 +140,6 @@ def _concordance(table: Floats, repeat: Integers, repeats: int) -> _Concordance:
     formula's tie correction makes W = sum_j (sum_r d_rj)^2 / (k sum_r sum_j d_rj^2), because
     12 sum_j d_rj^2 = n^3 - n - T_r.
     """
-    import numpy as np
     from scipy.stats import rankdata
 
     complete = np.isfinite(table).all(axis=1)
@@ -178,8 +169,6 @@ def kendall_w(scores: Scores) -> dict[str, Any]:
     The benchmark's raters are the configurations that all datasets have, scoring models on the
     mean over datasets.
     """
-    import numpy as np
-
     tables = {grid.dataset: means(grid.cells, axis=1) for grid in scores.grids}
     common: list[str] = sorted(
         reduce(set.intersection, (set(grid.configurations) for grid in scores.grids))
@@ -205,8 +194,6 @@ def kendall_w(scores: Scores) -> dict[str, Any]:
 
 def _single(table: Floats) -> Figure:
     """Return W of one table (models, raters)."""
-    import numpy as np
-
     found = _concordance(table.T, np.zeros(table.shape[1], dtype=np.intp), 1)
     return figure(
         found.values[0],
@@ -229,8 +216,6 @@ def benchmark_growth(grids: Sequence[Grid]) -> dict[str, Any]:
 
     Every dataset has to have the same configurations: a set of them is drawn for all at once.
     """
-    import numpy as np
-
     if len({grid.configurations for grid in grids}) != 1:
         return {"1": figure(None, "datasets have different configurations")}
     found = {}
@@ -259,8 +244,6 @@ def configurations_vs_examples(draws: Draws) -> list[dict[str, Any]]:
 
 def _repeated(grid: Grid, raters: Raters) -> Figure:
     """Return the mean of W over the repeats that have a value."""
-    import numpy as np
-
     if grid.cells.shape[0] > 1:
         return _mean_w(_rater_scores(grid, raters), raters)
     return _mean_w(np.zeros((len(raters.repeat), 1)), raters)  # nothing to rank: spare the scores
@@ -280,8 +263,6 @@ def _mean_w(scores: Floats, raters: Raters) -> Figure:
 
 def _rater_scores(grid: Grid, raters: Raters) -> Floats:
     """Return (raters, models): means over examples of the mean over a rater's configurations."""
-    import numpy as np
-
     models, examples, configurations = grid.cells.shape
     known = np.isfinite(grid.cells).astype(float)
     filled = np.nan_to_num(grid.cells)

@@ -10,12 +10,10 @@ from pytest_tablebench.results.analyses._figures import Figure, each, plain_mean
 from pytest_tablebench.results.analyses._grid import Grid, Scores
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import EQUAL
+from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pytest_tablebench.results.score_table import Floats
+    from pytest_tablebench.results.score_table import Flags, Floats
 
 BASELINE = "none"
 
@@ -67,12 +65,10 @@ class _Wins:
     """
 
     shares: Floats
-    complete: NDArray[np.bool_]
+    complete: Flags
 
     def figure(self, names: Sequence[str], models: slice) -> Figure:
         """Return the mean over all examples of these models, and what was dropped."""
-        import numpy as np
-
         complete = self.complete[models]
         used = complete & np.isfinite(self.shares[models, :, 0])
         counts = {
@@ -88,8 +84,6 @@ class _Wins:
 
 def _wins(grid: Grid, axis: str, *, share: bool, inside: bool) -> _Wins:
     """Return the shares of wins: of the means over the other axis, or inside each of its parts."""
-    import numpy as np
-
     # Alternatives last, the axis they are averaged over (or compared inside of) before them.
     values = np.moveaxis(grid.scores, 2, 3) if axis == "serializers" else grid.scores
     if not inside:
@@ -139,8 +133,6 @@ def _changes(grid: Grid) -> tuple[list[str], Floats]:
 
     NaN where one of the two cells is missing; in a dataset without baseline that is everywhere.
     """
-    import numpy as np
-
     places = [place for place, name in enumerate(grid.perturbations) if name != BASELINE]
     if BASELINE in grid.perturbations:
         place = grid.perturbations.index(BASELINE)
@@ -154,8 +146,6 @@ def _changes(grid: Grid) -> tuple[list[str], Floats]:
 
 def _impacts(names: Sequence[str], changes: Floats) -> dict[str, Figure]:
     """Return one figure for each row."""
-    import numpy as np
-
     counts = np.isfinite(changes).sum(axis=1)
     return each(names, means(changes), "no pair with its baseline", n=counts)
 

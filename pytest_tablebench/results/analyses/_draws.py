@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.analyses._grid import Grid
+from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import printable, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from pytest_tablebench.results.score_table import Floats, Integers
 
 RESAMPLES = 1000
@@ -78,8 +77,6 @@ class Draws:
         return self._resamples("resamples_pooled", self.params.get("resamples_pooled"), self.grids)
 
     def _resamples(self, where: str, rows: Any, grids: Sequence[Grid]) -> Floats:
-        import numpy as np
-
         places, start = [], 0
         for grid in grids:
             order = self.params.get("example_order", {}).get(grid.dataset, grid.examples)
@@ -145,8 +142,6 @@ def _places(where: str, names: Sequence[str], known: Mapping[str, int]) -> list[
 
 def _given(where: str, grid: Grid, repeats: Sequence[Sequence[Mapping[str, Any]]]) -> Raters:
     """Return raters given as repeats of `{"configurations": names, "examples": names}`."""
-    import numpy as np
-
     drawn = [rater for repeat in repeats for rater in repeat]
     owners = [number for number, repeat in enumerate(repeats) for _ in repeat]
     configurations = _counts(
@@ -160,8 +155,6 @@ def _given(where: str, grid: Grid, repeats: Sequence[Sequence[Mapping[str, Any]]
 
 def _counts(where: str, drawn: Sequence[Sequence[str]], names: Sequence[str]) -> Floats:
     """Return how often each list holds each name."""
-    import numpy as np
-
     known = {name: place for place, name in enumerate(names)}
     counts = np.zeros((len(drawn), len(names)))
     for row, chosen in zip(counts, drawn, strict=True):
@@ -175,8 +168,6 @@ def disjoint_sets(grids: Sequence[Grid], q: int, e: int | None = None) -> Raters
     They are the same for all of the grids, which have the same configurations. With `e` each set
     has its own e examples of the first grid, drawn without replacement.
     """
-    import numpy as np
-
     grid = grids[0]
     many = len(grid.configurations)
     sets = many // q
@@ -206,7 +197,5 @@ def _content(grids: Sequence[Grid]) -> list[Any]:
 
 def _generator(*content: object) -> np.random.RandomState:
     """Return the generator for some content (any values with a stable repr)."""
-    import numpy as np
-
     source = seeded_random(f"analyses/{content!r}")
     return np.random.RandomState([source.getrandbits(32) for _ in range(8)])

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import CASE, ScoreTable
+from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pytest_tablebench.results.score_table import Floats, Integers, Places
+    from pytest_tablebench.results.score_table import Flags, Floats, Integers, Places
 
 _AXES = ("model", "example", "serializer", "perturbation")
 
@@ -54,15 +52,13 @@ class Grid:
     @cached_property
     def answered(self) -> Integers:
         """How many configurations are answered, by model and example."""
-        import numpy as np
-
         answered: Integers = np.isfinite(self.cells).sum(axis=2, dtype=np.int64)
         return answered
 
     @cached_property
-    def complete(self) -> NDArray[np.bool_]:
+    def complete(self) -> Flags:
         """Whether every configuration is answered, by model and example."""
-        complete: NDArray[np.bool_] = self.answered == self.cells.shape[2]
+        complete: Flags = self.answered == self.cells.shape[2]
         return complete
 
     @cached_property
@@ -94,8 +90,6 @@ def examples_mean(values: Floats) -> Floats:
 
 def _places(codes: Places) -> tuple[Integers, Integers]:
     """Return the codes that occur, ascending, and the place of each row's among them."""
-    import numpy as np
-
     there = np.bincount(codes) > 0
     return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
 
@@ -109,8 +103,6 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
     score that is no number from 0 to 1, and a cell that occurs twice with the same repeat (the
     answers of two runs or strategies cannot be told apart here).
     """
-    import numpy as np
-
     table = records
     if not isinstance(table, ScoreTable):
         table = ScoreTable.from_records(table, models=True)

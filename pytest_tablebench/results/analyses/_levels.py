@@ -13,6 +13,7 @@ from pytest_tablebench.results.analyses._grid import Grid, Scores, examples_mean
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.figures import robustness as one_minus_range
 from pytest_tablebench.results.score_table import EQUAL
+from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Floats
@@ -52,8 +53,6 @@ def performance(scores: Scores) -> dict[str, Any]:
 
 def _extremes(grid: Grid) -> tuple[Floats, Floats]:
     """Return the lowest and highest score by model and example, NaN without an answer."""
-    import numpy as np
-
     # fmin and fmax pass over NaN without a warning where there is nothing else.
     low: Floats = np.fmin.reduce(grid.cells, axis=2)
     high: Floats = np.fmax.reduce(grid.cells, axis=2)
@@ -125,8 +124,6 @@ def serializer_spread(scores: Scores) -> dict[str, Any]:
 
 
 def _spread(models: Sequence[str], grid: Grid, which: str) -> dict[str, Figure]:
-    import numpy as np
-
     kept = [which in ("all", perturbation) for perturbation in grid.perturbations]
     if any(kept):
         parts = grid.scores[..., np.array(kept)]
@@ -164,8 +161,6 @@ def difficulty(scores: Scores) -> dict[str, Any]:
 
 def _histogram(values: Floats) -> list[int]:
     """Count values by twentieths; a value that only rounding keeps below an edge is above it."""
-    import numpy as np
-
     known = values[np.isfinite(values)]
     bins = np.clip(np.floor(BINS * known + EQUAL).astype(np.intp), 0, BINS - 1)
     counts: list[int] = np.bincount(bins, minlength=BINS).tolist()

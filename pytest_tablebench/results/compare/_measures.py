@@ -12,13 +12,11 @@ from pytest_tablebench.results._sheets import Configuration, Sheet, align, align
 from pytest_tablebench.results.compare._types import Measure, MeasureDifference
 from pytest_tablebench.results.figures import example_values, mean
 from pytest_tablebench.results.gates import mcnemar, sign_flip
+from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of, printable
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Flags = NDArray[np.bool_]
+    from pytest_tablebench.results.score_table import Flags
 
 MOST_LEFT_OUT = 0.2
 """Share of examples with an incomplete grid from which robustness is not told (section 5)."""
@@ -89,8 +87,6 @@ class PairedDataset:
 
     def names(self, axis: int) -> list[str]:
         """Return the serializers (axis 0) or perturbations (axis 1) that both sides asked with."""
-        import numpy as np
-
         both = np.any(self.before.asked, axis=0) & np.any(self.after.asked, axis=0)
         cells = zip(self.before.configurations, both.tolist(), strict=True)
         return sorted({cell[axis] for cell, used in cells if used})
@@ -98,16 +94,12 @@ class PairedDataset:
     @property
     def shared(self) -> Flags:
         """The examples that both sides asked: what one did not is nobody's missing answer."""
-        import numpy as np
-
         found: Flags = np.any(self.before.asked, axis=1) & np.any(self.after.asked, axis=1)
         return found
 
     @property
     def grid(self) -> Flags:
         """The configurations that both sides asked of those examples: only these compare."""
-        import numpy as np
-
         sides = [side.asked[self.shared] for side in (self.before, self.after)]
         found: Flags = np.any(sides[0], axis=0) & np.any(sides[1], axis=0)
         return found
@@ -237,8 +229,6 @@ def _sign_flip(differences: tuple[float, ...]) -> float:
 
 def _values(part: PairedDataset, measure: Measure) -> _Values:
     """Return the values of each example used: of what both answered, for ranges the whole grid."""
-    import numpy as np
-
     ranged = measure == "robustness"
     columns = part.grid if ranged else np.full(len(part.before.configurations), True)
     old, new = (

@@ -14,13 +14,11 @@ from pytest_tablebench.results.gates._sample import Sample, collect
 from pytest_tablebench.results.gates._sides import about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._wealth import Wealth, betting_interval
+from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    pass
 
 DURING = 0.2
 """Share of the whole error that betting may spend: .01 of .05. The t at the end has the rest."""
@@ -132,16 +130,12 @@ class AnytimeRule(StoppingRule):
         return collect(self.gates[place], self.scopes(self.board.seen(self._masks())))
 
     def _masks(self) -> dict[str, Any]:
-        import numpy as np
-
         masks = {name: np.zeros(side.asked.shape, bool) for name, side in self.board.sides.items()}
         for dataset, row in self._queue[: self._next + 1]:
             masks[dataset][row] = True
         return masks
 
     def _settle(self, place: int, state: State) -> None:
-        import numpy as np
-
         gate, stream = self.gates[place], self._streams[place]
         known = self.scopes(self.board.seen(self._masks()))
         low, high = betting_interval(np.array(stream.rounds), DURING * self.alpha)

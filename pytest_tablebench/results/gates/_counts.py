@@ -18,17 +18,15 @@ from pytest_tablebench.results.gates._result import GateResult, decide
 from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import about
 from pytest_tablebench.results.gates._words import number
+from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from pytest_tablebench.results.score_table import Places
 
 
 def judge_no_answer(gate: Gate, known: Scopes, tail: float) -> GateResult:
     """Judge the share of asked cases without an answer; what was not asked is not counted."""
-    import numpy as np
-
     names = [name for name in known.datasets(gate) if name in known.new.datasets]
     before = known.old.datasets if known.old else {}
     new = [_counts(gate, known.new.datasets[name]) for name in names]
@@ -109,7 +107,7 @@ def _cut_off(run: Mapping[str, Any] | None) -> bool:
     return run is not None and run.get("status") == "running"
 
 
-def _counts(gate: Gate, sheet: Sheet) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _counts(gate: Gate, sheet: Sheet) -> tuple[Places, Places]:
     """Return, by example, how many cases were asked and how many of them have no answer.
 
     Every repeat is a case.
@@ -119,9 +117,7 @@ def _counts(gate: Gate, sheet: Sheet) -> tuple[NDArray[np.intp], NDArray[np.intp
     return asked[:, columns].sum(axis=1), lost[:, columns].sum(axis=1)
 
 
-def _by_examples(
-    sizes: NDArray[np.intp], losses: NDArray[np.intp], tail: float
-) -> tuple[float, float] | None:
+def _by_examples(sizes: Places, losses: Places, tail: float) -> tuple[float, float] | None:
     """Return the interval of section 2 over examples: failures come in bursts.
 
     The share is a ratio of two sums, so its residuals are losses less share times sizes.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_tablebench.util.arrays import np
+
 TIE = 1e-9
 """Sums closer than this are equal, or equal sums would be lost to float noise."""
 
@@ -28,8 +30,6 @@ def sign_flip(differences: Sequence[float], *, resamples: int = 9999, seed: int 
     For a mean over several datasets divide each difference by the number of examples of its
     dataset first. Deterministic for a seed; 1 where nothing differs.
     """
-    import numpy as np
-
     values = np.asarray(differences, dtype=float)
     values = values[np.abs(values) > TIE]
     if not len(values):

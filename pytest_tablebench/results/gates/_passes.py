@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._stopping import StoppingRule
+from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from pytest_tablebench.results.score_table import Places
 
 LOOKS = (1, 2, 4, 8, 16)
 """Passes after which is looked, before the last."""
@@ -35,9 +35,7 @@ class PassesRule(StoppingRule):
     def __init__(self, *args: Any, **options: Any) -> None:
         """As `StoppingRule`."""
         super().__init__(*args, **options)
-        import numpy as np
-
-        self._pass: dict[str, NDArray[np.intp]] = {
+        self._pass: dict[str, Places] = {
             name: np.zeros(side.asked.shape, dtype=int) for name, side in self.board.sides.items()
         }
         self._left: Counter[int] = Counter()

@@ -13,15 +13,11 @@ from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import Key, about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._wealth import decided_among
+from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-    Integers = NDArray[np.intp]
+    from pytest_tablebench.results.score_table import Flags, Floats, Places
 
 
 class PointRule(StoppingRule):
@@ -39,14 +35,12 @@ class PointRule(StoppingRule):
         """As `StoppingRule`."""
         super().__init__(*args, **options)
         self._queue: list[Key] = sorted(self.board.places, key=self.ranks.__getitem__)
-        import numpy as np
-
         at: dict[str, list[tuple[int, int, int]]] = {name: [] for name in self.board.sides}
         for position, key in enumerate(self._queue):
             dataset, row, column = self.board.places[key]
             at[dataset].append((position, row, column))
         # By dataset: place in the order, row and column of every planned case.
-        self._at: dict[str, Integers] = {name: np.array(rows).T for name, rows in at.items()}
+        self._at: dict[str, Places] = {name: np.array(rows).T for name, rows in at.items()}
         self._next = 0
         self._check_at = 25
 
@@ -93,8 +87,6 @@ class PointRule(StoppingRule):
 
     def _masks(self) -> dict[str, Flags]:
         """Return which cells the order has reached."""
-        import numpy as np
-
         masks = {}
         for name, side in self.board.sides.items():
             masks[name] = np.zeros(side.asked.shape, dtype=bool)
@@ -109,8 +101,6 @@ class PointRule(StoppingRule):
         Each case is weighted so that the mean over all cases is the gate's measure: the mean
         over datasets of the mean over examples of the mean over configurations.
         """
-        import numpy as np
-
         weights: dict[str, Floats] = {}
         values: dict[str, Floats] = {}
         names = self.datasets(gate)
@@ -143,8 +133,6 @@ class PointRule(StoppingRule):
 
     def _cells(self, gate: Gate, name: str, mask: Flags | None) -> tuple[Flags | None, Floats]:
         """Return which cells are in the population as far as is known, and their values."""
-        import numpy as np
-
         if name not in self.board.sides or mask is None:
             return None, np.zeros(0)
         side = self.board.sides[name]

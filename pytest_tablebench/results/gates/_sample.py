@@ -13,14 +13,11 @@ from pytest_tablebench.results.figures import FEWEST, agreement, example_values,
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._scopes import Pair, Scopes
 from pytest_tablebench.results.gates._sides import about, values_of
+from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import known_names, printable
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+    from pytest_tablebench.results.score_table import Flags, Floats
 
 INCOMPLETE = 0.20
 """Share of examples with an incomplete grid above which robustness is not judged (section 5)."""
@@ -101,8 +98,6 @@ def collect(gate: Gate, scopes: Scopes) -> Sample:
 
 def _unknown(gate: Gate, side: Sheet | None, whose: str) -> str | None:
     """Return why a run cannot tell of a test, a part, or consistency; None where it can."""
-    import numpy as np
-
     if side is None:
         return None
     if gate.check and gate.check not in side.checks:
@@ -140,8 +135,6 @@ class _Part:
 
 def _part(gate: Gate, pair: Pair) -> _Part | None:
     """Return one dataset's values; None where the run asked no case of the scope."""
-    import numpy as np
-
     new, old = pair.new, pair.old
     columns = about(new, gate)
     asked = new.asked[:, columns]
@@ -189,8 +182,6 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
 
 def _agreement(new: Sheet, old: Sheet | None, columns: Flags, both: Flags) -> Floats:
     """Return each example's consistency, over what both runs answered; of two, the difference."""
-    import numpy as np
-
     found = []
     for side in (new, old) if old else (new,):
         none = np.zeros(side.asked.shape, dtype=np.int64)
@@ -205,16 +196,12 @@ def _extremes(scores: Floats) -> tuple[float, float]:
 
     At worst, 1 - (max(x, 1) - min(x, 0)) of section 5: 0 where a cell is missing.
     """
-    import numpy as np
-
     observed = np.nan_to_num(robustness(scores), nan=1.0)
     worst = np.where(np.isnan(scores).any(axis=1), 0.0, observed)
     return float(worst.mean()), float(observed.mean())
 
 
 def _identical(new: Sheet, old: Sheet, columns: Flags, paired: Flags) -> bool:
-    import numpy as np
-
     cells = np.zeros(new.asked.shape, dtype=bool)
     cells[:, columns] = paired
     return bool(paired.any()) and same_answers(new, old, cells)

@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results._sheets import Sheet, benchmarks_of, check_once, sheets
 from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digests
+from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pytest_tablebench.results.gates._grammar import Gate
-    from pytest_tablebench.results.score_table import Floats
-
-    Flags = NDArray[np.bool_]
+    from pytest_tablebench.results.score_table import Flags, Floats
 
 Key = tuple[str, str, str, str]
 """Dataset, example, serializer, perturbation."""
@@ -63,8 +59,6 @@ def about(sheet: Sheet, gate: Gate) -> Flags:
     Those that change the meaning of a table do only where the gate is on them, on a count, or
     where nothing else was asked.
     """
-    import numpy as np
-
     wanted = [name for name in gate.filters if name not in sheet.ways]
     cells = sheet.configurations
     named: Flags = np.array([all(name in cell for name in wanted) for cell in cells], dtype=bool)
@@ -77,8 +71,6 @@ def about(sheet: Sheet, gate: Gate) -> Flags:
 
 def values_of(sheet: Sheet, gate: Gate) -> Floats:
     """Return what a gate looks at: scores, pass rates, what a test said, or a part."""
-    import numpy as np
-
     if gate.check is not None:
         return sheet.checks.get(gate.check, np.full(sheet.asked.shape, np.nan))
     if gate.part is not None:

@@ -16,15 +16,12 @@ from pytest_tablebench.results.gates._result import GateResult, State
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import Key, Sides, key_of, read_side
 from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digests
+from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import counted, out_of, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Flags = NDArray[np.bool_]
-    Integers = NDArray[np.intp]
+    from pytest_tablebench.results.score_table import Flags
 
 RuleName = Literal["passes", "anytime", "point"]
 RULES: tuple[RuleName, ...] = get_args(RuleName)
@@ -107,8 +104,6 @@ class Board:
         `ways` are the strategy and the modality of all cases; `gates` say which tags and parts
         are kept, `altered` which perturbations change the meaning of a table.
         """
-        import numpy as np
-
         by_dataset: dict[str, list[Key]] = {}
         for key in sorted(set(keys)):
             by_dataset.setdefault(key[0], []).append(key)
@@ -181,8 +176,6 @@ class Board:
         """
         if masks is None:
             return Sides({name: side for name, side in self.sides.items() if side.asked.any()})
-        import numpy as np
-
         return Sides(
             {
                 name: replace(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from pytest_tablebench.util.arrays import np
 
-    Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_table import Floats
 
 BETS = 20
 EDGE, LEAST = 1e-9, 1e-12
@@ -90,8 +89,6 @@ def decided_among(
     `values` are the first of it in random order. The same as feeding them to `Wealth`, all at
     once.
     """
-    import numpy as np
-
     count = np.arange(len(values))
     before = np.concatenate([[0.0], np.cumsum(values)[:-1]]) if len(values) else values
     still = (population * threshold - before) / (population - count)
@@ -117,8 +114,6 @@ def betting_interval(
     All means against which neither wealth ever reached 2 / `alpha`, widened to the next grid
     point.
     """
-    import numpy as np
-
     shares = (np.arange(BETS) + 0.5) / BETS
     goal = math.log(2 / alpha)
     low, high = 0, points
@@ -147,7 +142,5 @@ def _log_means(logs: Floats) -> Floats:
     """Return the running wealth's logarithm: sums down the values, mean over the bets."""
     sums = logs.cumsum(axis=0)
     top = sums.max(axis=1, keepdims=True)
-    import numpy as np
-
     means: Floats = top[:, 0] + np.log(np.exp(sums - top).mean(axis=1))
     return means
