@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ __all__ = [
     "PARAMETERS",
     "Exporter",
     "RunTexts",
+    "json_text",
     "moment",
     "plain",
     "records_by",
@@ -105,10 +107,20 @@ class RunTexts:
         """Return what was said behind the prompt; nothing where the one reply is the answer."""
         return self.transcripts.get(record.transcript or "", ())
 
+    def asked(self, record: Record) -> str:
+        """Return the question, else the prompt; empty where neither was kept."""
+        question = self.question(record)
+        return question if question is not None else self.prompt(record) or ""
+
     def question(self, record: Record) -> str | None:
         """Return the question; None where it was not kept."""
         found = (record.dataset, record.example_id, record.perturbation)
         return self.questions.get(example_key(*found))
+
+
+def json_text(value: Any) -> str | None:
+    """Return a text or None as it is, and anything else as JSON."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, default=str)
 
 
 def records_by(run: LoadedRun, name: str) -> dict[str, list[Record]]:

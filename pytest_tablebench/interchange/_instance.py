@@ -12,7 +12,7 @@ from dataclasses import MISSING, fields
 from hashlib import sha256
 from typing import Any
 
-from pytest_tablebench.interchange._exporter import RunTexts, tokens_of
+from pytest_tablebench.interchange._exporter import RunTexts, json_text, tokens_of
 from pytest_tablebench.results._record import Record
 
 __all__ = [
@@ -58,9 +58,8 @@ def row_of(record: Record, texts: RunTexts, evaluation_id: str, model_id: str) -
     schema makes it have a score all the same, which is 0 and means nothing.
     """
     prompt, turns = texts.prompt(record), texts.turns(record)
-    question = texts.question(record)
     references = [str(one) for one in record.references]
-    raw_input = question if question is not None else prompt or ""
+    raw_input = texts.asked(record)
     mark = json.dumps({"raw": raw_input, "reference": references}, sort_keys=True)
     row: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
@@ -97,13 +96,12 @@ def row_of(record: Record, texts: RunTexts, evaluation_id: str, model_id: str) -
 def _attribution(record: Record, messages: Sequence[Any] | None) -> list[dict[str, Any]]:
     if record.prediction is None:
         return []
-    text = record.prediction
     last = len(messages) - 1 if messages else 0
     return [
         {
             "turn_idx": last,
             "source": f"messages[{last}].content" if messages else "output.raw",
-            "extracted_value": text if isinstance(text, str) else json.dumps(text, default=str),
+            "extracted_value": json_text(record.prediction),
             "extraction_method": record.metric or "none",
             "is_terminal": True,
         }

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.interchange._exporter import RunTexts, plain, records_by
+from pytest_tablebench.interchange._exporter import RunTexts, json_text, plain, records_by
 from pytest_tablebench.results._record import Record
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.util.files import write_whole
@@ -65,22 +64,18 @@ def columns(records: Sequence[Record], texts: RunTexts) -> list[Column]:
         elif name in _KINDS:
             found.append(Column(name, _KINDS[name], values))
         else:
-            found.append(Column(name, "text", [_text(value) for value in values]))
+            found.append(Column(name, "text", [json_text(value) for value in values]))
     return [*found, Column("question", "text", [texts.question(record) for record in records])]
 
 
 def _spread(name: str, values: Sequence[Mapping[str, Any]]) -> list[Column]:
     names = sorted({inner for value in values for inner in value})
     if len(names) > _MOST_NAMES:
-        return [Column(name, "text", [_text(dict(value)) for value in values])]
+        return [Column(name, "text", [json_text(dict(value)) for value in values])]
     prefix, kind = _SPREAD[name]
     return [
         Column(f"{prefix}.{inner}", kind, [value.get(inner) for value in values]) for inner in names
     ]
-
-
-def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value, default=str)
 
 
 @dataclass(frozen=True)

@@ -171,12 +171,11 @@ class _Log:
 
     def _sample(self, record: Record) -> dict[str, Any]:
         prompt, turns = self.texts.prompt(record), self.texts.turns(record)
-        question = self.texts.question(record)
         answer = [] if turns or record.raw is None else [("reply", record.raw)]
         sample: dict[str, Any] = {
             "id": self._id(record),
             "epoch": record.repeat,
-            "input": question if question is not None else prompt or "",
+            "input": self.texts.asked(record),
             "target": [str(one) for one in record.references],
             "messages": [_message(one) for one in messages_of(prompt, [*turns, *answer])],
             "output": _output(record),

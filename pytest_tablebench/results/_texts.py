@@ -89,21 +89,16 @@ class TextWriter:
 
     def prompt(self, digest: str, text: str) -> None:
         """Keep a prompt under the digest that records have for it."""
-        if self._is_new(f"p{digest}"):
-            self._write({"schema": SCHEMA, "kind": "prompt", "id": digest, "text": text})
+        self._keep("prompt", digest, text=text)
 
-    def transcript(self, digest: str, turns: Iterable[Iterable[str]]) -> None:
+    def transcript(self, digest: str, turns: Sequence[Sequence[str]]) -> None:
         """Keep what was said behind a prompt, under the digest that records have for it."""
-        if self._is_new(f"t{digest}"):
-            line = {"schema": SCHEMA, "kind": "transcript", "id": digest}
-            self._write({**line, "turns": [list(turn) for turn in turns]})
+        self._keep("transcript", digest, turns=turns)
 
     def example(self, id: str, question: str, tables: Iterable[Mapping[str, Any]]) -> None:  # noqa: A002 - the name in the file
         """Keep a question and its tables; `id` as `example_key` returns it."""
-        if self._is_new(f"e{id}"):
-            line = {"schema": SCHEMA, "kind": "example", "id": id}
-            shown = [{"title": None, **table} for table in tables]
-            self._write({**line, "question": question, "tables": shown})
+        shown = [{"title": None, **table} for table in tables]
+        self._keep("example", id, question=question, tables=shown)
 
     def flush(self) -> None:
         """Bring everything so far into the file."""
@@ -131,15 +126,14 @@ class TextWriter:
                 self._file.close()
                 self._file = None
 
-    def _is_new(self, key: str) -> bool:
+    def _keep(self, kind: str, name: str, **fields: Any) -> None:
+        """Write a line unless the file has it."""
         if self._known is None:
             self._known = self._take_over() if self.path.exists() else set()
-        if key in self._known:
-            return False
+        if (key := f"{kind[0]}{name}") in self._known:
+            return
         self._known.add(key)
-        return True
-
-    def _write(self, line: Mapping[str, Any]) -> None:
+        line = {"schema": SCHEMA, "kind": kind, "id": name, **fields}
         text = json.dumps(line, default=str) + "\n"
         self._parts.append(self._block.compress(text.encode("ascii")))
         self._lines += 1

@@ -156,13 +156,6 @@ def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> M
 
 def _unknown(values: Sequence[_Values], note: str | None) -> MeasureDifference:
     return MeasureDifference(
-        before=None,
-        after=None,
-        difference=None,
-        interval=None,
-        method=None,
-        p=None,
-        test=None,
         n_examples=sum(len(found.before) for found in values),
         left_out=sum(found.left_out for found in values),
         left_out_before=sum(found.left_out_before for found in values),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS, Differs, Option
 from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.results._folder import RUN, read_run
 from pytest_tablebench.results._record import case_key
 from pytest_tablebench.results.compare._types import RunFacts, SettingDifference
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
@@ -262,3 +263,26 @@ def check_alike(
             for found in unlike
         )
         raise SettingsError(f"the runs are unlike: {named}. {hint}")
+
+
+def latest_run(model: str, baseline: Path, places: Iterable[Path]) -> Path | None:
+    """Return the newest finished run of a model, in one of some folders, that is like a baseline.
+
+    None where there is none. What cannot be read as a run is passed over.
+    """
+    before = read_run(baseline)
+    found: list[tuple[str, Path]] = []
+    for place in dict.fromkeys(place.resolve() for place in places):
+        for path in sorted(file.parent for file in place.glob(f"*/{RUN}")):
+            try:
+                run = read_run(path)
+            except SettingsError:
+                continue
+            if run.get("status") != "complete" or run.get("model") != model:
+                continue
+            if path == baseline.resolve() or any(
+                one.unlike for one in setting_differences(before, run)
+            ):
+                continue
+            found.append((str(run.get("end")), path))
+    return max(found)[1] if found else None

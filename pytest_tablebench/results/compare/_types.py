@@ -48,7 +48,7 @@ class SettingDifference:
     unlike: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MeasureDifference:
     """The paired difference, after minus before, of one measure in one scope.
 
@@ -58,13 +58,13 @@ class MeasureDifference:
     None where nobody can tell, and `note` says why.
     """
 
-    before: float | None
-    after: float | None
-    difference: float | None
-    interval: tuple[float, float] | None
-    method: str | None
-    p: float | None
-    test: str | None
+    before: float | None = None
+    after: float | None = None
+    difference: float | None = None
+    interval: tuple[float, float] | None = None
+    method: str | None = None
+    p: float | None = None
+    test: str | None = None
     n_examples: int
     left_out: int
     left_out_before: int

@@ -149,25 +149,18 @@ class Board:
             side.passed[place[1:]] = bool(field_of(record, "passed"))
             if side.answers is not None:
                 side.answers[place[1:]] = answer
-        for name, passed in (field_of(record, "checks") or {}).items():
-            if name in side.checks and passed is not None:
-                side.checks[name][place[1:]] = passed
-        self._fill_beside(side, place, record)
-        return place
-
-    @staticmethod
-    def _fill_beside(side: Sheet, place: tuple[str, int, int], record: Any) -> None:
-        """Enter what gates on slices, on parts and on consistency look at."""
-        if side.parts:
-            for name, value in (field_of(record, "parts") or {}).items():
-                if name in side.parts:
-                    side.parts[name][place[1:]] = value
+        for marks in ("checks", "parts"):
+            own = getattr(side, marks)
+            told = (field_of(record, marks) or {}) if own else {}
+            for name in own.keys() & told.keys():
+                own[name][place[1:]] = np.nan if told[name] is None else told[name]
         if side.said is not None:
             side.said[place[1:]] = field_of(record, "said") or 0
         if side.tags:
             told = field_of(record, "tags") or {}
             for tag, column in side.tags.items():
                 column[place[1]] = told.get(tag, column[place[1]])  # type: ignore[index]
+        return place
 
     def seen(self, masks: Mapping[str, Flags] | None = None) -> Sides:
         """Return what has arrived, as far as `masks` let it be seen; then without answers.
