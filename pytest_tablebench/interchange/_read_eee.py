@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import file_digest
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.interchange._row_check import check_facts
 from pytest_tablebench.interchange._source import Row, Source, read_json, read_lines
+from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import printable
 
 __all__ = ["read_every_eval_ever"]
@@ -40,8 +41,8 @@ def _source(path: Path) -> Source:
     if not facts["schema_version"].startswith("0."):
         version = printable(facts["schema_version"], 20)
         raise DataError(f"{place}: version {version} of the schema is not known, 0.3.0 is")
-    detail = facts.get("detailed_evaluation_results")
-    named = detail.get("file_path") if isinstance(detail, dict) else None
+    detail = mapping(facts, "detailed_evaluation_results")
+    named = detail.get("file_path")
     if not isinstance(named, str):
         raise DataError(f"{place}: it has figures only, and a run is made of cases")
     # The name alone: the path is the datastore's, and the file lies beside this one.
@@ -54,7 +55,7 @@ def _source(path: Path) -> Source:
     return Source(path, facts, found)
 
 
-def _check_rows(path: Path, detail: Any, count: int) -> None:
+def _check_rows(path: Path, detail: Mapping[str, Any], count: int) -> None:
     """Raise `DataError` where the rows are not those that the aggregate speaks of."""
     total, mark, place = detail.get("total_rows"), detail.get("checksum"), printable(str(path))
     if isinstance(total, int) and total != count:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.interchange._instance import SCHEMA_VERSION
+from pytest_tablebench.interchange._instance import SCHEMA_VERSION, result_id
 from pytest_tablebench.interchange._source import Row, Source, read_json, read_lines
 from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.names import printable
@@ -104,12 +104,8 @@ def _metrics(task: str, samples: Sequence[tuple[Mapping[str, Any], str]]) -> dic
     found = {}
     for sample, _ in samples:
         for metric in listing(sample.get("metrics")):
-            found[_result(task, sample, str(metric))] = str(metric)
+            found[result_id(_dataset(task, sample), str(metric))] = str(metric)
     return found
-
-
-def _result(task: str, sample: Mapping[str, Any], metric: str) -> str:
-    return f"{_dataset(task, sample)}::{metric}"
 
 
 def _dataset(task: str, sample: Mapping[str, Any]) -> str:
@@ -136,7 +132,7 @@ def _rows(task: str, sample: Mapping[str, Any], place: str) -> Iterator[Row]:
     for metric, score in scores.items():
         data = {
             "evaluation_name": _dataset(task, sample),
-            "evaluation_result_id": _result(task, sample, metric),
+            "evaluation_result_id": result_id(_dataset(task, sample), metric),
             "sample_id": str(sample["doc_id"]),
             "input": {"raw": prompt, "reference": _references(target), "choices": choices or None},
             "output": {"raw": [] if replies is None else [replies]},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
@@ -145,25 +145,29 @@ class Cells:
 
         Of equally common ones the first that was given counts.
         """
-        said, table = self.table.said, self.table
+        said = self.table.said
         if said is None:
             return None
         found = said[self.first]
-        for cell in np.flatnonzero(self.asked > 1):
-            own = self.rows[self.start[cell] : self.start[cell] + self.asked[cell]]
-            known = [mark for mark in said[own[np.argsort(table.repeat[own])]].tolist() if mark]
+        for cell, rows in self._repeated():
+            known = [mark for mark in said[rows].tolist() if mark]
             found[cell] = max(known, key=known.count) if known else 0
         return found
 
     @cached_property
     def answers(self) -> NDArray[np.object_] | None:
         """What is kept of each cell's answer, of several repeats in their order; None unknown."""
-        answers, table = self.table.answers, self.table
+        answers = self.table.answers
         if answers is None:
             return None
         found = answers[self.first]
-        for cell in np.flatnonzero(self.asked > 1):
-            own = self.rows[self.start[cell] : self.start[cell] + self.asked[cell]]
-            several = tuple(answers[own[np.argsort(table.repeat[own], kind="stable")]])
+        for cell, rows in self._repeated():
+            several = tuple(answers[rows])
             found[cell] = None if None in several else several
         return found
+
+    def _repeated(self) -> Iterator[tuple[int, Places]]:
+        """Yield each cell that was asked several times, and its rows in the order of repeats."""
+        for cell in np.flatnonzero(self.asked > 1).tolist():
+            rows = self.rows[self.start[cell] : self.start[cell] + self.asked[cell]]
+            yield cell, rows[np.argsort(self.table.repeat[rows], kind="stable")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results._beside import known
@@ -46,7 +46,8 @@ def memory_figures(sheets: Sequence[Sheet]) -> dict[str, Any]:
 
 def _shares(sheet: Sheet, name: str) -> Floats:
     """Return by example the share of answers under a perturbation that the table did not give."""
-    columns = _columns(sheet.configurations, name)
+    cells = sheet.configurations
+    columns = [place for place, cell in enumerate(cells) if cell[1].partition("[")[0] == name]
     scores = sheet.scores[:, columns]
     if name == _CHANGED:
         empty = np.full(sheet.scores.shape, np.nan)
@@ -54,8 +55,3 @@ def _shares(sheet: Sheet, name: str) -> Floats:
     else:
         values = sheet.passed[:, columns]
     return means(np.where(np.isfinite(scores), values, np.nan))
-
-
-def _columns(configurations: Iterable[Sequence[str]], name: str) -> list[int]:
-    names = [cell[1].partition("[")[0] for cell in configurations]
-    return [place for place, own in enumerate(names) if own == name]

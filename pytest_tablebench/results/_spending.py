@@ -64,8 +64,7 @@ def _sums(records: list[Record]) -> dict[str, Any]:
 
 def _calls(record: Record) -> int:
     """Return how often the model under test was asked for an answer."""
-    asked = [step for step in record.steps if step.get("kind") == "ask"]
-    own = [step for step in asked if step.get("model") is None]
+    own = [one for one in record.steps if one.get("kind") == "ask" and one.get("model") is None]
     return len(own) if record.steps else 1
 
 

@@ -211,7 +211,10 @@ class ScoreTableBuilder:
     def _take(self, records: list[Any]) -> None:
         """Take records of one type."""
         try:
-            self._add(self._fields(records))
+            kind = type(records[0])
+            if kind not in self._readers:
+                self._readers[kind] = reader(records[0], self._required)
+            self._add(self._readers[kind](records))
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             if len(records) > 1:  # one of them cannot be used: which, they tell one by one
                 for record in records:
@@ -224,13 +227,6 @@ class ScoreTableBuilder:
             ) from None
         if self._answer is not None:
             self._answers.extend(self._answer(records))
-
-    def _fields(self, records: Sequence[Any]) -> Fields:
-        """Return the fields of records of one type."""
-        kind = type(records[0])
-        if kind not in self._readers:
-            self._readers[kind] = reader(records[0], self._required)
-        return self._readers[kind](records)
 
     def _add(self, fields: Fields) -> None:
         """Take what was read, all of it or nothing."""

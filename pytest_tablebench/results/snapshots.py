@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -147,14 +148,8 @@ def excerpt(old: str, new: str, limit: int = 2000, before: int = 60) -> Excerpt:
 
 def _same_length(old: str, new: str) -> int:
     """Return the length of what both begin with; by halves, as texts may be millions long."""
-    low, high = 0, min(len(old), len(new))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[low:middle] == new[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    shorter = min(len(old), len(new))
+    return bisect_left(range(shorter), True, key=lambda at: old[: at + 1] != new[: at + 1])
 
 
 Part = tuple[Literal["=", "-", "+"], str]

@@ -80,14 +80,6 @@ class Scores:
     grids: tuple[Grid, ...]
 
 
-def examples_mean(values: Floats) -> Floats:
-    """Return the mean over examples of the mean over their cells.
-
-    The shape (models, examples, ...) becomes (models,); examples without a cell are left out.
-    """
-    return means(means(values, axis=tuple(range(2, values.ndim))))
-
-
 def _places(codes: Places) -> tuple[Integers, Integers]:
     """Return the codes that occur, ascending, and the place of each row's among them."""
     there = np.bincount(codes) > 0

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.analyses._figures import Figure, each, figure, plain_mean
-from pytest_tablebench.results.analyses._grid import Grid, Scores, examples_mean
+from pytest_tablebench.results.analyses._grid import Grid, Scores
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.figures import robustness as one_minus_range
 from pytest_tablebench.results.score_table import EQUAL
@@ -127,8 +127,7 @@ def _spread(models: Sequence[str], grid: Grid, which: str) -> dict[str, Figure]:
     kept = [which in ("all", perturbation) for perturbation in grid.perturbations]
     if any(kept):
         parts = grid.scores[..., np.array(kept)]
-        means = [examples_mean(parts[:, :, place]) for place in range(len(grid.serializers))]
-        table = np.stack(means, axis=1)
+        table = means(means(parts), axis=1)  # over perturbations, then over examples
     else:
         table = np.full((len(models), len(grid.serializers)), np.nan)
     figures = {}

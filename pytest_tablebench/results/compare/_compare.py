@@ -24,7 +24,6 @@ from pytest_tablebench.results.compare._types import (
     Answers,
     Comparison,
     ConfigurationFlips,
-    RunFacts,
     ScopeComparison,
     ScopeKind,
 )
@@ -88,7 +87,8 @@ class _Pair:
     def of(cls, key: Key, old: ComparedRun, new: ComparedRun) -> _Pair:
         """Return the two sides of a case."""
         sides = [(run.table, run.rows[key]) for run in (old, new)]
-        before, after = (_verdict(float(table.passed[row])) for table, row in sides)
+        passed = (float(table.passed[row]) for table, row in sides)
+        before, after = (None if isnan(one) else bool(one) for one in passed)
         one, two = (None if t.answers is None else t.answers[row] for t, row in sides)
         same = one is not None and one == two
         # As it was read; where nobody read it, its text.
@@ -109,10 +109,6 @@ class _Pair:
     def gain(self) -> int:
         """1 where only the run after answered, -1 where only the run before did, else 0."""
         return int(self.after is not None) - int(self.before is not None)
-
-
-def _verdict(passed: float) -> bool | None:
-    return None if isnan(passed) else bool(passed)
 
 
 def _named(side: ComparedRun, pairs: Iterable[_Pair]) -> tuple[str, ...]:
@@ -244,7 +240,8 @@ def _remarks(old: ComparedRun, new: ComparedRun, unlike: bool) -> Iterator[str]:
         yield "the runs are unlike: a difference may come from anything named above"
     for word, about in (("before", old.about), ("after", new.about)):
         if about.cut_off:
-            yield f"{word} was cut off: {_counted(about)}; only what both asked is paired"
+            recorded = out_of(about.recorded, about.planned, "case")
+            yield f"{word} was cut off: {recorded} recorded; only what both asked is paired"
     first, second = ({key[0] for key in side.rows} for side in (old, new))
     for word, names in (("before", first - second), ("after", second - first)):
         if names:
@@ -256,7 +253,3 @@ def _remarks(old: ComparedRun, new: ComparedRun, unlike: bool) -> Iterator[str]:
             f"{new.about.unanswered} after): what one model could not answer does not count "
             f"against it here"
         )
-
-
-def _counted(about: RunFacts) -> str:
-    return f"{out_of(about.recorded, about.planned, 'case')} recorded"
