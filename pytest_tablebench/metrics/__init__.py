@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING
 
-from pytest_tablebench.config.compat import Compat, check_compat
-from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.metrics._base import Judgement, Metric, Processed, Score
-from pytest_tablebench.metrics._bleu import bleu
-from pytest_tablebench.metrics._charts import realhit_chart, tablebench_chart
-from pytest_tablebench.metrics._exact_match import exact_match
-from pytest_tablebench.metrics._f1_strings import f1_strings
-from pytest_tablebench.metrics._fin_qa import fin_qa, fin_qa_value
-from pytest_tablebench.metrics._instructions import treb_instruction
-from pytest_tablebench.metrics._postprocess import (
-    POSTPROCESSORS,
-    Postprocessor,
-    postprocess,
-    run_chain,
-)
-from pytest_tablebench.metrics._realhit import realhit, realhit_analysis
-from pytest_tablebench.metrics._realhit_judge import realhit_judged
-from pytest_tablebench.metrics._realhit_structure import realhit_structure
-from pytest_tablebench.metrics._rouge import rouge
-from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
-from pytest_tablebench.metrics._tablebench import tablebench
-from pytest_tablebench.metrics._tablebench_answer import tablebench_answer
-from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
-from pytest_tablebench.metrics._treb_scores import em_letters, treb
-from pytest_tablebench.metrics._turl import turl, turl_batch
-from pytest_tablebench.metrics._typed_answer import typed_answer
-from pytest_tablebench.metrics._wikitq import wikitq
-from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.lazy import lazily
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.compat import Compat
+    from pytest_tablebench.metrics._base import Judgement, Metric, Processed, Score
+    from pytest_tablebench.metrics._postprocess import (
+        POSTPROCESSORS,
+        Postprocessor,
+        postprocess,
+        run_chain,
+    )
+    from pytest_tablebench.metrics._score import METRICS, begin, score
 
 __all__ = [
     "METRICS",
@@ -44,114 +26,18 @@ __all__ = [
     "Postprocessor",
     "Processed",
     "Score",
+    "begin",
     "postprocess",
     "run_chain",
     "score",
 ]
 
-METRICS: dict[str, Metric] = {
-    function.__name__: function
-    for function in (
-        bleu,
-        em_letters,
-        exact_match,
-        f1_strings,
-        fin_qa,
-        fin_qa_value,
-        realhit,
-        realhit_analysis,
-        realhit_chart,
-        realhit_judged,
-        realhit_structure,
-        rouge,
-        tab_fact,
-        tab_fact_batch,
-        tablebench,
-        tablebench_answer,
-        tablebench_chart,
-        treb,
-        treb_bleu,
-        treb_em,
-        treb_instruction,
-        treb_rouge,
-        turl,
-        turl_batch,
-        typed_answer,
-        wikitq,
-    )
-}
-
-
-def begin(
-    metric: str,
-    prediction: Any,
-    references: Any,
-    *,
-    compat: Compat = "fixed",
-    metrics: Mapping[str, Metric] = METRICS,
-    **context: Any,
-) -> Judgement:
-    """Begin the conversation of a metric that asks a judge or has programs run.
-
-    The arguments are those of `score`. Raises `SettingsError` as `score` does.
-    """
-    found = metrics[metric](prediction, references, compat=compat, **context)
-    if not isinstance(found, Generator):
-        raise SettingsError(f"metric {metric!r} has no conversation; score it with `score`")
-    return _scored(metric, found)
-
-
-def _scored(metric: str, conversation: Judgement) -> Judgement:
-    return _checked(metric, (yield from conversation))
-
-
-def score(
-    metric: str,
-    prediction: Any,
-    references: Any,
-    *,
-    compat: Compat = "fixed",
-    metrics: Mapping[str, Metric] = METRICS,
-    **context: Any,
-) -> Score:
-    """Score one processed prediction against its processed references.
-
-    `references` is a sequence of accepted texts (for a `..._batch` metric both arguments
-    hold one entry per item). Raises `SettingsError` for an unknown metric or compat mode, and
-    for a metric that gives anything but a score from 0 to 1 and finite parts.
-    """
-    check_compat(compat)
-    try:
-        function = metrics[metric]
-    except KeyError:
-        raise SettingsError(unknown_name("metric", metric, metrics)) from None
-    if isinstance(references, str) or not isinstance(references, Sequence):
-        raise SettingsError(f"metric {metric!r}: references must be a list, not {references!r:.60}")
-    found = function(prediction, references, compat=compat, **context)
-    if isinstance(found, Generator):
-        found.close()
-        raise SettingsError(
-            f"metric {metric!r} asks a judge or has programs run: only a dataset that declares it "
-            f"as its metric is scored by it"
-        )
-    return _checked(metric, found)
-
-
-def _checked(metric: str, found: Score) -> Score:
-    """Return the score in Python's own numbers: it is written as JSON, and taken means of."""
-    try:
-        value = float(found.value)
-        parts = {str(name): float(part) for name, part in found.parts.items()}
-    except (AttributeError, TypeError, ValueError):
-        raise SettingsError(
-            f"metric {metric!r} gave {printable(repr(found), 80)}; it has to give a Score of "
-            f"numbers"
-        ) from None
-    if not 0 <= value <= 1 or not all(map(isfinite, parts.values())):
-        raise SettingsError(
-            f"metric {metric!r} gave {printable(repr(found), 80)}; scores go from 0 to 1, and "
-            f"parts are finite"
-        )
-    part = getattr(found, "part", None)
-    named = part if isinstance(part, str) and part in parts else None
-    return Score(value, parts, named, tuple(map(str, getattr(found, "flags", ()))))
+# The engine's processes know what a score is, and score nothing.
+__getattr__ = lazily(
+    __name__,
+    {
+        "_base": ("Judgement", "Metric", "Processed", "Score"),
+        "_postprocess": ("POSTPROCESSORS", "Postprocessor", "postprocess", "run_chain"),
+        "_score": ("METRICS", "begin", "score", "Compat"),
+    },
+)

@@ -94,6 +94,18 @@ def test_the_window_is_begun_and_no_more():
     assert [number for number, _ in engine.asked] == [0, 1, 2, 3]
 
 
+def test_a_large_window_is_begun_anew_an_eighth_at_a_time():
+    engine = Engine()
+    window = window_with(engine, size=16)
+    window.expect([Case("d", str(n), "html", "none", "m", f"d/{n}") for n in range(19)])
+    begun = []
+    for position in range(4):
+        said(window, position)
+        begun.append(len(engine.asked))
+    # Two at a time, but the last of the plan at once.
+    assert begun == [16, 16, 18, 19]
+
+
 def test_a_case_that_is_begun_twice_counts_once_as_failed():
     # 2 and 3 fail ahead of time; the window goes past 2 and back to it, so it is begun again.
     engine = Engine(2, 3)
@@ -229,11 +241,11 @@ def test_a_provider_here_that_answers_nothing_is_given_up_too():
 
 
 class Waiting(Engine):
-    """Answers at the third look, and says who is waited for meanwhile."""
+    """Answers at the fourth look, the first of them no wait, and says who is waited for."""
 
     def outcomes(self, *, wait: bool) -> list[tuple[str, Any]]:
         self.waits = (*self.waits, len(self.waits))
-        return super().outcomes(wait=wait) if len(self.waits) == 3 else []
+        return super().outcomes(wait=wait) if len(self.waits) == 4 else []
 
 
 def test_who_waits_is_told_for_whom():
@@ -241,7 +253,7 @@ def test_who_waits_is_told_for_whom():
     window = window_with(engine, size=1)
     window.on_wait = told.append
     assert said(window, 0) == "answer 0"
-    assert told == [(0,), (0, 1)]
+    assert told == [(0, 1), (0, 1, 2)]
 
 
 def test_an_answer_between_begins_the_count_anew():

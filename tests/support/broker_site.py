@@ -33,6 +33,14 @@ def request(text: str = "How old is Ada?", **more: Any) -> Request:
     return Request("openai/m", (Message("user", text),), {"temperature": 0}, **more)
 
 
+class Asker(Client):
+    """A client that looks at once at what has come: what it asks is on its way."""
+
+    def ask(self, *args: Any, **more: Any) -> None:
+        super().ask(*args, **more)
+        self.look()
+
+
 class Caller:
     """What makes the calls: here the test."""
 
@@ -101,7 +109,7 @@ class Site:
         self._open: list[Client | Caller] = []
 
     def client(self, role: Any = "runner", token: str = TOKEN) -> Client:
-        client = Client(Address(self.port, token), role)
+        client = Asker(Address(self.port, token), role)
         self._open.append(client)
         return client
 

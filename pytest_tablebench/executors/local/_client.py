@@ -59,6 +59,7 @@ class Client:
         self._outcomes: list[tuple[str, Outcome]] = []
         self._answers: dict[int, dict[str, Any]] = {}
         self._numbers = 0
+        self._unsent = bytearray()
         self._gone: str | None = None
         self.totals: dict[str, Any] | None = None
         self.notes: dict[str, Any] = {}
@@ -91,11 +92,14 @@ class Client:
     ) -> None:
         """Have a request answered; `outcomes` tells what came of it.
 
-        `again`: what failed in this run is tried once more, rather than told once more. `media`
-        is the folder in which the request's pictures lie.
+        The first question of a conversation goes out with the next message or look at what has
+        come: many together wake the broker once. `again`: what failed in this run is tried once
+        more, rather than told once more. `media` is the folder in which the request's pictures lie.
         """
         head = {"do": "ask", "key": key, "lane": lane, "step": request.step, "again": again}
-        self._send(pack(head, request_body(request, media)))
+        self._unsent += pack(head, request_body(request, media))
+        if request.step:
+            self._send()
 
     def run(self, key: str, task: Execute | Grade) -> None:
         """Have a program run, or an answer scored; `outcomes` tells what came of it."""
@@ -152,7 +156,9 @@ class Client:
             raise read_error(answer["error"])
         return answer["result"]
 
-    def _send(self, data: bytes) -> None:
+    def _send(self, data: bytes = b"") -> None:
+        """Send a message, behind those that wait."""
+        data, self._unsent = bytes(self._unsent + data), bytearray()
         if self._gone is not None:
             return
         try:
@@ -162,6 +168,8 @@ class Client:
 
     def _read(self, timeout: float) -> None:
         """Take in what has arrived, waiting at most so long for it."""
+        if self._unsent:
+            self._send()
         if self._gone is not None:
             return
         try:
