@@ -60,7 +60,7 @@ def begin(config: pytest.Config) -> None:
         if settings.snapshot:
             from pytest_tablebench.hooks.snapshots import SnapshotHooks
 
-            hooks = SnapshotHooks(config, SESSION, settings)
+            hooks = SnapshotHooks(config)
             config.pluginmanager.register(hooks, "tablebench-snapshots")
 
 
@@ -96,7 +96,7 @@ def runner_of(config: pytest.Config) -> Runner:
         if session.settings.explicit:
             from pytest_tablebench.hooks.trimming import ReportTrimmer
 
-            trimmer = ReportTrimmer(config, MARKER, worker=session.role.sends)
+            trimmer = ReportTrimmer(config, worker=session.role.sends)
             config.pluginmanager.register(trimmer)
         if isinstance(session.role, Worker):
             from pytest_tablebench.hooks.crashes import RunningCases

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,15 +91,19 @@ def names_are_known(config: pytest.Config, state: Session) -> bool:
     Raises `SettingsError` for a name that no conftest.py can register any more.
     """
     try:
-        state.require_runner().check()
-        verdicts = state.take_verdicts()
-        if verdicts is not None:
-            verdicts.check_names()
+        _check_names(state)
     except UnknownNameError as error:
         if may_be_registered_below(config):
             return False
         raise _hinted(config, error) from None
     return True
+
+
+def _check_names(state: Session, lenient: Collection[str] = ()) -> None:
+    state.require_runner().check(lenient)
+    verdicts = state.take_verdicts()
+    if verdicts is not None:
+        verdicts.check_names(lenient="bench_gate" in lenient)
 
 
 def check_names(config: pytest.Config, state: Session) -> None:
@@ -108,21 +112,14 @@ def check_names(config: pytest.Config, state: Session) -> None:
     To be called when the tests are collected. A name of the configuration file may belong to
     another part of the project, whose conftest.py this session does not read.
     """
-    runner, given = state.require_runner(), state.settings.given
-    runner.registry.update(config.hook)
-    verdicts = state.take_verdicts()
+    state.require_runner().registry.update(config.hook)
     try:
-        runner.check()
-        if verdicts is not None:
-            verdicts.check_names()
-        return
+        return _check_names(state)
     except UnknownNameError:
         if not may_be_registered_below(config, [config.rootpath]):
             raise
     try:
-        runner.check(lenient={option.key for option in OPTIONS} - given)
-        if verdicts is not None:
-            verdicts.check_names(lenient="bench_gate" not in given)
+        _check_names(state, {option.key for option in OPTIONS} - state.settings.given)
     except UnknownNameError as error:
         raise _hinted(config, error) from None
 

@@ -21,6 +21,7 @@ import pytest
 
 from pytest_tablebench.datasets.case import case_ids
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.hooks.current import SESSION, SETTINGS
 from pytest_tablebench.hooks.selection import selected_by
 from pytest_tablebench.hooks.snapshot_files import SnapshotFile, file_name
 from pytest_tablebench.results.snapshots import (
@@ -35,10 +36,8 @@ from pytest_tablebench.results.snapshots import (
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.results.writer import RunWriter
-    from pytest_tablebench.session.state import Session
 
 __all__ = ["FOLDER", "SnapshotHooks"]
 
@@ -59,12 +58,9 @@ class SnapshotHooks:
     written.
     """
 
-    def __init__(
-        self, config: pytest.Config, session: pytest.StashKey[Session], settings: Settings
-    ) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._key = session
-        self._settings = settings
+        self._settings = settings = config.stash[SETTINGS]
         self._folder = config.rootpath / FOLDER
         # Asked for by name, so that it works without syrupy's plugin as well.
         self._new_only = bool(config.getoption("--snapshot-update-new-only", False))
@@ -92,7 +88,7 @@ class SnapshotHooks:
 
     @property
     def _writer(self) -> RunWriter | None:
-        state = self._config.stash.get(self._key, None)
+        state = self._config.stash.get(SESSION, None)
         return state.writer if state is not None else None
 
     @pytest.hookimpl(tryfirst=True)

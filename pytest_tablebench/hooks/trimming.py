@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.hooks.current import MARKER
+
 __all__ = ["ReportTrimmer"]
 
 EVERY = 600
@@ -20,13 +22,11 @@ class ReportTrimmer:
 
     Arguments:
         config: of the session.
-        marker: the keyword that our items have.
         worker: whether an xdist worker runs here: what it lists, the controller lists again.
     """
 
-    def __init__(self, config: pytest.Config, marker: str, *, worker: bool) -> None:
+    def __init__(self, config: pytest.Config, *, worker: bool) -> None:
         self._config = config
-        self._marker = marker
         # Nothing counts the reports of set-up and tear-down, the empty category.
         self._categories = ("", "passed") if worker else ("",)
         self._seen = 0
@@ -43,4 +43,4 @@ class ReportTrimmer:
         for category in self._categories:
             kept = terminal.stats.get(category)
             if kept:
-                kept[:] = [r for r in kept if self._marker not in getattr(r, "keywords", ())]
+                kept[:] = [r for r in kept if MARKER not in getattr(r, "keywords", ())]

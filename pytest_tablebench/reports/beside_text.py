@@ -1,4 +1,4 @@
-"""What stands beside the main figures, as text: parts, consistency, changed meaning, tags."""
+"""What stands beside the main figures, as text: parts, consistency, memory, tags."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.formats import aligned, interval, number, percent, signed
 from pytest_tablebench.results import telling_parts
-from pytest_tablebench.util.names import out_of, printable, unknown_name
+from pytest_tablebench.util.names import counted, out_of, printable, unknown_name
 
 __all__ = [
     "COLUMNS",
     "STRATEGIES",
     "beside_lines",
     "declared_parts",
+    "memory_lines",
     "scope_row",
+    "scopes",
     "strategy_rows",
     "tag_lines",
 ]
@@ -95,6 +97,20 @@ def declared_parts(run: Mapping[str, Any], dataset: str) -> list[str] | None:
     return [str(name) for name in names] if isinstance(names, list) else None
 
 
+def scopes(
+    summary: Mapping[str, Any], run: Mapping[str, Any]
+) -> Iterator[tuple[str, Mapping[str, Any], bool, list[str] | None]]:
+    """Yield each dataset, and behind them a benchmark of several.
+
+    Of each its name, its measures, whether it is a benchmark, and the parts that it wants shown.
+    """
+    for name, benchmark in summary["benchmarks"].items():
+        for dataset, scope in benchmark["datasets"].items():
+            yield dataset, scope, False, declared_parts(run, dataset)
+        if len(benchmark["datasets"]) > 1:
+            yield name, benchmark, True, None
+
+
 def beside_lines(
     name: str, scope: Mapping[str, Any], declared: Sequence[str] | None = None
 ) -> list[str]:
@@ -145,6 +161,21 @@ def _consistency(found: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
+def memory_lines(name: str, scope: Mapping[str, Any]) -> list[str]:
+    """Return the line on answers that cannot come from the table, none where nobody asked."""
+    texts = {
+        "no_table": "of the answers are right without the table",
+        "counterfactual": "are the former answer after its cell was changed",
+    }
+    found = scope.get("memory", {})
+    said = [
+        f"{percent(one['share'])} {text} ({counted(one['n_examples'], 'example')})"
+        for key, text in texts.items()
+        if (one := found.get(key)) is not None
+    ]
+    return [f"{name}: from memory, or guessed: {'; '.join(said)}"] if said else []
+
+
 def tag_lines(
     summary: Mapping[str, Any], tag: str, run: Mapping[str, Any] | None = None
 ) -> list[str]:
@@ -154,17 +185,13 @@ def tag_lines(
     """
     known: set[str] = set()
     lines: list[str] = []
-    for name, benchmark in summary["benchmarks"].items():
-        datasets = benchmark["datasets"]
-        scopes = [(key, scope, declared_parts(run or {}, key)) for key, scope in datasets.items()]
-        if len(datasets) > 1:
-            scopes.append((f"{name} (all)", benchmark, None))
-        for key, scope, declared in scopes:
-            tags = scope.get("tags") or {}
-            known |= tags.keys()
-            if tag in tags:
-                lines += [f"{printable(key, 60)} by {printable(tag, 60)}"]
-                lines += _tag_table(tags[tag], telling_parts(scope, declared))
+    for name, scope, whole, declared in scopes(summary, run or {}):
+        tags = scope.get("tags") or {}
+        known |= tags.keys()
+        if tag in tags:
+            shown = printable(f"{name} (all)" if whole else name, 60)
+            lines += [f"{shown} by {printable(tag, 60)}"]
+            lines += _tag_table(tags[tag], telling_parts(scope, declared))
     if tag not in known:
         raise SettingsError(
             f"--by: {unknown_name('tag', tag, sorted(known))}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_tablebench.errors import writing
-from pytest_tablebench.reports.beside_text import COLUMNS, beside_lines, declared_parts, scope_row
+from pytest_tablebench.reports.beside_text import COLUMNS, beside_lines, scope_row, scopes
 from pytest_tablebench.reports.formats import interval, number, percent, signed
 from pytest_tablebench.results import telling_checks
 from pytest_tablebench.results._folder import selection_text
@@ -149,11 +149,9 @@ def _dataset_table(summary: Mapping[str, Any]) -> list[str]:
 def _beside(run: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
     """Return a line for each kind of figure that stands beside the measures."""
     lines = []
-    for name, benchmark in summary["benchmarks"].items():
-        for dataset, scope in benchmark["datasets"].items():
-            lines += beside_lines(printable(dataset, 60), scope, declared_parts(run, dataset))
-        if len(benchmark["datasets"]) > 1:
-            lines += beside_lines(f"{printable(name, 60)} (all)", benchmark)
+    for name, scope, whole, declared in scopes(summary, run):
+        shown = printable(name, 60)
+        lines += beside_lines(f"{shown} (all)" if whole else shown, scope, declared)
     return [f"- {code(line, 400)}" for line in lines]
 
 

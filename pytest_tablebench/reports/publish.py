@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,33 +16,12 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.compare import Comparison
     from pytest_tablebench.results.gates import GateResult
 
-__all__ = ["AnswerChange", "answer_changes", "publish", "publish_pair", "republish_page"]
+__all__ = ["answer_changes", "publish", "publish_pair", "republish_page"]
 
 
-@dataclass(frozen=True)
-class AnswerChange:
-    """An answer that is not the stored one; `old` and `new` are as much of it as was kept."""
-
-    case_id: str
-    flipped: bool
-    old: str
-    new: str
-
-
-def answer_changes(run: LoadedRun) -> list[AnswerChange] | None:
-    """Return the changed answers of a run with their texts; None where none were compared."""
-    data = run.changes
-    if data is None:
-        return None
-    return [
-        AnswerChange(
-            change["case_id"],
-            change["kind"] == "flipped",
-            change["old"].get("text") or "",
-            change["new"].get("text") or "",
-        )
-        for change in data["changes"]
-    ]
+def answer_changes(run: LoadedRun) -> list[dict[str, Any]] | None:
+    """Return the changed answers of a run, as snapshots.json has them; None where none is known."""
+    return None if run.changes is None else run.changes["changes"]
 
 
 def publish(
@@ -81,7 +59,7 @@ def publish(
             comparison=comparison,
             snapshots=changes,
         )
-    kinds = {c.case_id: "flipped" if c.flipped else "reworded" for c in changes or ()}
+    kinds = {one["case_id"]: one["kind"] for one in changes or ()}
     if allure is not None:
         _write_allure(run, *allure, kinds)
     wanted = summary or gates or comparison is not None or os.environ.get("GITHUB_STEP_SUMMARY")

@@ -12,6 +12,7 @@ from pytest_tablebench.reports.beside_text import (
     STRATEGIES,
     beside_lines,
     declared_parts,
+    memory_lines,
     scope_row,
     strategy_rows,
 )
@@ -21,7 +22,6 @@ from pytest_tablebench.reports.formats import (
     origins_text,
     percent,
 )
-from pytest_tablebench.reports.memory_text import memory_lines
 from pytest_tablebench.results import spread, telling_checks
 from pytest_tablebench.util.names import counted, printable, tied
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.html._known import again, known, run_key
-from pytest_tablebench.reports.html._pack import CaseMarks, pack
+from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key, read_texts
 from tests.support.page_runs import record
 
@@ -101,6 +101,6 @@ def test_the_search_is_told_what_the_page_has_in_part(tmp_path: Path) -> None:
         texts.prompt("p", prompt)
         texts.transcript("t", [("reply", "r")] * turns)
         texts.close()
-        found = pack([asked], read_texts(path), CaseMarks({}), {}, {})
+        found = pack([asked], read_texts(path), {}, {}, marks={})
         assert [note.partition(";")[0] for note in found.notes] == notes
         path.unlink()

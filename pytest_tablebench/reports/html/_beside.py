@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.reports.beside_text import declared_parts
+from pytest_tablebench.reports.beside_text import scopes
 from pytest_tablebench.results import telling_parts
 
 ROWS = 1000
@@ -17,9 +17,8 @@ Tag = tuple[str, str]
 def beside(summary: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rows of parts, of consistency and of changed meaning."""
     found: dict[str, list[dict[str, Any]]] = {"parts": [], "consistency": [], "changed": []}
-    for name, scope, whole in _scopes(summary):
+    for name, scope, whole, declared in scopes(summary, run):
         about = {"scope": name, "whole": whole}
-        declared = None if whole else declared_parts(run, name)
         for part, figures in telling_parts(scope, declared).items():
             found["parts"].append({**about, "name": part, **figures})
         if "consistency" in scope:
@@ -29,15 +28,6 @@ def beside(summary: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]
             found["changed"].append({**about, **scope["changed_meaning"]})
     levels = {level for row in found["consistency"] for level in row["points"]}
     return {**found, "levels": sorted(levels, reverse=True)}
-
-
-def _scopes(summary: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], bool]]:
-    """Yield each dataset, and behind them a benchmark of several."""
-    for name, benchmark in summary["benchmarks"].items():
-        for dataset, scope in benchmark["datasets"].items():
-            yield dataset, scope, False
-        if len(benchmark["datasets"]) > 1:
-            yield name, benchmark, True
 
 
 def numbered_tags(summary: Mapping[str, Any]) -> dict[Tag, int]:
@@ -63,8 +53,8 @@ def tag_tables(
     """
     by_tag: dict[str, list[dict[str, Any]]] = {}
     room, left_out = ROWS, 0
-    for name, scope, whole in sorted(_scopes(summary), key=lambda found: not found[2]):
-        parts = list(telling_parts(scope, None if whole else declared_parts(run, name)))
+    for name, scope, whole, declared in sorted(scopes(summary, run), key=lambda one: not one[2]):
+        parts = list(telling_parts(scope, declared))
         for tag, found in (scope.get("tags") or {}).items():
             rows = list(_rows(tag, found, numbers))
             kept = rows[: max(0, room)]

@@ -22,16 +22,18 @@ from pytest_tablebench.results._record import case_key
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 
 if TYPE_CHECKING:
-    from pytest_tablebench.reports.publish import AnswerChange
     from pytest_tablebench.results.compare import Comparison
 
 
 def marks_of(
     own: Mapping[str, str],
     comparison: Comparison | None,
-    snapshots: Sequence[AnswerChange] | None,
+    snapshots: Sequence[Mapping[str, Any]] | None,
 ) -> dict[str, int]:
-    """Return the marks of cases by their id; `own` has this run's ids by those of a comparison."""
+    """Return the marks of cases by their id.
+
+    `own` has this run's ids by those of a comparison, `snapshots` the changes of snapshots.json.
+    """
     marks: dict[str, int] = defaultdict(int)
     if comparison is not None:
         for ids, mark in (
@@ -44,7 +46,7 @@ def marks_of(
             for key in own.keys() & ids:
                 marks[own[key]] |= mark
     for change in snapshots or ():
-        marks[change.case_id] |= TURNED if change.flipped else CHANGED
+        marks[change["case_id"]] |= TURNED if change["kind"] == "flipped" else CHANGED
     return marks
 
 

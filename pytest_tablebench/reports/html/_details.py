@@ -21,10 +21,10 @@ _STEPS = 80
 _OUTCOMES = ("right", "wrong", "no_answer")
 
 
-def deflated(value: Any, level: int = 6) -> str:
+def deflated(value: Any) -> str:
     """Return a value as a block: JSON in ASCII, compressed, in base64."""
     data = json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
-    return base64.b64encode(zlib.compress(data, level)).decode("ascii")
+    return base64.b64encode(zlib.compress(data)).decode("ascii")
 
 
 def pack_details(

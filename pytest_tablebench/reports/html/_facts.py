@@ -120,28 +120,24 @@ def heat_maps(summary: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> 
         for benchmark in summary["benchmarks"].values()
         for name, scope in benchmark["datasets"].items()
     }
+
+    def performances(name: str, axis: str, columns: Sequence[str]) -> list[float | None]:
+        return [datasets[name][axis].get(column, {}).get("performance") for column in columns]
+
     names = [name for name in axes["dataset"] if name in datasets]
-    by_format = [
-        [datasets[name]["serializers"].get(column, {}).get("performance") for column in columns]
-        for columns in (axes["serializer"],)
-        for name in names
-    ]
     changes = [name for name in axes["perturbation"] if name != "none"]
-    plain = {
-        name: datasets[name]["perturbations"].get("none", {}).get("performance") for name in names
-    }
-    drops, levels = [], []
-    for name in names:
-        row = [datasets[name]["perturbations"].get(c, {}).get("performance") for c in changes]
-        levels.append(row)
-        base = plain[name]
-        drops.append([None if v is None or base is None else v - base for v in row])
+    plain = [performances(name, "perturbations", ["none"])[0] for name in names]
+    levels = [performances(name, "perturbations", changes) for name in names]
+    drops = [
+        [None if value is None or base is None else value - base for value in row]
+        for base, row in zip(plain, levels, strict=True)
+    ]
     return {
         "datasets": names,
         "serializers": list(axes["serializer"]),
-        "by_serializer": by_format,
+        "by_serializer": [performances(one, "serializers", axes["serializer"]) for one in names],
         "perturbations": changes,
-        "plain": [plain[name] for name in names],
+        "plain": plain,
         "levels": levels,
         "drops": drops,
         "known": any(value is not None for row in drops for value in row),

@@ -40,17 +40,6 @@ _ANSWER = 120
 
 
 @dataclass(frozen=True)
-class CaseMarks:
-    """Facts about cases from outside the run, by case id.
-
-    `before` holds the records of the other run; None where no run is beside this one.
-    """
-
-    flags: Mapping[str, int]
-    before: Mapping[str, Record] | None = None
-
-
-@dataclass(frozen=True)
 class Pack:
     """Blocks by the ids of their elements, and what was cut to make them fit.
 
@@ -66,13 +55,16 @@ class Pack:
 def pack(
     records: Sequence[Record],
     texts: Iterable[Text],
-    marks: CaseMarks,
     facts: Mapping[str, Any],
     tags: Mapping[tuple[str, str], int],
+    *,
+    marks: Mapping[str, int],
+    before: Mapping[str, Record] | None = None,
 ) -> Pack:
     """Return all cases of one run as blocks; `facts` goes into the index as it is.
 
-    `tags` are the names and values that filters know, with their numbers.
+    `tags` are the names and values that filters know, with their numbers. By case id, `marks` has
+    the marks from outside the run, `before` the records of the run beside it, where one is.
     """
     ordered = sorted(
         records, key=lambda r: (r.dataset, r.example_id, r.serializer, r.perturbation, r.case_id)
@@ -82,9 +74,11 @@ def pack(
         for axis in ("dataset", "serializer", "perturbation")
     }
     blocks, places = _pack_texts(ordered, texts)
-    details, limit = pack_details(ordered, marks.before or {})
+    details, limit = pack_details(ordered, before or {})
     blocks |= details
     index = _index(ordered, names, places, marks)
+    if before is not None:
+        index["columns"] |= _columns_before(ordered, before)
     for entry, found in zip(index["examples"], _tags(ordered), strict=True):
         entry.append([tags[tag] for tag in found.items() if tag in tags])
     index["tags"] = [[name[:80], value[:200]] for name, value in tags]
@@ -102,7 +96,7 @@ def _index(
     records: Sequence[Record],
     names: Mapping[str, tuple[str, ...]],
     places: _Places,
-    marks: CaseMarks,
+    marks: Mapping[str, int],
 ) -> dict[str, Any]:
     numbers = {axis: {name: i for i, name in enumerate(found)} for axis, found in names.items()}
     examples: dict[tuple[str, str], int] = {}
@@ -129,7 +123,7 @@ def _index(
         columns["o"].append(outcome_of(record))
         columns["v"].append(finite(record.score, 4))
         columns["r"].append(reason)
-        columns["f"].append(marks.flags.get(record.case_id, 0) | (MIXED if key in mixed else 0))
+        columns["f"].append(marks.get(record.case_id, 0) | (MIXED if key in mixed else 0))
         columns["a"].append(text_of(record.prediction)[:_ANSWER])
         columns["t"].append(places.tables.get(example, -1))
         columns["q"].append(places.prompts.get(record.prompt_digest or "", -1))
@@ -137,8 +131,6 @@ def _index(
         columns["n"].append(record.repeat)
         # What links go by: ids hold slugs, so they do not follow from the names.
         columns["k"].append(record.case_id)
-    if marks.before is not None:
-        columns |= _columns_before(records, marks.before)
     beside = known(records)
     columns |= beside.pop("columns")
     return {

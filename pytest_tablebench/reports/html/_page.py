@@ -12,7 +12,7 @@ from pytest_tablebench.reports.html import _beside, _facts
 from pytest_tablebench.reports.html._compared import marks_of, points, records_before
 from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._known import again, run_key
-from pytest_tablebench.reports.html._pack import CaseMarks, pack
+from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.html._render import compiled, money, save_page
 from pytest_tablebench.results import Record
@@ -23,7 +23,6 @@ from pytest_tablebench.results.snapshots import word_diff as diff_words
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.reports.publish import AnswerChange
     from pytest_tablebench.results.compare import Comparison
     from pytest_tablebench.results.gates import GateResult
 
@@ -68,7 +67,7 @@ def write_page(
     gates: Sequence[GateResult] = (),
     baseline: Path | LoadedRun | None = None,
     comparison: Comparison | None = None,
-    snapshots: Sequence[AnswerChange] | None = None,
+    snapshots: Sequence[Mapping[str, Any]] | None = None,
     notes: Sequence[str] = (),
 ) -> None:
     """Write the page of a run, whatever became of it, as one file without any dependency.
@@ -79,7 +78,8 @@ def write_page(
         gates: as judged; without any the page has figures but no verdict.
         baseline: the run, or its folder, whose answers stand beside this run's.
         comparison: of the baseline with this run.
-        snapshots: answers that are not the stored ones; None where nothing was compared.
+        snapshots: answers that are not the stored ones, as snapshots.json has them; None where
+            nothing was compared.
         notes: sentences on what is missing in the page.
 
     Raises `SettingsError` for a folder that is no run, or where `out` cannot be written.
@@ -95,7 +95,6 @@ def write_page(
     packed = pack(
         records,
         read_texts(folder / TEXTS),
-        CaseMarks(marks_of(own, comparison, snapshots), before),
         {
             "folder": folder.name,
             "run": run_key(run),
@@ -105,6 +104,8 @@ def write_page(
             "pictures": pictures.numbers,
         },
         tags,
+        marks=marks_of(own, comparison, snapshots),
+        before=before,
     )
     plots, plot_notes = _facts.plots(records, loaded.scores)
     facts = {
@@ -195,16 +196,18 @@ def _data_notes(run: Mapping[str, Any]) -> Iterator[str]:
 # Changed answers
 
 
-def _changes(snapshots: Sequence[AnswerChange]) -> dict[str, Any]:
-    ordered = sorted(snapshots, key=lambda change: (not change.flipped, change.case_id))
-    return {
-        "flipped": sum(change.flipped for change in snapshots),
-        "total": len(snapshots),
-        "listed": [
-            {"id": c.case_id, "flipped": c.flipped, "words": word_diff(c.old, c.new)}
-            for c in ordered[:_LISTED]
-        ],
-    }
+def _changes(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    ordered = sorted(snapshots, key=lambda one: (one["kind"] != "flipped", one["case_id"]))
+    listed = [
+        {
+            "id": change["case_id"],
+            "flipped": change["kind"] == "flipped",
+            "words": word_diff(*(change[side].get("text") or "" for side in ("old", "new"))),
+        }
+        for change in ordered[:_LISTED]
+    ]
+    flipped = sum(change["kind"] == "flipped" for change in ordered)
+    return {"flipped": flipped, "total": len(ordered), "listed": listed}
 
 
 def word_diff(old: str, new: str, limit: int = 2000) -> list[tuple[str, str]]:

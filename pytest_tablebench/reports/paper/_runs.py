@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS, Option
-from pytest_tablebench.reports.memory_text import memory_lines
+from pytest_tablebench.reports.beside_text import memory_lines
 from pytest_tablebench.results import Cell, read_records, read_run, summarize
 from pytest_tablebench.results._folder import RUN, recorded_text
 from pytest_tablebench.results._memory import tells_memory

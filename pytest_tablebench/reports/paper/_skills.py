@@ -70,7 +70,46 @@ def skill_tables(analysis: Mapping[str, Any]) -> list[PaperTable]:
     if not analysis:
         return []
     skills = _skills_of(analysis)
-    return [_by_skill(analysis, skills), _by_mode(analysis, skills), _by_subtask(analysis)]
+    modes = all_keys(own["modes"] for own in analysis.values())
+    by_rule: list[tuple[Value, ...]] = []
+    by_mode: list[tuple[Value, ...]] = []
+    by_subtask: list[tuple[Value, ...]] = []
+    for model, own in analysis.items():
+        for rule in RULES:
+            shown = map(own["skills"][rule].get, skills)
+            by_rule.append((model, rule, *shown, own["overall"][rule]))
+        for mode, found in own["modes"].items():
+            price = found["cases"], found["cost_usd"], found["cost_per_case"]
+            by_mode.append((model, mode, *map(found["skills"].get, skills), *price))
+        for name, found in own["subtasks"].items():
+            scores, best = map(found["modes"].get, modes), found["best_mode"] or "-"
+            by_subtask.append((model, found["skill"], name, *scores, best))
+    return [
+        PaperTable(
+            "skills",
+            "Scores by skill",
+            ("model", "counted", *skills, "overall"),
+            tuple(by_rule),
+            notes=("a mode is a strategy, with all serializers by which it was asked",),
+        ),
+        PaperTable(
+            "skills_by_strategy",
+            "Scores and price by strategy",
+            ("model", "strategy", *skills, "cases", "USD", "USD per case"),
+            tuple(by_mode),
+            notes=(
+                "a strategy's score of a skill is over the subtasks it was asked",
+                "the price is that of the model under test, without a judge's",
+            ),
+        ),
+        PaperTable(
+            "skills_by_subtask",
+            "Scores by subtask and strategy",
+            ("model", "skill", "subtask", *modes, "best"),
+            tuple(by_subtask),
+            shown=False,
+        ),
+    ]
 
 
 def _skills_of(analysis: Mapping[str, Any]) -> list[str]:
@@ -78,73 +117,6 @@ def _skills_of(analysis: Mapping[str, Any]) -> list[str]:
     found = all_keys(own["skills"][BEST_SUBTASK] for own in analysis.values())
     order = ("NLU", *_SKILLS)
     return sorted(found, key=lambda skill: order.index(skill) if skill in order else len(order))
-
-
-def _by_skill(analysis: Mapping[str, Any], skills: Sequence[str]) -> PaperTable:
-    rows: list[tuple[Value, ...]] = [
-        (
-            model,
-            rule,
-            *(own["skills"][rule].get(skill) for skill in skills),
-            own["overall"][rule],
-        )
-        for model, own in analysis.items()
-        for rule in RULES
-    ]
-    return PaperTable(
-        "skills",
-        "Scores by skill",
-        ("model", "counted", *skills, "overall"),
-        tuple(rows),
-        notes=("a mode is a strategy, with all serializers by which it was asked",),
-    )
-
-
-def _by_mode(analysis: Mapping[str, Any], skills: Sequence[str]) -> PaperTable:
-    rows: list[tuple[Value, ...]] = [
-        (
-            model,
-            mode,
-            *(found["skills"].get(skill) for skill in skills),
-            found["cases"],
-            found["cost_usd"],
-            found["cost_per_case"],
-        )
-        for model, own in analysis.items()
-        for mode, found in own["modes"].items()
-    ]
-    return PaperTable(
-        "skills_by_strategy",
-        "Scores and price by strategy",
-        ("model", "strategy", *skills, "cases", "USD", "USD per case"),
-        tuple(rows),
-        notes=(
-            "a strategy's score of a skill is over the subtasks it was asked",
-            "the price is that of the model under test, without a judge's",
-        ),
-    )
-
-
-def _by_subtask(analysis: Mapping[str, Any]) -> PaperTable:
-    modes = all_keys(own["modes"] for own in analysis.values())
-    rows: list[tuple[Value, ...]] = [
-        (
-            model,
-            found["skill"],
-            name,
-            *(found["modes"].get(mode) for mode in modes),
-            found["best_mode"] or "-",
-        )
-        for model, own in analysis.items()
-        for name, found in own["subtasks"].items()
-    ]
-    return PaperTable(
-        "skills_by_subtask",
-        "Scores by subtask and strategy",
-        ("model", "skill", "subtask", *modes, "best"),
-        tuple(rows),
-        shown=False,
-    )
 
 
 # The figure
