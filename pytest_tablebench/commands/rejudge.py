@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,8 @@ from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.registry import Registry
     from pytest_tablebench.results.gates import Gate, GateResult
-    from pytest_tablebench.running.rejudge import NewJudge, Rejudged
+    from pytest_tablebench.running.rejudge import Rejudged
 
 __all__ = ["add_parser"]
 
@@ -85,7 +84,7 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.running.rejudge import write_rejudged
 
     settings = settings_given(given)
-    judged = _judge(given.run, settings, given)
+    judged = _judge(given.run, settings, given, given.judge)
     plan = [plan_line(judged.plan)] if judged.plan is not None else []
     if judged.plan is not None and judged.plan.calls and not given.yes:
         return [*plan, "nothing was asked, and nothing written: ask with --yes"], 0
@@ -109,8 +108,10 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
     return lines, exit_code(results) if results else 0
 
 
-def _judge(path: Path, settings: Settings, given: argparse.Namespace) -> Rejudged:
-    from pytest_tablebench.running.rejudge import rejudge
+def _judge(
+    path: Path, settings: Settings, given: argparse.Namespace, judge: str | None = None
+) -> Rejudged:
+    from pytest_tablebench.running.rejudge import NewJudge, rejudge
 
     return rejudge(
         path,
@@ -118,15 +119,11 @@ def _judge(path: Path, settings: Settings, given: argparse.Namespace) -> Rejudge
         thresholds=settings.thresholds,
         data=settings.data,
         plugins=given.plugin,
-        judge=_new_judge(given.judge, settings) if given.judge else None,
+        judge=partial(NewJudge, judge, api_base=settings.api_base, max_cost=settings.max_cost)
+        if judge
+        else None,
         ask=given.yes,
     )
-
-
-def _new_judge(name: str, settings: Settings) -> Callable[[Mapping[str, Any], Registry], NewJudge]:
-    from pytest_tablebench.running.rejudge import NewJudge
-
-    return partial(NewJudge, name, api_base=settings.api_base, max_cost=settings.max_cost)
 
 
 def _decide(
@@ -135,22 +132,14 @@ def _decide(
     from pytest_tablebench.results import read_records
     from pytest_tablebench.results.compare import check_alike
     from pytest_tablebench.results.gates import cut_short, judge_gates, stored_results
-    from pytest_tablebench.running.rejudge import rejudge
 
     if not gates:
         return []
     baseline = None
     if given.bench_baseline is not None:
         present = {record.dataset for record in read_records(given.bench_baseline)}
-        baseline = rejudge(
-            given.bench_baseline,
-            compat=settings.compat if given.bench_compat else None,
-            thresholds={
-                name: value for name, value in settings.thresholds.items() if name in present
-            },
-            data=settings.data,
-            plugins=given.plugin,
-        )
+        shared = {name: value for name, value in settings.thresholds.items() if name in present}
+        baseline = _judge(given.bench_baseline, replace(settings, thresholds=shared), given)
         if not given.allow_unlike:
             hint = (
                 "Gates judge only what is alike: give --bench-compat or --bench-threshold to "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from pytest_tablebench.reports.formats import fitting, interval, number, percent, signed
 from pytest_tablebench.results.compare import (
@@ -27,21 +26,10 @@ _LABELS: dict[Measure, str] = {
     "pass_rate": "pass rate",
     "robustness": "robustness",
 }
+_Table = tuple[str, list[tuple[str, ...]], int, list[str]]
 _CAUTION = (
     "each p-value stands for itself: of twenty without any difference, one is below .05 by chance"
 )
-
-
-@dataclass(frozen=True)
-class _Table:
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-    labels: int = 1
-    """Columns that hold words, from the left."""
-    subject: str = ""
-    """The dataset, where the table is about one."""
 
 
 def comparison_lines(
@@ -58,14 +46,9 @@ def comparison_lines(
         *(f"differs: {line}" for line in _differences(comparison)),
         *(f"note: {printable(remark, 600)}" for remark in comparison.remarks),
     ]
-    for table in _tables(comparison):
-        subject = f"{table.subject}: " if table.subject else ""
-        lines += [
-            "",
-            subject + table.title,
-            *fitting([table.header, *table.rows], width, left=range(table.labels)),
-        ]
-        lines += [f"  {note}" for note in table.notes]
+    for title, rows, words, notes in _tables(comparison):
+        lines += ["", title, *fitting(rows, width, left=range(words))]
+        lines += [f"  {note}" for note in notes]
     lines += ["", _answers_line(comparison), _single_line(comparison), _CAUTION]
     for title, ids, shown in _lists(comparison, flips):
         lines.append(f"{title}: {len(ids)}")
@@ -104,6 +87,7 @@ def _lists(comparison: Comparison, flips: int) -> Iterator[tuple[str, tuple[str,
 
 
 def _tables(comparison: Comparison) -> Iterator[_Table]:
+    """Yield each table's title, rows, columns that hold words from the left, and notes."""
     whole = [scope for scope in comparison.scopes if scope.kind in {"benchmark", "dataset"}]
     yield _whole_table([scope for scope in whole if not _same_as_dataset(scope, comparison)])
     for dataset in (scope for scope in whole if scope.kind == "dataset"):
@@ -128,11 +112,11 @@ def _same_as_dataset(scope: ScopeComparison, comparison: Comparison) -> bool:
 
 
 def _whole_table(scopes: Sequence[ScopeComparison]) -> _Table:
-    header = (
+    header: tuple[str, ...] = (
         *("", "measure", "before", "after", "difference", "95 % interval", "p", "examples"),
         *("left out", "no answer", "right now", "wrong now"),
     )
-    rows, notes = [], []
+    rows, notes = [header], list[str]()
     for scope in scopes:
         name = f"{scope.name} (all)" if scope.kind == "benchmark" else scope.name
         name = printable(name, 60)
@@ -156,16 +140,15 @@ def _whole_table(scopes: Sequence[ScopeComparison]) -> _Table:
             )
             if found.note:
                 notes.append(f"{name}, {_LABELS[measure]}: {printable(found.note, 300)}")
-    title = "over the same examples on both sides"
-    return _Table(title, header, tuple(rows), tuple(notes), labels=2)
+    return "over the same examples on both sides", rows, 2, notes
 
 
 def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:
-    header = (
+    header: tuple[str, ...] = (
         *("", "performance", "95 % interval", "p", "pass rate", "p"),
         *("robustness", "95 % interval", "p", "examples", "right now", "wrong now"),
     )
-    rows = []
+    rows = [header]
     for scope in scopes:
         performance, pass_rate, robustness = (scope.measures[measure] for measure in MEASURES)
         rows.append(
@@ -185,10 +168,8 @@ def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:
             )
         )
     tagged = any(scope.kind == "tag" for scope in scopes)
-    title = (
-        f"differences by serializer{', perturbation and tag' if tagged else ' and perturbation'}"
-    )
-    return _Table(title, header, tuple(rows), subject=printable(dataset, 60))
+    further = ", perturbation and tag" if tagged else " and perturbation"
+    return f"{printable(dataset, 60)}: differences by serializer{further}", rows, 1, []
 
 
 def _answers_line(comparison: Comparison) -> str:
