@@ -12,7 +12,7 @@ from pytest_tablebench.results import RunFolder, summarize
 from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key
 from pytest_tablebench.results.compare import compare_runs
 from tests.support.browser import Watched, wait_for
-from tests.support.page_files import change
+from tests.support.page_files import changed
 from tests.support.page_runs import record, write_run
 
 RUN = "window.hacked=1"
@@ -142,7 +142,7 @@ def test_hostile_texts_run_nothing_and_load_nothing(watched: Watched, tmp_path: 
         gates=[Judged(payload, payload, payload) for payload in PAYLOADS],
         baseline=other,
         comparison=compare_runs(other, folder),
-        snapshots=[change(text, "flipped", text, f"{text} x") for text in PAYLOADS],
+        snapshots=[changed(text, "flipped", text, f"{text} x") for text in PAYLOADS],
     )
     page = watched.page
     watched.open(tmp_path / "report.html")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.reports.paper import report_lines, write_report
+from pytest_tablebench.reports.paper import load_runs, report_lines, write_report
 from pytest_tablebench.reports.paper._judges import judge_agreement
 from pytest_tablebench.reports.paper._runs import Row, RunData
 from tests.support.run_folders import record, write_run
@@ -73,7 +73,8 @@ def test_the_report_shows_it_and_says_that_it_is_no_leaderboard(tmp_path: Path) 
             for number, mark in enumerate(marks)
         ]
         write_run(tmp_path / name, cases, judge=f"judge/{name}")
-    report = write_report([tmp_path / "one", tmp_path / "two"], tmp_path / "out", plots=False)
+    runs = load_runs([tmp_path / "one", tmp_path / "two"])
+    report = write_report(runs, tmp_path / "out", plots=False)
     said = "\n".join(report_lines(report))
     assert "Agreement of judges about the same answers" in said
     assert "leaderboard: none" in said

@@ -20,7 +20,7 @@ from pytest_tablebench.reports.html.board import write_leaderboard
 from pytest_tablebench.results import Record, read_records
 from pytest_tablebench.results.compare import compare_runs
 from pytest_tablebench.util.names import slug
-from tests.support.page_files import Gate, block, change, page, text_of
+from tests.support.page_files import Gate, block, changed, page, text_of
 from tests.support.page_runs import make_records, record, write_run
 
 # The top
@@ -258,7 +258,7 @@ def test_flips_of_slugs_models_and_repeats_stand_at_their_own_case(tmp_path: Pat
         tmp_path / "p.html",
         baseline=old,
         comparison=compare_runs(old, new),
-        snapshots=[change(f"{slugs}/gpt-4o/r3", "flipped", "a", "b")],
+        snapshots=[changed(f"{slugs}/gpt-4o/r3", "flipped", "a", "b")],
     )
     soup = BeautifulSoup((tmp_path / "p.html").read_text(encoding="utf-8"), "html.parser")
     columns = block(soup, "index")["columns"]
@@ -279,8 +279,8 @@ def test_flips_of_slugs_models_and_repeats_stand_at_their_own_case(tmp_path: Pat
 
 def test_changed_answers_are_listed_flipped_ones_first(tmp_path: Path) -> None:
     changes = [
-        change("wikitq/e1/csv/none", "reworded", "42", "it is 42"),
-        change("wikitq/e2/csv/none", "flipped", "42", "43"),
+        changed("wikitq/e1/csv/none", "reworded", "42", "it is 42"),
+        changed("wikitq/e2/csv/none", "flipped", "42", "43"),
     ]
     soup = page(tmp_path, [record(), record(example_id="e2")], snapshots=changes)
     assert block(soup, "index")["columns"]["f"] == [packing.CHANGED, packing.TURNED]

@@ -14,7 +14,7 @@ from pytest_tablebench.reports.html import _pack as packing
 from pytest_tablebench.reports.html import _pictures as packed_pictures
 from pytest_tablebench.reports.html._page import _MODULES
 from pytest_tablebench.reports.html._pictures import pack_pictures
-from tests.support.page_files import Gate, block, change, page
+from tests.support.page_files import Gate, block, changed, page
 from tests.support.page_runs import make_records, record
 
 HOSTILE = "</script><script>alert(1)</script>\u202e\x1b[31m"
@@ -75,7 +75,7 @@ def test_hostile_names_are_only_text_in_the_file(tmp_path: Path) -> None:
     )
     unanswered = replace(hostile, case_id="b", outcome="no_answer", score=None, reason=HOSTILE)
     gate = Gate(gate=HOSTILE, reason=HOSTILE, method=HOSTILE)
-    changes = [change(HOSTILE, "flipped", HOSTILE, HOSTILE + " x")]
+    changes = [changed(HOSTILE, "flipped", HOSTILE, HOSTILE + " x")]
     soup = page(
         tmp_path,
         [hostile, unanswered],

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.reports.paper import report_lines, write_report
+from pytest_tablebench.reports.paper import load_runs, report_lines, write_report
 from pytest_tablebench.reports.paper._table_map import map_tables
 from pytest_tablebench.results._record import Cell
 from pytest_tablebench.results._texts import TEXTS, ExampleText, TextWriter, read_examples
@@ -96,7 +96,7 @@ def test_a_report_has_the_map_of_a_run_with_structured_tables(tmp_path: Path) ->
     writer.example("toy/1/none", "?", [DEEP])
     writer.close()
     assert [one.id for one in read_examples(run / TEXTS)] == ["toy/1/none"]
-    report = write_report([run], tmp_path / "out")
+    report = write_report(load_runs([run]), tmp_path / "out")
     assert any("Scores by complexity and tokens" in line for line in report_lines(report))
     assert (tmp_path / "out/toys/complexity_tokens.png").stat().st_size > 5_000
     [row] = (tmp_path / "out/toys/tables.csv").read_text("utf-8").splitlines()[1:]

@@ -15,7 +15,7 @@ from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import Record
 from tests.support.page_runs import write_run
 
-__all__ = ["Gate", "block", "change", "page", "text_of"]
+__all__ = ["Gate", "block", "changed", "page", "text_of"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Gate:
     reason: str | None = "the interval lies below the bound"
 
 
-def change(case_id: str, kind: str, old: str, new: str) -> dict[str, Any]:
+def changed(case_id: str, kind: str, old: str, new: str) -> dict[str, Any]:
     """What snapshots.json says of an answer that is not the stored one."""
     return {"case_id": case_id, "kind": kind, "old": {"text": old}, "new": {"text": new}}
 

@@ -73,41 +73,35 @@ def map_tables(found: Mapping[str, Sequence[MappedTable]]) -> list[PaperTable]:
 
 
 def map_figure(figure: Figure, analysis: Mapping[str, Any]) -> bool:
-    """Draw a point for each table, coloured by its score over all models; False without a map."""
+    """Draw tokens of each table across and complexity upwards, coloured by its score of all models.
+
+    A table without a score is grey. Returns False without a map.
+    """
     found: Mapping[str, Sequence[MappedTable]] = analysis.get("tables") or {}
     by_table: dict[tuple[str, str], list[MappedTable]] = {}
     for tables in found.values():
         for one in tables:
             by_table.setdefault((one.dataset, one.table), []).append(one)
+    if not by_table:
+        return False
     points = [
-        (same[0].tokens, same[0].complexity, plain_mean(one.score for one in same))
+        (max(same[0].tokens, 1), same[0].complexity, plain_mean(one.score for one in same))
         for same in by_table.values()
     ]
-    if points:
-        draw_map(figure, points)
-    return bool(points)
-
-
-def draw_map(figure: Figure, points: Sequence[tuple[int, int, float | None]]) -> None:
-    """Draw tokens across and complexity upwards, and a score from 0 to 1, if any, as colour."""
     size(figure, 7.0, 4.6)
     axes = figure.subplots()
     look: dict[str, Any] = {"s": 26, "linewidths": 0.6, "edgecolors": "black"}
     for known in (False, True):
         own = [point for point in points if (point[2] is not None) is known]
-        across, up = [max(point[0], 1) for point in own], [point[1] for point in own]
-        if known and own:
-            shades: dict[str, Any] = {
-                "c": [point[2] for point in own],
-                "cmap": "PuOr",
-                "vmin": 0,
-                "vmax": 1,
-            }
-            drawn = axes.scatter(across, up, **look, **shades)
+        if not own:
+            continue
+        across, up, scores = zip(*own, strict=True)
+        if known:
+            drawn = axes.scatter(across, up, c=scores, cmap="PuOr", vmin=0, vmax=1, **look)
             figure.colorbar(drawn, ax=axes, label="mean score")
-        elif own:
+        else:
             axes.scatter(across, up, color="#BBBBBB", **look)
-    sizes = [max(point[0], 1) for point in points]
+    sizes = [point[0] for point in points]
     # Whole decades: there are always two that have a label.
     axes.set_xscale("log")
     axes.set_xlim(10 ** floor(log10(min(sizes))) * 0.9, 10 ** ceil(log10(max(sizes) + 1)) * 1.1)
@@ -116,3 +110,4 @@ def draw_map(figure: Figure, points: Sequence[tuple[int, int, float | None]]) ->
     axes.set(xlabel="tokens", ylabel="complexity (of 100)", ylim=(-3, 103))
     axes.set_title("Complexity and tokens of tables")
     axes.grid(alpha=0.3)
+    return True

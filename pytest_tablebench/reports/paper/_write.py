@@ -21,9 +21,7 @@ from pytest_tablebench.reports.paper._runs import (
     Row,
     RunData,
     differences,
-    load_runs,
     run_remarks,
-    told_apart,
 )
 from pytest_tablebench.reports.paper._skills import skill_analysis, treb_leaderboard
 from pytest_tablebench.reports.paper._table_map import mapped_tables
@@ -75,26 +73,16 @@ class PaperReport:
     differences: tuple[str, ...]
 
 
-def report_folder(runs: Sequence[RunData], out: Path | None) -> Path:
-    """Return where the report goes: as told, inside a single run, else `tablebench-report`."""
-    if out is not None:
-        return out
-    return runs[0].path / "report" if len(runs) == 1 else _DEFAULT
-
-
 def write_report(
-    runs: Sequence[Path] | Sequence[RunData], out: Path | None = None, *, plots: bool = True
+    loaded: Sequence[RunData], out: Path | None = None, *, plots: bool = True
 ) -> PaperReport:
     """Analyse the runs as one comparison and write the report's folder.
 
-    `runs` are run folders, folders that hold some, or runs already read. A folder that holds a
-    former report is replaced. Raises `SettingsError` for a folder that is no run, and for
-    an `out` that holds anything else or cannot be written.
+    That is `out`, else inside a single run, or `tablebench-report`. A folder that holds a former
+    report is replaced. Raises `SettingsError` for one that holds anything else or cannot be
+    written.
     """
-    paths = [run for run in runs if isinstance(run, Path)]
-    read = [run for run in runs if isinstance(run, RunData)]
-    loaded = told_apart(read + load_runs(paths))
-    folder = report_folder(loaded, out)
+    folder = out or (loaded[0].path / "report" if len(loaded) == 1 else _DEFAULT)
     with writing(f"--out: cannot write into {folder}", "; choose another folder"):
         former = _former_files(folder)
         # All that can go wrong in the records goes wrong before anything is touched.
