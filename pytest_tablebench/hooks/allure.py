@@ -8,6 +8,7 @@ prevents the second where `--bench-allure` writes results in a size of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import allure_commons
@@ -49,14 +50,10 @@ def install(
     return True
 
 
-def _correct_results(current: _Current) -> Callable[[], None]:
+def _correct_results(current: _Current) -> Callable[[], object]:
     corrector = _Corrector(current)
     allure_commons.plugin_manager.register(corrector)
-
-    def remove() -> None:
-        allure_commons.plugin_manager.unregister(corrector)
-
-    return remove
+    return partial(allure_commons.plugin_manager.unregister, corrector)
 
 
 def _filter_loggers(current: _Current) -> Callable[[], None]:

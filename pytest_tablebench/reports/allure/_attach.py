@@ -73,7 +73,10 @@ class Attachments:
             children = self._wanted.pop(key, None)
             if not children:
                 continue
-            title, text = _titled(found)
+            if isinstance(found, PromptText):
+                title, text = "prompt", found.text
+            else:
+                title, text = "question and table", example_text(found)
             digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
             if digest in shared:
                 shared[digest][2].extend(children)
@@ -111,12 +114,6 @@ class Attachments:
         name = f"{uuid}-attachment.txt"
         self.folder.write(name, data)
         return name
-
-
-def _titled(found: PromptText | ExampleText) -> tuple[str, str]:
-    if isinstance(found, PromptText):
-        return "prompt", found.text
-    return "question and table", example_text(found)
 
 
 def example_text(found: ExampleText) -> str:

@@ -6,7 +6,7 @@ Shapes are made of numbers alone: the page makes elements of SVG of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.reports.html._pictures import is_picture
@@ -124,7 +124,9 @@ def _on_axis(series: Sequence[Sequence[float]], kind: str) -> list[Shape]:
             continue
         points = [*zip(middles, map(up, one), strict=True)]
         if kind != "scatter" and len(points) > 1:
-            shapes.append(["polyline", _tone(number), {"points": _joined(points)}])
+            shapes.append(
+                ["polyline", _tone(number), {"points": " ".join(f"{x},{y}" for x, y in points)}]
+            )
         shapes += [["circle", _tone(number), {"cx": x, "cy": y, "r": 2.5}] for x, y in points]
     return shapes
 
@@ -138,7 +140,3 @@ def _scale(low: float, high: float, up: Any) -> list[Shape]:
         shapes.append(["line", "grid", {"x1": _LEFT, "x2": _RIGHT, "y1": y, "y2": y}])
         shapes.append(["text", "tick", {"x": _LEFT - 6, "y": y + 4}, f"{mark:.6g}"])
     return shapes
-
-
-def _joined(points: Iterable[tuple[float, float]]) -> str:
-    return " ".join(f"{x},{y}" for x, y in points)

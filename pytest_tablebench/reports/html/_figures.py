@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -234,10 +235,8 @@ def histogram_plot(title: str, unit: str, series: Mapping[str, Sequence[float]])
 
 
 def _counted(values: Iterable[float], edges: Sequence[float]) -> list[int]:
-    counts = [0] * (len(edges) + 1)
-    for value in values:
-        counts[bisect_right(edges, value)] += 1
-    return counts
+    tally = Counter(bisect_right(edges, value) for value in values)
+    return [tally[place] for place in range(len(edges) + 1)]
 
 
 def _decades(low: float, high: float) -> list[tuple[float, str]]:

@@ -133,7 +133,9 @@ def _ranking(
                 "cost": cost if isinstance(cost, int | float) else None,
             }
         )
-    rows.sort(key=_rank)
+    rows.sort(
+        key=lambda row: (row["performance"] is None, -(row["performance"] or 0), row["model"])
+    )
     known = [row["performance"] for row in rows if row["performance"] is not None]
     for row in rows:
         row["place"] = _place(row["performance"], known)
@@ -147,11 +149,6 @@ def _place(value: float | None, known: Sequence[float]) -> str:
     better = sum(other > value + EQUAL for other in known)
     equal = sum(abs(other - value) <= EQUAL for other in known)
     return f"{better + 1}{' =' if equal > 1 else ''}"
-
-
-def _rank(row: Mapping[str, Any]) -> tuple[bool, float, str]:
-    value = row["performance"]
-    return value is None, -(value or 0), row["model"]
 
 
 def _table(table: PaperTable) -> dict[str, Any]:

@@ -157,8 +157,7 @@ def differences(runs: Sequence[RunData]) -> list[str]:
 def _dataset_differences(dataset: str, runs: Sequence[RunData]) -> list[str | None]:
     having = [run for run in runs if any(row.dataset == dataset for row in run.rows)]
     name = printable(dataset, 80)
-    grids = {id(run): {(r.serializer, r.perturbation) for r in _of(run, dataset)} for run in having}
-    asked = {id(run): {row.example_id for row in _of(run, dataset)} for run in having}
+    asked = {id(run): frozenset(row.example_id for row in _of(run, dataset)) for run in having}
     return [
         _differ(
             f"{name}: files differ",
@@ -170,15 +169,15 @@ def _dataset_differences(dataset: str, runs: Sequence[RunData]) -> list[str | No
         _differ(
             f"{name}: configurations differ",
             having,
-            lambda run: frozenset(grids[id(run)]),
+            lambda run: frozenset((r.serializer, r.perturbation) for r in _of(run, dataset)),
             "robustness, win rates and spreads depend on them; compare only equal grids",
             label=lambda grid: str(len(grid)),
         ),
         _differ(
             f"{name}: examples differ",
             having,
-            lambda run: frozenset(asked[id(run)]),
-            f"{len(set.intersection(*asked.values()))} are common to all",
+            lambda run: asked[id(run)],
+            f"{len(frozenset.intersection(*asked.values()))} are common to all",
             label=lambda examples: str(len(examples)),
         ),
     ]

@@ -48,15 +48,6 @@ class PaperTable:
     reason: str | None = None
     """Why nothing at all could be computed; such a table has no value."""
 
-    @property
-    def labels(self) -> list[str]:
-        """The text in front of each row's first number, by which its notes name it."""
-        found = []
-        for row in self.rows:
-            texts = [str(cell) for cell in row if isinstance(cell, str)]
-            found.append(", ".join(texts))
-        return found
-
 
 def row_note(reasons: Mapping[str, str | None]) -> str:
     """Return one sentence on the columns of a row that have a reason: `d1, d2: no scores`."""
@@ -81,13 +72,12 @@ def shown(cell: Value, name_limit: int) -> str:
 # Terminal
 
 
-def terminal_lines(table: PaperTable, *, name_limit: int = 40, note_limit: int = 6) -> list[str]:
+def terminal_lines(table: PaperTable, *, note_limit: int = 6) -> list[str]:
     """Return the table as aligned lines, its title first, without a line end."""
     if table.reason is not None:
         return [f"{table.title}: not computed: {printable(table.reason, NAME_LIMIT)}"]
-    header = [printable(name, name_limit) for name in table.columns]
-    body = [[shown(cell, name_limit) for cell in row] for row in table.rows]
-    lines = [f"  {line}" for line in aligned([header, *body], left=_text_columns(table))]
+    rows = [[shown(cell, 40) for cell in row] for row in (table.columns, *table.rows)]
+    lines = [f"  {line}" for line in aligned(rows, left=_text_columns(table))]
     lines.insert(0, table.title)
     notes = [*table.notes, *_labelled_notes(table)]
     lines += [f"  {printable(note, 1000)}" for note in notes[:note_limit]]
@@ -109,8 +99,10 @@ def _text_columns(table: PaperTable) -> set[int]:
 def _labelled_notes(table: PaperTable) -> list[str]:
     """Return the rows' notes, each once, with the names of the rows that have it."""
     rows: dict[str, list[str]] = {}
-    for label, note in zip(table.labels, table.row_notes, strict=bool(table.row_notes)):
+    for row, note in zip(table.rows, table.row_notes, strict=bool(table.row_notes)):
         if note:
+            # By the texts in front of its first number.
+            label = ", ".join(cell for cell in row if isinstance(cell, str))
             rows.setdefault(note, []).append(label)
     notes = []
     for note, labels in rows.items():
