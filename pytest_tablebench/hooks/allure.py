@@ -8,7 +8,6 @@ prevents the second where `--bench-allure` writes results in a size of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import allure_commons
@@ -50,10 +49,14 @@ def install(
     return True
 
 
-def _correct_results(current: _Current) -> Callable[[], object]:
+def _correct_results(current: _Current) -> Callable[[], None]:
     corrector = _Corrector(current)
     allure_commons.plugin_manager.register(corrector)
-    return partial(allure_commons.plugin_manager.unregister, corrector)
+
+    def remove() -> None:
+        allure_commons.plugin_manager.unregister(corrector)
+
+    return remove
 
 
 def _filter_loggers(current: _Current) -> Callable[[], None]:

@@ -210,7 +210,7 @@ def _changes(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"flipped": flipped, "total": len(ordered), "listed": listed}
 
 
-def word_diff(old: str, new: str, limit: int = 2000) -> list[tuple[str, str]]:
+def word_diff(old: str, new: str, *, limit: int = 2000) -> list[tuple[str, str]]:
     """Return pieces of two texts as (`same`, `old` or `new`, words); long texts are cut."""
     parts = diff_words(old[:limit], new[:limit], most=None)
     pieces = [(_KINDS[sign], words) for sign, words in parts]
