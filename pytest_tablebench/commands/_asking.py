@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._generating import Origin, shares, write_folder
 from pytest_tablebench.errors import DataError, ModelError, SettingsError
@@ -18,28 +18,10 @@ from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.generate._folder import Maker, Source
-    from pytest_tablebench.generate.llm import Tell
-    from pytest_tablebench.generate.rules._generate import Tally
-    from pytest_tablebench.metrics.steps import Ask
+    from pytest_tablebench.generate._folder import Source
+    from pytest_tablebench.generate.llm import AskingMaker, Tell
     from pytest_tablebench.running.asking import Spent
     from pytest_tablebench.running.generating import Correspondence
-    from pytest_tablebench.tables.table import Table
-
-    class AskingMaker(Maker, Protocol):
-        """Makes questions of a table as far as models have been asked.
-
-        Attributes:
-            tally: what was made, and what was not.
-            further: what may be asked when replies are there: stand-ins, and how many of each.
-        """
-
-        tally: Tally
-        further: list[tuple[Ask, int]]
-
-        def look(self, table: Table) -> None:
-            """Go through a table for what has to be asked about it."""
-
 
 _BATCH = 32
 """Tables that models are asked about at once."""

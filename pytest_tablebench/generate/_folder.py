@@ -14,9 +14,10 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from pytest_tablebench.errors import DataError, TableError
+from pytest_tablebench.generate.rules._generate import Maker
 from pytest_tablebench.generate.rules._plan import Pair
 from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.tables.table import Cell, Table
@@ -41,34 +42,6 @@ class Source:
 
     name: str
     read: Callable[[], Table | None]
-
-
-class Maker(Protocol):
-    """Makes questions of tables, and counts.
-
-    Attributes:
-        reads_structure: whether it takes tables with merged cells or several header lines.
-        together: how many questions in a row are of use together alone; their order stays.
-    """
-
-    reads_structure: bool
-    together: int
-
-    def make(self, table: Table, most: int | None) -> tuple[str, Iterable[Pair]] | None:
-        """Return a digest of the table and its questions; None (and counts why) for no table."""
-
-    def skip(self, reason: str) -> None:
-        """Count a table that is left out."""
-
-    @property
-    def accepted(self) -> int:
-        """Questions so far."""
-
-    def state(self) -> Mapping[str, Any]:
-        """Return what the maker has to remember, as JSON takes it."""
-
-    def resume(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state."""
 
 
 def text_table(table: Table) -> Table:

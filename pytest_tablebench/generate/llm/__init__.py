@@ -4,7 +4,7 @@ What is asked is data (`subtasks.toml`), what models are told too (`en.toml`, `z
 """
 
 from pytest_tablebench.generate.llm._adversarial import COMPARED, AdversarialGenerator
-from pytest_tablebench.generate.llm._asking import Tell
+from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
 from pytest_tablebench.generate.llm._invented import invented
 from pytest_tablebench.generate.llm._marked import LlmGenerator
 from pytest_tablebench.generate.llm._prompts import SOLVERS, SUBTASKS
@@ -16,6 +16,7 @@ __all__ = [
     "SOLVERS",
     "SUBTASKS",
     "AdversarialGenerator",
+    "AskingMaker",
     "LlmGenerator",
     "Proposer",
     "Questions",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pytest_tablebench.errors import ModelError, TableError
 from pytest_tablebench.generate.llm._replies import RefusedError
-from pytest_tablebench.generate.rules import Pair, Tallying
+from pytest_tablebench.generate.rules import Maker
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
 
@@ -16,7 +15,7 @@ Tell = Callable[[Ask], str | None]
 """Gives a model's reply; None: it was not asked yet. Raises `ModelError` where there is none."""
 
 
-class AskingMaker(Tallying):
+class AskingMaker(Maker):
     """Makes questions of one table after the other, as far as models have been asked.
 
     It asks nobody: `tell` gives replies. What a table still has to be asked is known when `look`
@@ -28,10 +27,6 @@ class AskingMaker(Tallying):
         self.further: list[tuple[Ask, int]] = []
         """What may be asked when replies are there: a stand-in, and how many of it."""
         self._tell = tell
-
-    @abstractmethod
-    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
-        """Return a digest of the table and its questions, None for a table that is left out."""
 
     @contextmanager
     def _counted(self, missing: str = "no reply") -> Iterator[None]:

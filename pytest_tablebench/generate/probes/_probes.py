@@ -11,7 +11,7 @@ from random import Random
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.generate._shared import data_file, digest_of, spoken
 from pytest_tablebench.generate._values import answer_text, cell_key, is_empty, parse_number
-from pytest_tablebench.generate.rules import Pair, Tallying
+from pytest_tablebench.generate.rules import Maker, Pair
 from pytest_tablebench.generate.rules._draw import NothingError
 from pytest_tablebench.generate.rules._generate import plain_question, says
 from pytest_tablebench.tables.table import Cell, Path, Table
@@ -248,7 +248,7 @@ STRUCTURED = ("columns", "merged_columns", "merged_rows", "under_merged", "path"
 """What is asked of tables with structure: which of their lines is row 1 is open to dispute."""
 
 
-class ProbeGenerator(Tallying):
+class ProbeGenerator(Maker):
     """Makes probes of one table after the other.
 
     Arguments:

@@ -8,8 +8,8 @@ from pytest_tablebench.generate._shared import LANGUAGES
 from pytest_tablebench.generate.rules._generate import (
     RECIPES,
     SKILLS,
+    Maker,
     RuleGenerator,
-    Tallying,
 )
 from pytest_tablebench.generate.rules._plan import Amount, Other, Pair, Plan, Step, Texts
 from pytest_tablebench.generate.rules._sheet import Sheet
@@ -19,12 +19,12 @@ __all__ = [
     "RECIPES",
     "SKILLS",
     "Amount",
+    "Maker",
     "Other",
     "Pair",
     "Plan",
     "RuleGenerator",
     "Sheet",
     "Step",
-    "Tallying",
     "Texts",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -104,14 +105,23 @@ class Tally:
         return found
 
 
-class Tallying:
-    """Counts what a generator makes: all that it remembers; see `_folder.Maker`."""
+class Maker:
+    """Makes questions of one table after the other, and counts them: that is all it remembers.
+
+    Attributes:
+        reads_structure: whether it takes tables with merged cells or several header lines.
+        together: how many questions in a row are of use together alone; their order stays.
+    """
 
     reads_structure = False
     together = 1
 
     def __init__(self) -> None:
         self.tally = Tally()
+
+    @abstractmethod
+    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
+        """Return a digest of the table and its questions; None (and count why) for no table."""
 
     @property
     def accepted(self) -> int:
@@ -131,7 +141,7 @@ class Tallying:
         self.tally = Tally.of(state)
 
 
-class RuleGenerator(Tallying):
+class RuleGenerator(Maker):
     """Makes questions of one table after the other; what it remembers does not grow with them.
 
     Arguments:
