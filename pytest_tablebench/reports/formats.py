@@ -92,7 +92,10 @@ def left_out_lines(run: Mapping[str, Any]) -> list[str]:
     for name, facts in by_dataset.items() if isinstance(by_dataset, Mapping) else ():
         found = facts.get("does_not_apply") if isinstance(facts, Mapping) else None
         if isinstance(found, Mapping) and found:
-            reasons = ", ".join(f"{printable(str(why), 80)} {n:,}" for why, n in found.items())
+            alone = len(found) == 1
+            reasons = ", ".join(
+                printable(str(why), 80) + ("" if alone else f" {n:,}") for why, n in found.items()
+            )
             total = sum(found.values())
             do = "does" if total == 1 else "do"
             lines.append(

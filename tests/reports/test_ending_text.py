@@ -10,10 +10,11 @@ from pytest_tablebench.reports.ending_text import (
     fitted,
     new_failure_lines,
     next_lines,
+    no_case_lines,
     outlier_lines,
     rerun_line,
 )
-from pytest_tablebench.reports.formats import fitting
+from pytest_tablebench.reports.formats import fitting, left_out_lines
 from pytest_tablebench.results.outliers import Outlier
 
 
@@ -93,3 +94,16 @@ def test_a_narrow_terminal_breaks_prose_and_leaves_columns_out() -> None:
     rows = [("", "first", "second", "third"), ("a", "1", "2", "3")]
     assert fitting(rows, 17, fewest=2) == ["   first  second", "a      1       2"]
     assert fitting(rows, 3, fewest=2) == ["   first", "a      1"]
+
+
+def test_a_session_without_a_case_is_told_the_command_that_has_some() -> None:
+    _, command = no_case_lines(["--bench-dataset=starter", "--bench-data=my data"])
+    named = "pytest --pyargs pytest_tablebench.suites"
+    assert command == f"  {named} --bench-dataset=starter '--bench-data=my data'"
+
+
+def test_one_reason_for_cases_that_were_not_asked_needs_no_number() -> None:
+    run = {"by_dataset": {"a": {"does_not_apply": {"why": 91}}, "b": {"does_not_apply": {}}}}
+    assert left_out_lines(run) == ["a: 91 cases do not apply: why"]
+    run["by_dataset"]["a"]["does_not_apply"]["or"] = 1200
+    assert left_out_lines(run) == ["a: 1,291 cases do not apply: why 91, or 1,200"]
