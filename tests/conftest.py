@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import os
 
 import pytest
@@ -21,6 +22,16 @@ def _plain_pytest(request, monkeypatch):
     if "pytester" in request.fixturenames:
         request.getfixturevalue("pytester")  # takes the variable away
     monkeypatch.setenv("PYTEST_ADDOPTS", PLAIN)
+
+
+def pytest_collection_finish():
+    """Take what is loaded out of the collector's sight: it stays, and is a million objects.
+
+    Sessions that tests start here would have it looked through again and again.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 # A busy machine is no failure: no test is timed. Fewer draws than hypothesis makes by itself.

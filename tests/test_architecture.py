@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,33 +46,42 @@ UP_FOR_TYPES = {"registry", "hookspecs"}
 """Rooms that name the types of what is registered: those may lie above them."""
 
 
-def modules() -> Iterator[tuple[str, Path]]:
+@cache
+def modules() -> list[tuple[str, Path]]:
     """Dotted name below the package, and file, of every module."""
+    found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
-        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+        found.append((".".join(parts[:-1] if parts[-1] == "__init__" else parts), path))
+    return found
+
+
+@cache
+def import_nodes(path: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """Every import of a module, wherever it stands, and whether it is for types alone."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    typing = {
+        id(inner)
+        for node in nodes
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    kinds = (ast.Import, ast.ImportFrom)
+    return [(node, id(node) in typing) for node in nodes if isinstance(node, kinds)]
 
 
 def imports(path: Path) -> Iterator[tuple[str, bool]]:
     """Room of each import of our own, wherever it stands, and whether it is for types alone."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    typing = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
+    for node, typing in import_nodes(path):
         names: list[str] = []
-        if isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
-            base = node.module
-            names = [f"{base}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
+        if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
+        elif node.module is not None and node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
         for name in names:
             package, _, rest = name.partition(".")
             if package == "pytest_tablebench" and rest:
-                yield rest.partition(".")[0], id(node) in typing
+                yield rest.partition(".")[0], typing
 
 
 def measured() -> dict[str, set[str]]:
@@ -123,7 +133,7 @@ def test_nothing_knows_pytest_below_the_session() -> None:
         name
         for name, path in modules()
         if name.partition(".")[0] in below
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node, _ in import_nodes(path)
         if (isinstance(node, ast.Import) and any(a.name == "pytest" for a in node.names))
         or (isinstance(node, ast.ImportFrom) and node.module == "pytest")
     }

@@ -193,10 +193,10 @@ def test_command_with_an_openai_server(command: str, checkout: Path) -> None:
     with OpenAIServer() as server:
         server.always(text("1969"))
         done = run(
-            # Sixteen workers for one case show nothing that two do not.
+            # Sixteen workers for one case show nothing that one does not.
             command.replace("http://localhost:8000/v1", server.url)
             if FULL
-            else command.replace("http://localhost:8000/v1", server.url).replace("-n 16", "-n 2"),
+            else command.replace("http://localhost:8000/v1", server.url).replace("-n 16", "-n 1"),
             checkout,
             PYTEST_ADDOPTS=ONE,
             OPENAI_API_KEY="sk-none",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -24,12 +25,19 @@ import pytest_tablebench.results.analyses._contrasts
 import pytest_tablebench.results.analyses._draws
 import pytest_tablebench.results.analyses._levels  # noqa: F401
 from pytest_tablebench.cli import main
+from pytest_tablebench.reports.html import board
 from tests.support.matrix import reduced
 from tests.support.toy_bench import ADA, BO, Bench
 
 REPORT = ["report", "run", "--no-plots", "--out", "made"], 0
 REJUDGE = ["rejudge", "run", "--bench-gate", "toy.pass_rate >= 1", "--bench-gate-point"], 10
 GRID = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
+
+
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page of several runs without its figures, which `test_report_of_two_models` has drawn."""
+    monkeypatch.setattr(board, "write_plots", lambda *_: {})
 
 
 def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -144,22 +152,16 @@ def test_a_table_over_a_selection_says_so(bench, capsys):
     assert len(bench.records("again")) == 2
 
 
-def test_figures_of_a_run(bench, capsys):
-    bench.run("--model=echo/any", *GRID)
-    report(capsys, "run")
-    folder = bench.path / "run/report/toys"
-    drawn = {path.stem for path in folder.glob("*.png")}
-    assert drawn == {path.stem for path in folder.glob("*.svg")}
-    assert {"performance_robustness", "min_max", "score_histogram"} <= drawn
-    for name in drawn:
-        assert matplotlib.image.imread(folder / f"{name}.png").size > 0
-        ET.parse(folder / f"{name}.svg")
-
-
-def test_every_file_of_a_report_is_listed(bench, capsys):
+def test_figures_are_drawn_each_file_is_listed_and_a_report_is_made_again_in_place(bench, capsys):
     bench.run("--model=echo/any", *GRID)
     report(capsys, "run")
     folder = bench.path / "run/report"
+    drawn = {path.stem for path in folder.glob("toys/*.png")}
+    assert drawn == {path.stem for path in folder.glob("toys/*.svg")}
+    assert {"performance_robustness", "min_max", "score_histogram"} <= drawn
+    for name in drawn:
+        assert matplotlib.image.imread(folder / f"toys/{name}.png").size > 0
+        ET.parse(folder / f"toys/{name}.svg")
     listed = json.loads((folder / "report.json").read_text("utf-8"))
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert set(listed["files"]) == there - {"report.json"}
@@ -168,6 +170,13 @@ def test_every_file_of_a_report_is_listed(bench, capsys):
     for name in listed["files"]:
         if name.endswith((".md", ".png")) and name != "README.md":
             assert f"({name})" in index
+
+    (folder / "toys/mine.txt").write_text("kept", encoding="utf-8")
+    code, _, _ = report(capsys, "run", "--no-plots")
+    assert code == 0
+    assert not list(folder.rglob("*.png"))
+    assert (folder / "toys/performance.csv").exists()
+    assert (folder / "toys/mine.txt").read_text(encoding="utf-8") == "kept"
 
 
 @pytest.mark.parametrize(
@@ -209,7 +218,7 @@ def test_report_of_two_models(two, capsys):
     assert table(folder / "kendall_w.csv")[1][:3] == ["toy", "1.0", "4"]
 
 
-def test_run_folders_can_be_named_one_by_one(two, capsys):
+def test_run_folders_can_be_named_one_by_one(two, capsys, no_figures):
     code, _, _ = report(capsys, *map(str, runs(two)), "--out", "together", "--no-plots")
     assert code == 0
     assert len(table(two.parent / "together/toys/performance.csv")) == 3
@@ -223,7 +232,7 @@ def test_the_same_folder_twice_is_one_run(bench, capsys):
     assert out.count("echo/any  (run)") == 1
 
 
-def test_two_runs_of_a_model_are_told_apart_by_their_folders(bench, capsys):
+def test_two_runs_of_a_model_are_told_apart_by_their_folders(bench, capsys, no_figures):
     bench.run("--model=echo/any", results="one")
     bench.run("--model=echo/any", results="two")
     code, _, _ = report(capsys, "one", "two", "--no-plots")
@@ -232,7 +241,7 @@ def test_two_runs_of_a_model_are_told_apart_by_their_folders(bench, capsys):
     assert [row[0] for row in rows[1:]] == ["one", "two"]
 
 
-def test_runs_that_differ_are_compared_aloud(bench, capsys):
+def test_runs_that_differ_are_compared_aloud(bench, capsys, no_figures):
     bench.run("--model=echo/any", *GRID, results="wide")
     bench.run("--model=echo/other", "--bench-compat=reference", "--bench-limit=2", results="small")
     code, out, _ = report(capsys, "wide", "small", "--no-plots")
@@ -251,7 +260,7 @@ def test_runs_that_differ_are_compared_aloud(bench, capsys):
     )
 
 
-def test_report_of_datasets_that_differ(bench, capsys):
+def test_report_of_datasets_that_differ(bench, capsys, no_figures):
     bench.run("--model=echo/any", results="one")
     bench.data(toy=[ADA, BO], more=[ADA])
     bench.suite(
@@ -334,8 +343,10 @@ def test_a_newer_run_is_refused(bench, capsys):
 
 def test_hostile_model_names(bench, capsys):
     names = ["echo/=cmd|'/C calc'!A0", "echo/$\\frac{1$<b>|**x**", "=1+1", "echo/\x1b[31m\u202eabc"]
+    bench.run("--model=echo/any", results="run0")
     for number, name in enumerate(names):
-        bench.run("--model=echo/any", results=f"run{number}")
+        if number:
+            shutil.copytree(bench.path / "run0", bench.path / f"run{number}")
         facts = bench.facts(f"run{number}") | {"model": name}
         path = bench.path / f"run{number}/run.json"
         path.write_text(json.dumps(facts), encoding="utf-8")
@@ -370,19 +381,6 @@ def test_a_hostile_benchmark_stays_in_the_folder(bench, capsys):
 
 
 # The folder of a report
-
-
-def test_a_report_is_made_again_in_place(bench, capsys):
-    bench.run("--model=echo/any", *GRID)
-    report(capsys, "run")
-    folder = bench.path / "run/report"
-    assert list(folder.rglob("*.png"))
-    (folder / "toys/mine.txt").write_text("kept", encoding="utf-8")
-    code, _, _ = report(capsys, "run", "--no-plots")
-    assert code == 0
-    assert not list(folder.rglob("*.png"))
-    assert (folder / "toys/performance.csv").exists()
-    assert (folder / "toys/mine.txt").read_text(encoding="utf-8") == "kept"
 
 
 def test_a_folder_with_other_files_is_left_alone(bench, capsys):

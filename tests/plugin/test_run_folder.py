@@ -15,7 +15,7 @@ import pytest
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import read_records, read_run
 from pytest_tablebench.results._texts import ExampleText, PromptText, read_texts
-from tests.support.matrix import reduced
+from tests.support.matrix import FULL, reduced
 from tests.support.toy_bench import CONFTEST, SUITE, read_lines
 
 RECORD_FIELDS = {
@@ -202,7 +202,7 @@ GRID = (
 
 @pytest.fixture(scope="module")
 def alone_and_parallel(tmp_path_factory):
-    """Two run folders: in one process, and in four workers."""
+    """Two run folders: in one process, and in workers."""
     folder = tmp_path_factory.mktemp("parallel")
     (folder / "conftest.py").write_text(CONFTEST, encoding="utf-8")
     (folder / "test_suite.py").write_text(SUITE, encoding="utf-8")
@@ -220,7 +220,7 @@ def alone_and_parallel(tmp_path_factory):
     ]
     lines = "".join(json.dumps(line) + "\n" for line in script)
     (folder / "script.jsonl").write_text(lines, encoding="utf-8")
-    for name, workers in (("alone", "0"), ("parallel", "4")):
+    for name, workers in (("alone", "0"), ("parallel", "4" if FULL else "2")):
         done = subprocess.run(
             [sys.executable, "-m", "pytest", f"-n{workers}", f"--bench-results={name}", *GRID],
             capture_output=True,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import pytest
 
 from pytest_tablebench.results import read_run
+from tests.support.matrix import reduced
 from tests.support.toy_bench import CONFTEST, read_lines
 
 # The folder by time and model
@@ -51,8 +53,10 @@ session.run_paths = run_paths
 """
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "workers"])
-@pytest.mark.parametrize("given", [True, False], ids=["options", "none"])
+@pytest.mark.parametrize(
+    ("workers", "given"),
+    reduced(product([[], ["-n2"]], [True, False]), ([], False), (["-n2"], True)),
+)
 def test_a_folder_that_another_run_has_just_made_is_left_to_it(bench, workers, given):
     bench.data(toy=[["ada", "How old is Ada?", ["36"]]])
     text = CONFTEST.replace('("echo", "other")', '("tablebench/lexical",)')

@@ -11,7 +11,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.reports.html import _details, write_page
+from pytest_tablebench.reports.html import _details, board, write_page
 from pytest_tablebench.reports.html import _pack as packing
 from pytest_tablebench.reports.html._details import _detail, excerpt
 from pytest_tablebench.reports.html._page import word_diff
@@ -327,7 +327,15 @@ def test_the_leaderboard_ranks_runs_and_shows_the_figures(tmp_path: Path) -> Non
     assert not soup.find_all(["script", "img", "image"])
 
 
-def test_equal_models_share_their_rank_and_equal_formats_their_place(tmp_path: Path) -> None:
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaderboards of nothing but tables: the test above draws them all."""
+    monkeypatch.setattr(board, "write_plots", lambda *_: {})
+
+
+def test_equal_models_share_their_rank_and_equal_formats_their_place(
+    tmp_path: Path, no_figures: None
+) -> None:
     def run(model: str, *scores: float) -> Path:
         formats = ("csv", "html", "json")
         cases = [
@@ -353,7 +361,7 @@ def test_equal_models_share_their_rank_and_equal_formats_their_place(tmp_path: P
     )
 
 
-def test_a_run_without_all_datasets_has_no_rank(tmp_path: Path) -> None:
+def test_a_run_without_all_datasets_has_no_rank(tmp_path: Path, no_figures: None) -> None:
     part = make_records(["wikitq"], 2, formats=("csv",), model="part", skill=0.9)
     whole = make_records(["wikitq", "finqa"], 2, formats=("csv",), model="whole", skill=0.1)
     folders = [write_run(tmp_path / "a", part), write_run(tmp_path / "b", whole)]

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_tablebench.reports.paper._canvas import labelled
 from pytest_tablebench.reports.paper._plots import PLOTS, write_plots
+from tests.support.matrix import reduced
 from tests.support.paper_analysis import analysis, nothing, value
 
 SVG = "{http://www.w3.org/2000/svg}svg"
@@ -20,9 +21,14 @@ EMPTY = {"win_rates_perturbation", "skills", "complexity_tokens"}
 """What the analysis written by hand could not tell."""
 
 
+FIRST, SECOND = r"$\frac{1$ -- ]]> <script>", "模型 \x1b[31m\u202e " + "z" * 300
+"""Names that are shown as they are: no mathematics in dollar signs, no missing glyphs (a warning is
+an error), no markup."""
+
+
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
-    return write_plots(analysis(), tmp_path_factory.mktemp("plots"))
+    return write_plots(analysis(FIRST, SECOND), tmp_path_factory.mktemp("plots"))
 
 
 def test_every_figure_that_has_values_is_drawn(drawn):
@@ -38,19 +44,21 @@ def test_files_are_valid_and_not_blank(drawn, name):
     pixels = matplotlib.image.imread(png)
     assert min(pixels.shape[:2]) > 200
     assert (pixels[..., :3] < 0.5).any()
-    assert ET.parse(svg).getroot().tag == SVG
+    root = ET.parse(svg).getroot()
+    assert root.tag == SVG
+    assert not [node for node in root.iter() if str(node.tag).endswith("script")]
 
 
 def test_the_same_analysis_gives_the_same_bytes(drawn, tmp_path):
-    again = write_plots(analysis(), tmp_path)
+    again = write_plots(analysis(FIRST, SECOND), tmp_path)
     for name, files in drawn.items():
         for one, two in zip(files, again[name], strict=True):
             assert one.read_bytes() == two.read_bytes(), one.name
 
 
 def test_other_values_give_other_bytes(drawn, tmp_path):
-    other = analysis()
-    other["performance"]["by_model"]["alpha"] = value(0.9)
+    other = analysis(FIRST, SECOND)
+    other["performance"]["by_model"][FIRST] = value(0.9)
     again = write_plots(other, tmp_path, ["min_max"])
     for one, two in zip(drawn["min_max"], again["min_max"], strict=True):
         assert one.read_bytes() != two.read_bytes()
@@ -65,20 +73,9 @@ def test_no_date_in_an_svg(drawn):
 def test_settings_of_the_user_neither_count_nor_change(drawn, tmp_path):
     with mpl.rc_context({"font.size": 30, "axes.facecolor": "red"}):
         before = dict(mpl.rcParams)
-        again = write_plots(analysis(), tmp_path, ["min_max"])
+        again = write_plots(analysis(FIRST, SECOND), tmp_path, ["min_max"])
         assert dict(mpl.rcParams) == before
     assert again["min_max"][1].read_bytes() == drawn["min_max"][1].read_bytes()
-
-
-def test_names_are_shown_as_they_are_and_break_nothing(tmp_path):
-    """No mathematics in dollar signs, no missing glyphs (a warning is an error), no markup."""
-    first, second = r"$\frac{1$ -- ]]> <script>", "模型 \x1b[31m\u202e " + "z" * 300
-    files = write_plots(analysis(first, second), tmp_path)
-    assert {name for name, found in files.items() if not found} == EMPTY
-    for found in files.values():
-        for path in found[1:]:
-            root = ET.parse(path).getroot()
-            assert not [node for node in root.iter() if str(node.tag).endswith("script")]
 
 
 def test_labels_are_short_and_different():
@@ -106,13 +103,13 @@ def test_nothing_is_drawn_from_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("count", [1, 40])
-def test_many_models_and_datasets_fit(count, tmp_path):
+@pytest.mark.parametrize(("count", "datasets"), reduced([(1, 1), (40, 40)], (1, 1), (40, 12)))
+def test_many_models_and_datasets_fit(count, datasets, tmp_path):
     found = analysis()
     models = [f"model-{i}" for i in range(count)]
     found["performance"]["by_model"] = {name: value(i / 50) for i, name in enumerate(models)}
     found["robustness"]["by_model"] = {name: value(0.5) for name in models}
-    found["difficulty"]["histogram"] = {f"d{i}": [1, 2] for i in range(count)}
+    found["difficulty"]["histogram"] = {f"d{i}": [1, 2] for i in range(datasets)}
     names = ["performance_robustness", "difficulty_histogram"]
     files = write_plots(found, tmp_path, names)
     for name in names:
