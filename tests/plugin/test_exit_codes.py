@@ -98,7 +98,7 @@ def test_the_worst_of_several_gates_counts(bench, states, code):
 SCOPES = ("toy", "toys", "all")
 
 
-@BOTH_WAYS
+@ALONE_OR_BOTH
 def test_the_worst_of_several_models_counts(bench, workers):
     models = bench.model(outcomes(), "good"), bench.model(outcomes(wrong=30), "bad")
     result = bench.way(workers)(*models, HOLDS)

@@ -22,7 +22,6 @@ if name == "other" and (HERE / "gone").exists():
             raise DataMissing("other: no files")
 """
 
-BOTH_WAYS = pytest.mark.parametrize("workers", reduced([0, 2], 0, 1))
 ALONE_OR_BOTH = pytest.mark.parametrize("workers", reduced([0, 2], 0))
 """What the processes of xdist change nothing of, other tests show with them."""
 
@@ -48,7 +47,7 @@ def refused(result: pytest.RunResult, *parts: str) -> None:
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
 
 
-@pytest.mark.parametrize("extra", [[], ["-n2", "--bench-stop-when-decided"]], ids=["n0", "n2"])
+@pytest.mark.parametrize("extra", [[], ["-n1", "--bench-stop-when-decided"]], ids=["n0", "n1"])
 def test_a_benchmark_that_lost_a_dataset_is_undecided(bench, extra):
     rows = [[f"e{number:03}", f"Which is {number}?", ["36"]] for number in range(40)]
     bench.data(toy=rows, other=rows)
@@ -150,7 +149,7 @@ def test_gates_of_the_command_line_replace_those_of_the_file(bench):
 # What is shown and kept
 
 
-@BOTH_WAYS
+@ALONE_OR_BOTH
 def test_the_terminal_shows_each_gate_with_its_figures_and_why(bench, workers):
     gates = options([GATE, "all.no_answer <= 0.05"])
     result = bench.way(workers)(bench.model(outcomes(wrong=3, unanswered=2)), *gates)

@@ -89,7 +89,8 @@ def test_what_is_wrong_with_a_store_is_said_once_and_before_the_first_call(
     bench: Bench, damaged: list[str], workers: list[str]
 ) -> None:
     bench.suite()
-    result = bench.run_apart("--model=echo/any", *damaged, *workers)
+    run = bench.run_apart if workers else bench.run
+    result = run("--model=echo/any", *damaged, *workers)
     ours = ("tablebench: answer store: ", "tablebench: --bench-store-readonly: ")
     found = [n for n, line in enumerate(result.outlines) if line.startswith(ours)]
     lines = [result.outlines[n] for n in found]
