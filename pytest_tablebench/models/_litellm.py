@@ -16,6 +16,7 @@ from pytest_tablebench.config.secrets import placed_secrets
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models._base import MAX_REPLY, Reply, Request, limited
 from pytest_tablebench.models._litellm_errors import Failures, forget_frames
+from pytest_tablebench.models._litellm_facts import provider_of
 from pytest_tablebench.models._litellm_load import load, uncollected
 from pytest_tablebench.models._openai import as_openai
 
@@ -87,7 +88,7 @@ class LiteLLMModel:
         from pytest_tablebench.models import _litellm_session as sessions
 
         arguments["shared_session"] = sessions.session()
-        if self._provider(litellm) in OWN_CLIENT:
+        if provider_of(litellm, self.model, self.api_base)[0] in OWN_CLIENT:
             arguments["client"] = sessions.client()
         reading = sessions.Reading(self.max_reply, recorded=recorded)
         context = contextvars.copy_context()
@@ -120,17 +121,11 @@ class LiteLLMModel:
             await litellm.acompletion(
                 model=self.model, messages=messages, mock_response=".", num_retries=0
             )
-            if self._provider(litellm) in SDK:
+            if provider_of(litellm, self.model, self.api_base)[0] in SDK:
                 with uncollected("openai.resources"):
                     importlib.import_module("openai.resources")
         except Exception:  # whatever it is, the first real call says it better
             return
-
-    def _provider(self, litellm: Any) -> str | None:
-        try:
-            return str(litellm.get_llm_provider(self.model, api_base=self.api_base)[1])
-        except Exception:  # an unknown name: the call itself says so
-            return None
 
     @property
     def failures(self) -> Failures:

@@ -141,7 +141,7 @@ def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Reso
     """
     litellm = load()
     given = dict(params)
-    provider, name = _provider(litellm, model, api_base, given)
+    provider, name = provider_of(litellm, model, api_base, given.get("custom_llm_provider"))
     kept, dropped = _sift(litellm, name, provider, given) if provider else (given, {})
     sent = _sent(litellm, name, provider, kept)
     facts = _table(litellm, model, name, provider)
@@ -181,7 +181,7 @@ def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
 def tokens_of(model: str, messages: Sequence[Mapping[str, Any]]) -> int | None:
     """Count what `count_tokens` counts, of messages in the form of the OpenAI protocol."""
     litellm = load()
-    provider, name = _provider(litellm, model, None, {})
+    provider, name = provider_of(litellm, model, None)
     tokenizer = _tokenizer(litellm, name, provider)
     if tokenizer is None:
         return None
@@ -193,8 +193,8 @@ def tokens_of(model: str, messages: Sequence[Mapping[str, Any]]) -> int | None:
     return int(count)
 
 
-def _provider(
-    litellm: Any, model: str, api_base: str | None, params: Mapping[str, Any]
+def provider_of(
+    litellm: Any, model: str, api_base: str | None, custom: str | None = None
 ) -> tuple[str | None, str]:
     """The provider and the model's name there, as far as litellm knows them."""
     prefix, _, rest = model.partition("/")
@@ -204,7 +204,7 @@ def _provider(
         name, provider, *_ = litellm.get_llm_provider(
             model=model,
             api_base=api_base,
-            custom_llm_provider=params.get("custom_llm_provider"),
+            custom_llm_provider=custom,
         )
     except Exception:  # an unknown name, or settings of a provider that are missing
         return None, model

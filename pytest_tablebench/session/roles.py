@@ -40,59 +40,41 @@ NOTE = "tablebench_running"
 
 
 class Role(Protocol):
-    """What one process does in a session."""
+    """What one process does in a session.
 
-    @property
-    def keeps_run(self) -> bool:
-        """Whether records come here, and gates are judged."""
+    Where a role does not say otherwise, it is that of a process that keeps the run: what cannot be
+    is said at once, and nothing has to be told.
+    """
 
-    @property
-    def sends(self) -> bool:
-        """Whether what is found here goes to another process."""
-
-    @property
-    def speaks(self) -> bool:
-        """Whether this process speaks for all that collect the same items."""
-
-    @property
-    def unsure(self) -> bool:
-        """Whether this process has to look for names that nobody knew before."""
-
-    @property
-    def item_prefix(self) -> str:
-        """What tells the items here from those of others, where each worker runs all of them."""
+    keeps_run: bool = True
+    """Whether records come here, and gates are judged."""
+    sends: bool = False
+    """Whether what is found here goes to another process."""
+    speaks: bool
+    """Whether this process speaks for all that collect the same items."""
+    unsure: bool = False
+    """Whether this process has to look for names that nobody knew before."""
+    item_prefix: str = ""
+    """What tells the items here from those of others, where each worker runs all of them."""
 
     def anticipate(self, state: Session) -> None:
         """Have it made ready for calls: a case that will be asked is collected."""
+        state.import_ahead()
 
     def set_out(self, state: Session) -> None:
         """Begin the run, its cases selected. Raises `SettingsError`."""
 
-    def refuse(self, state: Session, error: SettingsError) -> None:
-        """Have the session end before any test runs."""
-
-    def finish(self, config: pytest.Config, state: Session) -> None:
-        """Tell what there is to tell at the end of the session."""
-
-
-class _Keeps:
-    """A process that keeps the run: what cannot be is said at once, and nothing has to be told."""
-
-    keeps_run, sends, unsure, item_prefix = True, False, False, ""
-
     def refuse(self, state: Session, error: SettingsError) -> None:  # noqa: ARG002 - a role's
-        """Raise `pytest.UsageError`."""
+        """Have the session end before any test runs."""
         raise pytest.UsageError(escaped(str(error))) from None
 
-    def anticipate(self, state: Session) -> None:
-        """Make it ready."""
-        state.import_ahead()
-
     def finish(self, config: pytest.Config, state: Session) -> None:
-        """Tell nobody: all is here."""
+        """Tell whoever keeps the run what this process has read past."""
+        if not self.keeps_run:
+            config.workeroutput["tablebench_problems"] = state.problems  # type: ignore[attr-defined]
 
 
-class Alone(_Keeps):
+class Alone(Role):
     """Runs cases and keeps the run."""
 
     speaks = True
@@ -122,7 +104,7 @@ class Alone(_Keeps):
             writer.open()  # last: a run that is refused leaves nothing behind
 
 
-class Controller(_Keeps):
+class Controller(Role):
     """Keeps the run that xdist's workers run.
 
     Each worker has a channel of its own beside xdist's, over the same connection of execnet's.
@@ -188,7 +170,7 @@ class Controller(_Keeps):
             state.verdicts.leave_out(writer.facts.get("not_judged", ()))
 
 
-class Worker:
+class Worker(Role):
     """Runs cases, and tells the controller what came of each."""
 
     keeps_run, sends = False, True
@@ -225,10 +207,6 @@ class Worker:
         """Tell the controller, which ends the session: a worker cannot."""
         state.require_runner().prefetch.stop(str(error))
         self._tell(Refused(str(error)))
-
-    def finish(self, config: pytest.Config, state: Session) -> None:
-        """Tell what this process has read past."""
-        config.workeroutput["tablebench_problems"] = state.problems  # type: ignore[attr-defined]
 
     def _tell(self, message: Message) -> None:
         """Tell the controller something, before it hears what was collected."""
