@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.config.settings import Settings, check_names
-from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.errors import ModelError, SettingsError, writing
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results._folder import RunFolder, read_records, read_run, recorded_text
 from pytest_tablebench.results._record import ASSERTION, Record
@@ -175,21 +175,18 @@ def write_rejudged(rejudged: Rejudged, out: Path, **facts: Any) -> None:
     Raises `SettingsError` where a run is already, or nothing can be written.
     """
     try:
-        folder = RunFolder(out)
-        for record in rejudged.records:
-            folder.append(record.to_line())
-        folder.close()
-        with contextlib.suppress(FileNotFoundError):  # of a run without texts
-            shutil.copyfile(rejudged.origin / TEXTS, out / TEXTS)
-        folder.write_summary(rejudged.summary)
-        folder.write_run({**rejudged.run, **facts})
+        with writing(f"cannot write into {out}", "; choose another folder"):
+            folder = RunFolder(out)
+            for record in rejudged.records:
+                folder.append(record.to_line())
+            folder.close()
+            with contextlib.suppress(FileNotFoundError):  # of a run without texts
+                shutil.copyfile(rejudged.origin / TEXTS, out / TEXTS)
+            folder.write_summary(rejudged.summary)
+            folder.write_run({**rejudged.run, **facts})
     except SettingsError as error:
         text = str(error).removeprefix("--bench-results: ")
         raise SettingsError(f"--out: {text}") from None
-    except OSError as error:
-        raise SettingsError(
-            f"--out: cannot write into {out} ({error.strerror or error}); choose another folder"
-        ) from None
 
 
 def _run_data(
