@@ -18,7 +18,7 @@ from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import are, counted, out_of, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.compare import Comparison, MeasureDifference
+    from pytest_tablebench.results.compare import Comparison
     from pytest_tablebench.results.gates import GateResult
 
 __all__ = ["STEP_SUMMARY_LIMIT", "code", "summary_markdown", "write_summary"]
@@ -190,12 +190,17 @@ def _changes(comparison: Comparison | None) -> list[list[str]]:
     rows = [
         (
             f"**{code(scope.name)}, all**" if scope.kind == "benchmark" else code(scope.name),
-            *_difference(scope.measures["performance"]),
+            number(found.before),
+            number(found.after),
+            signed(found.difference),
+            interval(found.interval),
+            number(found.p),
             f"{scope.better:,}",
             f"{scope.worse:,}",
         )
         for scope in comparison.scopes
         if scope.kind in {"benchmark", "dataset"}
+        for found in [scope.measures["performance"]]
     ]
     title = f"### Performance against the baseline, {code(comparison.before.model)}"
     notes = [code(remark, 600) for remark in comparison.remarks]
@@ -210,16 +215,6 @@ def _changes(comparison: Comparison | None) -> list[list[str]]:
         _listing("Right before, wrong now", comparison.worse),
         _listing("Wrong before, right now", comparison.better),
     ]
-
-
-def _difference(found: MeasureDifference) -> tuple[str, ...]:
-    return (
-        number(found.before),
-        number(found.after),
-        signed(found.difference),
-        interval(found.interval),
-        number(found.p),
-    )
 
 
 def _snapshots(snapshots: Mapping[str, str]) -> list[list[str]]:

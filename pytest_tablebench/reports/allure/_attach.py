@@ -84,27 +84,16 @@ class Attachments:
             source = self._write(self.stamp.uuid(f"text/{digest}"), text)
             if source:
                 shared[digest] = title, source, children
+        when = {"start": self.stamp.start_ms, "stop": self.stamp.start_ms}
         for digest, (title, source, children) in shared.items():
             uuid = self.stamp.uuid(f"container/{digest}")
-            self.folder.write_json(
-                f"{uuid}-container.json", self._container(uuid, title, source, children)
+            attached = [Attachment(name=title, source=source, type=_PLAIN)]
+            before = TestBeforeResult(
+                name=title, status=Status.PASSED, stage="finished", attachments=attached, **when
             )
-
-    def _container(
-        self, uuid: str, title: str, source: str, children: Sequence[str]
-    ) -> TestResultContainer:
-        now = self.stamp.start_ms
-        before = TestBeforeResult(
-            name=title,
-            status=Status.PASSED,
-            stage="finished",
-            attachments=[Attachment(name=title, source=source, type=_PLAIN)],
-            start=now,
-            stop=now,
-        )
-        return TestResultContainer(
-            uuid=uuid, children=list(dict.fromkeys(children)), befores=[before], start=now, stop=now
-        )
+            cases = list(dict.fromkeys(children))
+            container = TestResultContainer(uuid=uuid, children=cases, befores=[before], **when)
+            self.folder.write_json(f"{uuid}-container.json", container)
 
     def _write(self, uuid: str, text: str) -> str | None:
         data = shown(text, ATTACHMENT).encode("utf-8", "backslashreplace")

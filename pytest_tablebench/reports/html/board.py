@@ -35,18 +35,15 @@ def write_leaderboard(runs: Sequence[Path], out: Path) -> None:
     """
     loaded = load_runs(runs)
     board = leaderboard(loaded)
+    names = sorted({row.benchmark for run in loaded for row in run.rows})
     facts = {
         "runs": loaded,
-        "benchmarks": [_benchmark(name, loaded, out) for name in _names(loaded)],
+        "benchmarks": [_benchmark(name, loaded, out) for name in names],
         "board": None if board is None else _table(board),
         "remarks": [remark for run in loaded for remark in run_remarks(run)],
         "differences": differences(loaded),
     }
     save_page(out, "board.html", facts)
-
-
-def _names(runs: Sequence[RunData]) -> list[str]:
-    return sorted({row.benchmark for run in runs for row in run.rows})
 
 
 def _benchmark(name: str, runs: Sequence[RunData], out: Path) -> dict[str, Any]:
