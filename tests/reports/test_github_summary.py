@@ -148,8 +148,18 @@ def test_each_gate_is_a_row() -> None:
 def comparison(worse: int = 12) -> Comparison:
     side = RunFacts("a", "old|model", "complete", 10, 10, 0, "fixed", "0.1")
     found = MeasureDifference(
-        0.5, 0.25, -0.25, (-0.4, -0.1), "t", 0.004, "sign-flip", 20, 0, 0, 0
-    )  # fmt: skip
+        before=0.5,
+        after=0.25,
+        difference=-0.25,
+        interval=(-0.4, -0.1),
+        method="t",
+        p=0.004,
+        test="sign-flip",
+        n_examples=20,
+        left_out=0,
+        left_out_before=0,
+        left_out_after=0,
+    )
     measures: Any = {"performance": found}
     scope = ScopeComparison("dataset", "torr", "wikitq", "wikitq", measures, 0, 0, 40, 2, worse)
     return Comparison(
