@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -27,6 +28,7 @@ from pytest_tablebench.util.names import printable
 
 R = TypeVar("R", bound=Identified)
 Item = TypeVar("Item")
+Made = TypeVar("Made", bound=Identified)
 
 
 @dataclass(frozen=True)
@@ -78,16 +80,27 @@ class Opened:
         """
         seen: set[str] = set()
         for number, item in enumerate(islice(items, most), start=first):
-            try:
-                row = build(item)
-                if row is not None and row.id in seen:
-                    raise BadRowError("id", f"{printable(row.id, 80)!r} occurs a second time")
-            except BadRowError as error:
-                self.bad(file, number, error.field, str(error))
-                continue
+            row = self.checked(file, number, partial(build, item), seen)
             if row is not None:
-                seen.add(row.id)
                 yield row
+
+    def checked(
+        self, file: str, number: int, make: Callable[[], Made | None], seen: set[str]
+    ) -> Made | None:
+        """Return the row that is made; None for what cannot be used, and becomes a problem.
+
+        `seen` has the ids of the rows before, and is given that of this one.
+        """
+        try:
+            row = make()
+            if row is not None and row.id in seen:
+                raise BadRowError("id", f"{printable(row.id, 80)!r} occurs a second time")
+        except BadRowError as error:
+            self.bad(file, number, error.field, str(error))
+            return None
+        if row is not None:
+            seen.add(row.id)
+        return row
 
 
 class FileDataset(Generic[R]):

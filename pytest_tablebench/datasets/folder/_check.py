@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from pytest_tablebench.metrics import METRICS
 from pytest_tablebench.metrics._typed_answer import KINDS, answer_kind
 from pytest_tablebench.metrics._typed_dates import read_moment
 from pytest_tablebench.metrics._typed_numbers import read_quantity
+from pytest_tablebench.tables.hierarchy.paths import plain
 from pytest_tablebench.tables.perturbations import PERTURBATIONS
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted, printable, unknown_name
@@ -54,7 +55,7 @@ def check_dataset(dataset: FolderDataset, folder: Path) -> Checked:
         found += [Problem(shown, row, field, text) for row, field, text in _of_table(table)]
     asked: dict[tuple[object, ...], int] = {}
     for question in questions:
-        key = (_plain(question.text), question.files)
+        key = (plain(question.text), question.files)
         first = asked.setdefault(key, question.number)
         problems = list(_of_question(question))
         if first != question.number:
@@ -62,10 +63,6 @@ def check_dataset(dataset: FolderDataset, folder: Path) -> Checked:
         found += [Problem(file, question.number, field, text) for field, text in problems]
     kinds = Counter(question.context["kind"] for question in questions)
     return Checked(tuple(found), kinds, tuple(source.facts.notes))
-
-
-def _plain(value: Any) -> str:
-    return " ".join(str("" if value is None else value).casefold().split())
 
 
 def _is_number(value: Any) -> bool:
@@ -78,7 +75,7 @@ def _is_number(value: Any) -> bool:
 
 def _column(table: Table, place: int) -> list[Any]:
     cells = [row[place] for row in table.rows if place < len(row)]
-    return [cell for cell in cells if _plain(cell)]
+    return [cell for cell in cells if plain(cell)]
 
 
 def _of_table(table: Table) -> Iterator[tuple[int | None, str, str]]:
@@ -103,11 +100,11 @@ def _of_header(table: Table) -> Iterator[tuple[int | None, str, str]]:
     """Yield (row, field, message) on the header of a table that has only one."""
     if _has_two_headers(table):
         yield 2, "row", "looks like a second header; keep one, with names like `Sales 2024`"
-    names = Counter(_plain(name) for name in table.header)
+    names = Counter(plain(name) for name in table.header)
     for place, name in enumerate(table.header, start=1):
-        if not _plain(name):
+        if not plain(name):
             yield 1, f"column {place}", "has no name; a question cannot ask for it: give it one"
-        elif names.pop(_plain(name), 0) > 1:
+        elif names.pop(plain(name), 0) > 1:
             shown = printable(str(name), 40)
             yield 1, shown, "is the name of several columns; give each its own"
 
@@ -118,8 +115,8 @@ def _has_two_headers(table: Table) -> bool:
     if len(table.rows) < 2 or any(_is_number(cell) for cell in first):
         return False
     for place, cell in enumerate(first):
-        below = [other for other in (row[place] for row in table.rows[1:]) if _plain(other)]
-        if re.search(r"[a-z]", _plain(cell)) and below and all(map(_is_number, below)):
+        below = [other for other in (row[place] for row in table.rows[1:]) if plain(other)]
+        if re.search(r"[a-z]", plain(cell)) and below and all(map(_is_number, below)):
             return True
     return False
 
@@ -127,7 +124,7 @@ def _has_two_headers(table: Table) -> bool:
 def _of_question(question: Question) -> Iterator[tuple[str, str]]:
     """Yield (field, message)."""
     kind, context = question.context["kind"], question.context
-    text = _plain(question.text)
+    text = plain(question.text)
     if question.metric is not None and kind not in METRICS:
         yield "metric", unknown_name("metric", kind, (*KINDS, *METRICS))
     for answer in question.answers:
@@ -153,29 +150,29 @@ def _of_question(question: Question) -> Iterator[tuple[str, str]]:
 
 def _says(text: str, words: str) -> bool:
     """Whether a text holds words, not only as a part of others."""
-    plain = _plain(words)
+    sought = plain(words)
     # Columns are long, and most of their cells are said nowhere.
-    return plain in text and re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", text) is not None
+    return sought in text and re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", text) is not None
 
 
 def _absent(question: Question) -> Iterator[tuple[str, str]]:
     """Yield answers that no cell holds, though the metric compares texts."""
     cells = {
-        _plain(cell)
+        plain(cell)
         for table in question.tables
         for row in (table.header, *table.rows)
         for cell in row
     }
-    text = _plain(question.text)
+    text = plain(question.text)
     for answer in question.answers:
-        if _plain(answer) in cells or answer_kind([answer]) in {"number", "date"}:
+        if plain(answer) in cells or answer_kind([answer]) in {"number", "date"}:
             continue
         shown = printable(answer, 40)
         for table in question.tables:
             numeric = [
                 str(name)
                 for place, name in enumerate(table.header)
-                if _plain(name) and _says(text, str(name))
+                if plain(name) and _says(text, str(name))
                 if (column := _column(table, place)) and all(map(_is_number, column))
             ]
             if numeric:
@@ -196,23 +193,24 @@ def _absent(question: Question) -> Iterator[tuple[str, str]]:
 
 def _ambiguous(question: Question) -> Iterator[tuple[str, str]]:
     """Yield a look-up that fits several rows whose cells differ where the answer stands."""
-    table, text = question.tables[0], _plain(question.text)
+    table, text = question.tables[0], plain(question.text)
     if _WHOLE.search(text):
         return
     named: dict[int, set[str]] = {}
     for place in range(len(table.header)):
-        values = {_plain(cell) for cell in _column(table, place)}
+        values = {plain(cell) for cell in _column(table, place)}
         said = {value for value in values if len(value) > 1 and _says(text, value)}
         if said:
             named[place] = said
     rows = [
         number
         for number, row in enumerate(table.rows)
-        if named and all(_plain(row[place]) in values for place, values in named.items())
+        if named and all(plain(row[place]) in values for place, values in named.items())
     ]
-    columns = _answer_columns(table, rows, question.answers[0], set(named))
-    for place in columns:
-        if len({_plain(table.rows[number][place]) for number in rows}) > 1:
+    wanted = plain(question.answers[0])
+    for place in range(len(table.header)):
+        found = {plain(table.rows[number][place]) for number in rows}
+        if place not in named and wanted in found and len(found) > 1:
             what = printable(" and ".join(sorted(set().union(*named.values()))), 60)
             places = " and ".join(str(number + 2) for number in rows[:3])
             yield (
@@ -221,13 +219,3 @@ def _ambiguous(question: Question) -> Iterator[tuple[str, str]]:
                 f"different {printable(str(table.header[place]), 40)!r}; say which is meant",
             )
             return
-
-
-def _answer_columns(table: Table, rows: Sequence[int], answer: str, but: set[int]) -> list[int]:
-    """Return the columns in which one of the rows holds the answer."""
-    wanted = _plain(answer)
-    return [
-        place
-        for place in range(len(table.header))
-        if place not in but and any(_plain(table.rows[number][place]) == wanted for number in rows)
-    ]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._base import Example, Problem, PromptParts, Render, SourceFacts
+from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets._questions import INSTRUCTION
-from pytest_tablebench.datasets._rows import BadRowError
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets.folder._questions import (
     Question,
@@ -108,33 +109,22 @@ class FolderDataset:
 
     def questions(self, tables: FolderTables) -> tuple[list[Question], list[Problem]]:
         """Return the questions that can be asked, and what is wrong with the others."""
-        problems, place = list[Problem](), self._file(self.question_file)
+        file, seen, found = self._file(self.question_file), set[str](), list[Question]()
+        opened = Opened(tables.folder, "fixed", self.name)
         if self._problem is not None:
-            return [], [Problem(place, None, "-", self._problem)]
-        found = list(self._questions(tables, problems))
-        if not found and not problems:
-            problems.append(Problem(place, None, "question", "there is none"))
-        return found, problems
-
-    def _questions(self, tables: Any, problems: list[Problem]) -> Iterator[Question]:
-        """Yield the questions that can be asked, and append what is wrong with the others."""
-        file, seen = self._file(self.question_file), set[str]()
+            opened.bad(file, None, "-", self._problem)
+            return found, opened.problems
         try:
             for number, row in raw_questions(tables, self.question_file):
-                try:
-                    if isinstance(row, BadRowError):
-                        raise row
-                    question = question_of(tables, number, row)
-                    if question.id in seen:
-                        shown = printable(question.id, 80)
-                        raise BadRowError("id", f"{shown!r} occurs a second time")
-                except BadRowError as error:
-                    problems.append(Problem(file, number, error.field, str(error)))
-                    continue
-                seen.add(question.id)
-                yield question
+                make = partial(question_of, tables, number, row)
+                question = opened.checked(file, number, make, seen)
+                if question is not None:
+                    found.append(question)
         except DataError as error:
-            problems.append(Problem(file, None, "file", str(error)))
+            opened.bad(file, None, "file", str(error))
+        if not found and not opened.problems:
+            opened.bad(file, None, "question", "there is none")
+        return found, opened.problems
 
     def _file(self, name: str) -> str:
         """Return a file's name as messages show it."""

@@ -120,8 +120,10 @@ def _json_lines(text: str) -> Iterator[tuple[int, Raw | BadRowError]]:
             yield number, row
 
 
-def question_of(tables: FolderTables, number: int, row: Raw) -> Question:
-    """Return a row as a question, its tables read. Raises `BadRowError`."""
+def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> Question:
+    """Return a row as a question, its tables read. Raises `BadRowError`, the given one too."""
+    if isinstance(row, BadRowError):
+        raise row
     text = _text(row.get("question"))
     if not text:
         raise BadRowError("question", "is empty")

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
 
 _SUFFIXES = (".json", ".jsonl")
+_OWN = "instructions.jsonl"
 
 
 @dataclass(frozen=True)
@@ -161,3 +163,18 @@ def _texts(row: Any, name: str) -> tuple[str, ...]:
     if not all(isinstance(text, str | None) for text in found):
         raise BadRowError(name, "must be a list of texts")
     return tuple(text or "" for text in found)
+
+
+def instructions() -> list[Sample]:
+    """Return the project's own instructions as samples; their answer is one that keeps the rule.
+
+    Each comes with the rule that tells whether it is kept.
+    """
+    text = (files(__package__) / _OWN).read_text(encoding="utf-8")
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        row = json.loads(line)
+        rule = {"rule": row["rule"], "arguments": row["arguments"]}
+        place = f"{_OWN}, row {number}"
+        found.append(Sample(row["id"], place, row["question"], row["answer"], context=rule))
+    return found

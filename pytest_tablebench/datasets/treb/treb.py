@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,13 +14,12 @@ from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
 from pytest_tablebench.datasets._base import Example, PromptParts, Render, text_key
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
 from pytest_tablebench.datasets._files import fetch_command
-from pytest_tablebench.datasets._rows import BadRowError
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets._strata import Stratum
 from pytest_tablebench.datasets.pull._upstream import APACHE, File, Upstream
-from pytest_tablebench.datasets.treb._instructions import instructions
 from pytest_tablebench.datasets.treb._samples import (
     Sample,
+    instructions,
     sample_files,
     sample_of,
     samples_in,
@@ -183,18 +182,11 @@ class TReB(FileDataset[Asked]):
         for path in files:
             name = path.relative_to(opened.folder).as_posix()
             for number, subtask, row in samples_in(path):
-                if subtask is not None and dataset_name(subtask) != self.name:
-                    continue
-                try:
-                    sample = sample_of(row, path, opened.folder, number)
-                    if sample.id in seen:
-                        shown = printable(sample.id, 80)
-                        raise BadRowError("id", f"{shown!r} occurs a second time")
-                except BadRowError as error:
-                    opened.bad(printable(name, 120), number, error.field, str(error))
-                    continue
-                seen.add(sample.id)
-                yield Asked(sample, opened.folder, opened.compat)
+                if subtask is None or dataset_name(subtask) == self.name:
+                    make = partial(sample_of, row, path, opened.folder, number)
+                    sample = opened.checked(printable(name, 120), number, make, seen)
+                    if sample is not None:
+                        yield Asked(sample, opened.folder, opened.compat)
 
     def example(self, row: Asked) -> Example:
         """Make the example of a sample. Raises `DataError` for one that cannot be asked."""

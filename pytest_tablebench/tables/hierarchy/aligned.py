@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pytest_tablebench.tables.hierarchy.paths import plain
 from pytest_tablebench.tables.table import Table
 
 _MOST_WORDS = 8
@@ -29,12 +30,12 @@ class Part:
 
     def recall(self, whole: Table, answers: Iterable[str]) -> float | None:
         """Return which share of the cells that say an answer is in here; None: none says it."""
-        wanted = {_plain(piece) for answer in answers for piece in (answer, *answer.split(", "))}
+        wanted = {plain(piece) for answer in answers for piece in (answer, *answer.split(", "))}
         places = [
             (row, column)
             for row, cells in enumerate(whole.rows)
             for column, cell in enumerate(cells)
-            if _plain(str(cell)) in wanted
+            if plain(cell) in wanted
         ]
         rows, columns = set(self.rows), set(self.columns)
         inside = sum(row in rows and column in columns for row, column in places)
@@ -106,7 +107,3 @@ def _pieces(words: Sequence[str]) -> frozenset[str]:
 
 def _dice(mine: frozenset[str], theirs: frozenset[str]) -> float:
     return 2 * len(mine & theirs) / (len(mine) + len(theirs))
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).casefold()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pytest_tablebench.tables.hierarchy.grid import Grid
 from pytest_tablebench.tables.hierarchy.shape import Shape, is_numeric, is_year
-from pytest_tablebench.tables.table import Span, Table
+from pytest_tablebench.tables.table import Table
 
 _DEEPEST = 8  # header lines; real tables have up to four
 _NEAR = 5  # lines below a header that tell whether numbers stand in the table
@@ -108,15 +108,11 @@ def _divided(shape: Shape, line: int) -> int:
     if line + step >= len(shape.lines):
         return 0
     below = shape.lines[line + step]
-    if not any(_names_parts(below, span) for span in groups):
+    ends = [(span.column, span.column + span.columns) for span in groups]
+    if all(sum(start <= column < end for column in below) < 2 for start, end in ends):
         return 0
     cells = [shape.cell(line + step, column) for column in below]
     return step if all(not is_numeric(cell) or is_year(cell) for cell in cells) else 0
-
-
-def _names_parts(below: list[int], span: Span) -> bool:
-    inside = [column for column in below if span.column <= column < span.column + span.columns]
-    return len(inside) > 1
 
 
 def _goes_on(shape: Shape, first: int, line: int) -> bool:

@@ -15,6 +15,11 @@ def one_line(cell: Cell) -> str:
     return "" if cell is None else " ".join(str(cell).split())
 
 
+def plain(cell: Cell) -> str:
+    """Return a cell as a text to compare: on one line, without regard to capitals."""
+    return one_line(cell).casefold()
+
+
 def expanded(table: Table) -> list[list[Cell]]:
     """Return the table's lines with the text of a merged cell in all positions it covers."""
     lines = [list(line) for line in table.lines]

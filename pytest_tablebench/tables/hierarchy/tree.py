@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from pytest_tablebench.tables.hierarchy.paths import Paths
+from pytest_tablebench.tables.hierarchy.paths import Paths, plain
 from pytest_tablebench.tables.table import Table
 
 ROOT = "ROOT"
@@ -74,7 +74,7 @@ class HeaderTree:
     def edges(self) -> Counter[tuple[str, str, str]]:
         """Return kind, parent's text and child's text of each edge, and how often there is it."""
         return Counter(
-            (one.kind, _plain(ROOT if up is None else self.headers[up].text), _plain(one.text))
+            (one.kind, plain(ROOT if up is None else self.headers[up].text), plain(one.text))
             for one, up in zip(self.headers, self.parents, strict=True)
         )
 
@@ -101,10 +101,6 @@ class HeaderTree:
                 reach = str(one.start) if one.start == one.end else f"{one.start}-{one.end}"
                 yield f"{'  ' * depth}{one.text}  [{one.kind}{one.level} {reach}]"
                 waiting += [(below, depth + 1) for below in reversed(children.get(place, ()))]
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).casefold()
 
 
 def read_tree(text: str) -> HeaderTree:

@@ -20,7 +20,7 @@ from pytest_tablebench.tables.hierarchy.grid import (
 )
 from pytest_tablebench.tables.hierarchy.paths import indents
 from pytest_tablebench.tables.readers import open_sheet, read_workbook_bytes, sheet_values
-from pytest_tablebench.tables.table import Cell, Span, Table
+from pytest_tablebench.tables.table import Span, Table
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
@@ -143,7 +143,8 @@ def write_xlsx(table: Table, path: str | PathLike[str] | IO[bytes]) -> None:
             if value is None or value == "":
                 continue
             try:
-                cell = sheet.cell(line + 1, column + 1, _writable(value))
+                written = str(value) if isinstance(value, list) else value
+                cell = sheet.cell(line + 1, column + 1, written)
             except Exception as error:  # characters and types that no sheet takes
                 raise TableError(
                     f"{table.label}: line {line + 1}, column {column + 1}: {value!r:.60} cannot "
@@ -161,7 +162,3 @@ def write_xlsx(table: Table, path: str | PathLike[str] | IO[bytes]) -> None:
             end_column=span.column + span.columns,
         )
     book.save(path)
-
-
-def _writable(value: Cell) -> Cell:
-    return str(value) if isinstance(value, list) else value
