@@ -7,14 +7,19 @@ import shutil
 import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from pytest_tablebench.datasets._files import inside
 from pytest_tablebench.datasets.pull._lock import os_error
-from pytest_tablebench.datasets.pull._unpacked import CHUNK, Unpacked
 from pytest_tablebench.datasets.pull._upstream import File, is_pattern, matches
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
+
+CHUNK = 64 * 1024
+
+_GZIP = 31
+"""zlib's number for a gzip member with the largest window."""
 
 MAX_UNPACKED = 4 * 1024**3
 """Bytes of an unpacked archive that are looked at, wanted or not."""
@@ -47,12 +52,12 @@ def unpack(
     names: set[str] = set()
     try:
         with (
-            Unpacked(archive, max_bytes) as stream,
-            _opened(stream) as tar,
+            closing(Unpacked(archive, max_bytes)) as stream,
+            tarfile.open(fileobj=stream, mode="r:") as tar,  # type: ignore[call-overload]
         ):
             for member in _members(archive, stream, tar, max_bytes):
                 name = member.name.partition("/")[2]
-                if not _is_wanted(name, wanted) or member.isdir():
+                if member.isdir() or not any(matches(name, file.path) for file in wanted):
                     continue
                 _check(archive, member, name, into)
                 if name in names:
@@ -74,9 +79,74 @@ def unpack(
     return sorted(names), comment if re.fullmatch(r"[0-9a-f]{40}", comment) else None
 
 
-def _opened(stream: Unpacked) -> tarfile.TarFile:
-    stream.budget = MAX_HEAD
-    return tarfile.open(fileobj=stream, mode="r:")  # type: ignore[call-overload, no-any-return]
+class Unpacked:
+    """The unpacked content of a gzip file, which goes forwards only.
+
+    tarfile reads a header as long as the archive says it is, into memory, so whoever uses this
+    sets `budget` before each: the bytes that may be read until it is set again. What is passed
+    over costs none.
+
+    Arguments:
+        path: the file.
+        most: bytes of content that are unpacked at all.
+
+    Raises `DataError` for more than allowed, `EOFError` and `zlib.error` for damage.
+    """
+
+    def __init__(self, path: Path, most: int) -> None:
+        self.budget = MAX_HEAD
+        self._path = path
+        self._most = most
+        self._file = path.open("rb")
+        self._inflate = zlib.decompressobj(_GZIP)
+        self._packed = b""
+        self._position = 0
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def tell(self) -> int:
+        """Return how many bytes of the content lie behind."""
+        return self._position
+
+    def read(self, size: int = -1) -> bytes:
+        """Return so many bytes, fewer only at the end."""
+        if not 0 <= size <= self.budget:
+            raise DataError(f"{self._path}: a header in it is longer than any dataset's")
+        self.budget -= size
+        return self._next(size)
+
+    def seek(self, position: int) -> int:
+        """Pass over what comes before a position."""
+        if position < self._position:
+            raise DataError(f"{self._path}: an entry in it is shorter than nothing")
+        while self._position < position and self._next(min(CHUNK, position - self._position)):
+            pass
+        return self._position
+
+    def finish(self) -> None:
+        """Read to the end, where the checksum of the whole stands; nothing may follow it."""
+        while self._next(CHUNK):
+            pass
+        if self._inflate.unused_data or self._file.read(1):
+            raise DataError(f"{self._path}: goes on behind its end")
+
+    def _next(self, size: int) -> bytes:
+        pieces = []
+        while size > 0 and not self._inflate.eof:
+            if not self._packed:
+                self._packed = self._file.read(CHUNK)
+                if not self._packed:
+                    raise EOFError("it is cut off")
+            piece = self._inflate.decompress(self._packed, size)
+            self._packed = self._inflate.unconsumed_tail
+            pieces.append(piece)
+            size -= len(piece)
+            self._position += len(piece)
+            if self._position > self._most:
+                raise DataError(f"{self._path}: unpacks to more than any dataset holds")
+        return b"".join(pieces)
 
 
 def _members(
@@ -98,10 +168,6 @@ def _members(
         if member.offset_data + member.size > max_bytes:
             raise DataError(f"{archive}: unpacks to more than any dataset holds")
         yield member
-
-
-def _is_wanted(name: str, wanted: Sequence[File]) -> bool:
-    return any(matches(name, file.path) for file in wanted)
 
 
 def _check(archive: Path, member: tarfile.TarInfo, name: str, into: Path) -> None:

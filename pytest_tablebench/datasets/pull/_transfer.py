@@ -299,7 +299,12 @@ class Transfer:
             if response.status_code == 200:
                 have = 0
                 part.unlink(missing_ok=True)
-                _write_tag(tag, response.headers.get("ETag", ""))
+                etag = response.headers.get("ETag", "")
+                # Only a strong tag may be used to go on from (RFC 9110, section 13.1.5).
+                if etag.startswith('"') and etag.isascii():
+                    tag.write_text(etag, encoding="ascii")
+                else:
+                    tag.unlink(missing_ok=True)
             with part.open("ab") as stream:
                 await self._copy(response, stream, have, what, page=page, end=end)
 
@@ -346,11 +351,3 @@ class Transfer:
                         )
                     since, then = now, have
         os.fsync(stream.fileno())
-
-
-def _write_tag(tag: Path, etag: str) -> None:
-    # Only a strong tag may be used to go on from (RFC 9110, section 13.1.5).
-    if etag.startswith('"') and etag.isascii():
-        tag.write_text(etag, encoding="ascii")
-    else:
-        tag.unlink(missing_ok=True)

@@ -31,6 +31,7 @@ _CLASSES = {
         "BackgroundColor",
     )
 }
+"""Structure classes as they are mostly spelled; unknown ones stay."""
 
 
 @dataclass(frozen=True)
@@ -101,10 +102,11 @@ def read_questions(
         subtype = text_field(row, "SubQType", may_be_empty=True)
         subtype = (subtypes or {}).get((stem, text.strip()), subtype)
         answer = text_field(row, "ProcessedAnswer", may_be_empty=kind == STRUCTURE)
+        structure = text_field(row, "CompStrucCata", may_be_empty=True)
         tags = {
             "domain": stem.partition("-table")[0],
             "source": text_field(row, "Source", may_be_empty=True).casefold(),
-            "structure": _class(text_field(row, "CompStrucCata", may_be_empty=True)),
+            "structure": _CLASSES.get(structure.lower(), structure),
             "subtype": subtype,
             **tables.tags(stem),
         }
@@ -116,8 +118,3 @@ def read_questions(
         return found
 
     return opened.usable(file, rows, build)
-
-
-def _class(name: str) -> str:
-    """Return a structure class as it is mostly spelled; unknown ones stay."""
-    return _CLASSES.get(name.lower(), name)
