@@ -35,8 +35,9 @@ def reader(record: Any, required: Sequence[str]) -> Callable[[Sequence[Any]], Fi
         return lambda records: _of_mappings(records, required)
     every = (*required, "repeat", *_OPTIONAL, "said")
     there = [name for name in every if name in required or hasattr(record, name)]
-    of_object = attrgetter(*there)
-    return lambda records: dict(zip(there, zip(*map(of_object, records), strict=True), strict=True))
+    # Field by field: a tuple for each record would only keep the garbage collector busy.
+    readers = [(name, attrgetter(name)) for name in there]
+    return lambda records: {name: list(map(read, records)) for name, read in readers}
 
 
 def _of_mappings(records: Sequence[Mapping[str, Any]], required: Sequence[str]) -> Fields:
