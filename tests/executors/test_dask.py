@@ -105,6 +105,7 @@ def ask(asker: Client, *questions: str) -> None:
     for question in questions:
         wanted = request(question)
         asker.ask(wanted.key(), wanted, lane=0)
+    asker.look()  # sends them
 
 
 def texts(told: dict[str, Any]) -> set[str]:

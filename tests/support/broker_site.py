@@ -6,6 +6,7 @@ import contextlib
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -135,9 +136,8 @@ class Site:
 def come(client: Client, number: int = 1, *, seconds: int = 30) -> dict[str, Outcome]:
     """The next outcomes of a client."""
     found: dict[str, Outcome] = {}
-    for _ in range(2 * seconds):  # each look waits half a second
+    deadline = time.monotonic() + seconds  # a look ends with whatever comes first
+    while len(found) < number and client.lost is None and time.monotonic() < deadline:
         found.update(client.outcomes(wait=True))
-        if len(found) >= number or client.lost is not None:
-            break
     assert len(found) == number
     return found
