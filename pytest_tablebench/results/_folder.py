@@ -42,6 +42,13 @@ def check_writable(path: Path, *, fresh: bool = True) -> list[Path]:
     return made
 
 
+def run_folders(path: Path) -> list[Path]:
+    """Return the run folders in a folder of runs; the path itself where it is one, or has none."""
+    if (path / RUN).exists() or not path.is_dir():
+        return [path]
+    return sorted(child for child in path.iterdir() if (child / RUN).is_file()) or [path]
+
+
 def clear_pending(path: Path) -> None:
     """Make room in the folder of a run that waited for batches: its answers are in the store.
 

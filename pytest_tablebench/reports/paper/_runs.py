@@ -13,7 +13,7 @@ from typing import Any
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.reports.beside_text import memory_lines
 from pytest_tablebench.results import Cell, read_records, read_run, summarize
-from pytest_tablebench.results._folder import RUN, recorded_text
+from pytest_tablebench.results._folder import RUN, recorded_text, run_folders
 from pytest_tablebench.results._memory import tells_memory
 from pytest_tablebench.results._record import cell_values
 from pytest_tablebench.util.names import out_of, printable
@@ -52,7 +52,7 @@ def load_runs(paths: Sequence[Path]) -> list[RunData]:
     """
     found: dict[Path, Path] = {}
     for path in paths:
-        for folder in _run_folders(path):
+        for folder in run_folders(path):
             found.setdefault(folder.resolve(), folder)
     return told_apart([_load(folder) for folder in found.values()])
 
@@ -62,15 +62,8 @@ def strays(paths: Sequence[Path]) -> list[Path]:
     return [
         path
         for path in paths
-        if path.exists() and not any((one / RUN).exists() for one in _run_folders(path))
+        if path.exists() and not any((one / RUN).exists() for one in run_folders(path))
     ]
-
-
-def _run_folders(path: Path) -> list[Path]:
-    if (path / RUN).exists() or not path.is_dir():
-        return [path]
-    inside = sorted(child for child in path.iterdir() if (child / RUN).is_file())
-    return inside or [path]
 
 
 def _load(path: Path) -> RunData:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.results._folder import RunFolder
 from pytest_tablebench.results._media import merge_media
 from pytest_tablebench.results._texts import TEXTS, merge_texts
@@ -118,7 +118,7 @@ def _notes(parts: Parts, records: MergedRecords) -> tuple[str, ...]:
 def _new_folder(out: Path) -> Iterator[Path]:
     """Make a folder that takes its name when all is in it. Raises `SettingsError`."""
     there = out.with_name(f".{out.name}.{os.getpid()}.new")
-    try:
+    with writing(f"--out: cannot write {printable(str(out))}", "; choose another folder"):
         if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
             raise SettingsError(
                 f"--out: {printable(str(out))} is there already; choose another folder (nothing "
@@ -132,11 +132,6 @@ def _new_folder(out: Path) -> Iterator[Path]:
             there.rename(out)
         finally:
             shutil.rmtree(there, ignore_errors=True)
-    except OSError as error:
-        raise SettingsError(
-            f"--out: cannot write {printable(str(out))} ({error.strerror or error}); choose "
-            f"another folder"
-        ) from None
 
 
 def _run_data(parts: Parts, recorded: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results._folder import RUN, read_run
+from pytest_tablebench.results._folder import RUN, read_run, run_folders
 from pytest_tablebench.results.compare import check_alike, setting_differences
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted, printable
@@ -202,7 +202,7 @@ def read_parts(paths: Sequence[Path]) -> Parts:
     """
     folders: dict[Path, Path] = {}
     for path in paths:
-        for folder in _run_folders(path):
+        for folder in run_folders(path):
             folders.setdefault(folder.resolve(), folder)
     parts = sorted((Part(path, read_run(path)) for path in folders.values()), key=_order)
     notes: dict[str, None] = {}
@@ -211,12 +211,6 @@ def read_parts(paths: Sequence[Path]) -> Parts:
     found = Parts(tuple(parts), tuple(notes))
     _ = found.split, found.examples  # what is broken is said before anything is read
     return found
-
-
-def _run_folders(path: Path) -> list[Path]:
-    if (path / RUN).exists() or not path.is_dir():
-        return [path]
-    return sorted(child for child in path.iterdir() if (child / RUN).is_file()) or [path]
 
 
 def _order(part: Part) -> tuple[Any, ...]:
