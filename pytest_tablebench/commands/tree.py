@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser"]
 
+WORKBOOKS = (".xlsx", ".xlsm")
+PAGES = (".html", ".htm")
+
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
@@ -23,6 +26,9 @@ def add_parser(commands: Any) -> None:
     found.add_argument(
         "--tuples", action="store_true", help="one tuple a line, (R0, 1, 2, text), as models write"
     )
+    found.add_argument(
+        "--why", action="store_true", help="how each line was read, why, and what is ambiguous"
+    )
     found.set_defaults(lines=_tree)
 
 
@@ -30,6 +36,8 @@ def _tree(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.tables.hierarchy.complexity import complexity
     from pytest_tablebench.tables.hierarchy.tree import true_tree
 
+    if given.why:
+        return _why(given.table, given.sheet), 0
     table = _read(given.table, given.sheet)
     tree = true_tree(table)
     if given.tuples:
@@ -43,16 +51,38 @@ def _tree(given: argparse.Namespace) -> tuple[list[str], int]:
     return [*lines, f"{columns}, {rows}", str(complexity(table))], 0
 
 
+def _why(path: Path, sheet: str | None) -> list[str]:
+    from pytest_tablebench.tables.hierarchy.html import read_html_grid
+    from pytest_tablebench.tables.hierarchy.why import explain
+    from pytest_tablebench.tables.hierarchy.xlsx import read_xlsx_grid
+
+    _check_kind(path, sheet)
+    if path.suffix.lower() in WORKBOOKS:
+        grid = read_xlsx_grid(path, sheet=sheet or 0)
+    elif path.suffix.lower() in PAGES:
+        grid = read_html_grid(path, index=0)
+    else:
+        raise DataError(
+            f"{path}: a CSV file has no structure to explain; --why needs .xlsx or .html"
+        )
+    return [printable(str(remark), 400) for remark in explain(grid)]
+
+
+def _check_kind(path: Path, sheet: str | None) -> None:
+    kind = path.suffix.lower()
+    if sheet is not None and kind not in WORKBOOKS:
+        raise DataError(f"{path}: --sheet is for workbooks")
+    if kind not in {*WORKBOOKS, *PAGES, ".csv"}:
+        raise DataError(f"{path}: the tree of a .xlsx, .html or .csv file can be shown")
+
+
 def _read(path: Path, sheet: str | None) -> Table:
     from pytest_tablebench.tables.table import Table
 
+    _check_kind(path, sheet)
     kind = path.suffix.lower()
-    if sheet is not None and kind not in {".xlsx", ".xlsm"}:
-        raise DataError(f"{path}: --sheet is for workbooks")
-    if kind in {".xlsx", ".xlsm"}:
+    if kind in WORKBOOKS:
         return Table.from_xlsx(path, sheet=sheet or 0, structure=True)
-    if kind in {".html", ".htm"}:
+    if kind in PAGES:
         return Table.from_html(path, structure=True)
-    if kind == ".csv":
-        return Table.from_csv(path)
-    raise DataError(f"{path}: the tree of a .xlsx, .html or .csv file can be shown")
+    return Table.from_csv(path)

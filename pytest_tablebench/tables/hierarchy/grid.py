@@ -29,6 +29,9 @@ class Grid:
         heads: positions of cells that the file itself marks as headers (`<th>`).
         groups: the part of the table each line stands in (`thead`, `tbody`, `tfoot`), shape
             (lines,), or empty.
+        bold: positions of cells in bold type.
+        links: positions of cells that are links.
+        underlined: positions of cells with a border below.
         name: the file's name.
         where: what messages call the place.
     """
@@ -38,6 +41,9 @@ class Grid:
     indents: Mapping[tuple[int, int], int] = field(default_factory=dict)
     heads: frozenset[tuple[int, int]] = frozenset()
     groups: tuple[str, ...] = ()
+    bold: frozenset[tuple[int, int]] = frozenset()
+    links: frozenset[tuple[int, int]] = frozenset()
+    underlined: frozenset[tuple[int, int]] = frozenset()
     name: str | None = None
     where: str = "table"
 
@@ -66,17 +72,22 @@ def owners(spans: Iterable[Span]) -> dict[tuple[int, int], Span]:
 def fit(values: Mapping[tuple[int, int], Cell], spans: Iterable[Span], where: str) -> Grid:
     """Return the grid from the first cell of the sheet to the last value or merged cell.
 
-    Text of blanks alone, as spreadsheet exports put into empty cells, is an empty cell. Raises
-    `TableError` for an empty table or one beyond the limits.
+    Where merged cells reach so far that the grid is beyond the limits (a title merged over a whole
+    row of 16,384 columns), they are cut at the last line and column with a value. Text of blanks
+    alone, as spreadsheet exports put into empty cells, is an empty cell. Raises `TableError` for
+    an empty table or one beyond the limits.
     """
     ordered = tuple(sorted(spans))
     filled = {place: value for place, value in values.items() if not _is_blank(value)}
     if not filled:
         raise TableError(f"{where} is empty")
-    lines = 1 + max([line for line, _ in filled] + [span.row + span.rows - 1 for span in ordered])
-    columns = 1 + max(
-        [column for _, column in filled] + [span.column + span.columns - 1 for span in ordered]
-    )
+    used_lines = 1 + max(line for line, _ in filled)
+    used_columns = 1 + max(column for _, column in filled)
+    lines = max([used_lines, *(span.row + span.rows for span in ordered)])
+    columns = max([used_columns, *(span.column + span.columns for span in ordered)])
+    if lines > MAX_LINES or columns > MAX_COLUMNS or lines * columns > MAX_CELLS:
+        lines, columns = used_lines, used_columns
+        ordered = _clipped(ordered, lines, columns)
     check_size(lines, columns, where)
     covered = owners(ordered)
     for place in filled.keys() & covered.keys():
@@ -86,6 +97,18 @@ def fit(values: Mapping[tuple[int, int], Cell], spans: Iterable[Span], where: st
     for (line, column), value in filled.items():
         cells[line][column] = value
     return Grid(tuple(map(tuple, cells)), ordered, where=where)
+
+
+def _clipped(spans: Iterable[Span], lines: int, columns: int) -> tuple[Span, ...]:
+    """Return the parts of merged cells inside a grid, without those that are single cells there."""
+    inside = (
+        span._replace(
+            rows=min(span.rows, lines - span.row), columns=min(span.columns, columns - span.column)
+        )
+        for span in spans
+        if span.row < lines and span.column < columns
+    )
+    return tuple(span for span in inside if span.rows * span.columns > 1)
 
 
 def _is_blank(value: Cell) -> bool:

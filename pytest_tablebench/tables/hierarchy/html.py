@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.hierarchy.grid import (
@@ -23,9 +23,27 @@ if TYPE_CHECKING:
     import bs4
 
 _INDENT = re.compile(r"padding-left\s*:\s*(\d{1,4})(?:\.\d+)?px", re.IGNORECASE)
+_BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)
+_BORDER = re.compile(
+    r"border-bottom\s*:\s*(?!none|0)[^;]*(?:solid|double|dashed|dotted)", re.IGNORECASE
+)
 _RULE = re.compile(r"\.([\w-]{1,40})\s*\{([^{}]*)\}")
 _PIXELS = 9
 """Pixels of one level of indentation in the HTML that spreadsheets export."""
+
+
+class _Style(NamedTuple):
+    """What a style says: the indent level, whether the type is bold, whether a border is below."""
+
+    indent: int = 0
+    is_bold: bool = False
+    is_underlined: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> _Style:
+        indent = _INDENT.search(text)
+        level = round(int(indent[1]) / _PIXELS) if indent else 0
+        return cls(level, _BOLD.search(text) is not None, _BORDER.search(text) is not None)
 
 
 @dataclass
@@ -33,7 +51,8 @@ class _Cell:
     tag: str
     columns: int
     rows: int
-    indent: int
+    style: _Style
+    is_link: bool = False
     parts: list[str] = field(default_factory=list)
 
     @property
@@ -59,21 +78,16 @@ def read_html_grid(source: str | PathLike[str], *, index: int) -> Grid:
     Raises `TableError` as `Table.from_html` does, and for tables beyond the limits.
     """
     table, soup, name, where = find_html_table(source, index=index, limit=(MAX_LINES, MAX_CELLS))
-    indents = {
-        rule[1]: _level(rule[2])
+    styles = {
+        rule[1]: _Style.read(rule[2])
         for style in soup.find_all("style")
         for rule in _RULE.finditer(style.get_text())
     }
-    return replace(_placed(*_lines(table, indents, where), where), name=name)
-
-
-def _level(style: str) -> int:
-    match = _INDENT.search(style)
-    return round(int(match[1]) / _PIXELS) if match else 0
+    return replace(_placed(*_lines(table, styles, where), where), name=name)
 
 
 def _lines(
-    table: bs4.Tag, indents: dict[str, int], where: str
+    table: bs4.Tag, styles: dict[str, _Style], where: str
 ) -> tuple[list[list[_Cell]], list[str]]:
     """Return the cells of each row, and the part of the table in which the row stands."""
     from bs4.element import CData, NavigableString, Tag
@@ -105,18 +119,27 @@ def _lines(
                 if not lines:
                     raise TableError(f"{where}: a <{node.name}> stands outside of any <tr>")
                 tag = node
-                lines[-1].append(_cell(node, indents, f"{where}, row {len(lines)}"))
+                lines[-1].append(_cell(node, styles, f"{where}, row {len(lines)}"))
+            elif tag is not None and cell is tag:
+                shown = lines[-1][-1]
+                shown.is_link |= node.name == "a" and node.has_attr("href")
+                if node.name in {"b", "strong"} and not "".join(shown.parts).strip():
+                    shown.style = shown.style._replace(is_bold=True)
         elif type(node) in {NavigableString, CData} and tag is not None and cell is tag:
             lines[-1][-1].parts.append(str(node))
     return lines, groups
 
 
-def _cell(node: bs4.Tag, indents: dict[str, int], where: str) -> _Cell:
-    classes = node.get_attribute_list("class")
-    level = max((indents.get(str(name), 0) for name in classes), default=0)
-    own = _level(str(node.get("style", "")))
+def _cell(node: bs4.Tag, styles: dict[str, _Style], where: str) -> _Cell:
+    of_classes = [styles.get(str(name), _Style()) for name in node.get_attribute_list("class")]
+    inline = _Style.read(str(node.get("style", "")))
+    style = _Style(
+        inline.indent or max((each.indent for each in of_classes), default=0),
+        any(each.is_bold for each in (inline, *of_classes)),
+        any(each.is_underlined for each in (inline, *of_classes)),
+    )
     columns = _span(node, "colspan", MAX_COLUMNS, where) or 1
-    return _Cell(node.name, columns, _span(node, "rowspan", MAX_LINES, where), own or level)
+    return _Cell(node.name, columns, _span(node, "rowspan", MAX_LINES, where), style)
 
 
 def _span(node: bs4.Tag, attribute: str, limit: int, where: str) -> int:
@@ -135,7 +158,9 @@ def _placed(lines: list[list[_Cell]], groups: list[str], where: str) -> Grid:
     values = {}
     spans: list[Span] = []
     indents = {}
-    heads = set()
+    places: dict[str, set[tuple[int, int]]] = {
+        name: set() for name in ("heads", "bold", "links", "underlined")
+    }
     total = 0
     for number, cells in enumerate(lines):
         column = 0
@@ -154,10 +179,16 @@ def _placed(lines: list[list[_Cell]], groups: list[str], where: str) -> Grid:
                     f"{where}, row {number + 1}: more than {MAX_CELLS:,} cells; no more are read"
                 )
             values[number, column] = cell.text
-            if cell.tag == "th":
-                heads.add((number, column))
-            if cell.indent:
-                indents[number, column] = cell.indent
+            for name, is_so in (
+                ("heads", cell.tag == "th"),
+                ("bold", cell.style.is_bold),
+                ("links", cell.is_link),
+                ("underlined", cell.style.is_underlined),
+            ):
+                if is_so:
+                    places[name].add((number, column))
+            if cell.style.indent:
+                indents[number, column] = cell.style.indent
             if rows * columns > 1:
                 spans.append(Span(number, column, rows, columns))
             for line in range(number + 1, number + rows):
@@ -167,6 +198,9 @@ def _placed(lines: list[list[_Cell]], groups: list[str], where: str) -> Grid:
     return replace(
         grid,
         indents=indents,
-        heads=frozenset(heads),
         groups=tuple(groups[: len(grid.cells)]),
+        heads=frozenset(places["heads"]),
+        bold=frozenset(places["bold"]),
+        links=frozenset(places["links"]),
+        underlined=frozenset(places["underlined"]),
     )

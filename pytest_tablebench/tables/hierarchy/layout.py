@@ -9,6 +9,11 @@ says nothing at all.
 from __future__ import annotations
 
 from pytest_tablebench.tables.hierarchy.grid import Grid
+from pytest_tablebench.tables.hierarchy.row_layout import (
+    count_row_headers,
+    notes_start,
+    row_levels,
+)
 from pytest_tablebench.tables.hierarchy.shape import Shape, is_numeric, is_year
 from pytest_tablebench.tables.table import Table
 
@@ -22,16 +27,16 @@ def to_table(grid: Grid) -> Table:
     shape = Shape(grid)
     first = _first_line(shape)
     body = first + _depth(shape, first)
-    end = _notes(shape, body)
-    sections = [line for line in range(body, end) if shape.is_label(line)]
-    row_headers = _row_headers(shape, range(first, body), [*range(body, end)], set(sections))
+    end = notes_start(shape, body)
+    sections = [line for line in range(body, end) if shape.is_label(line) or shape.is_banner(line)]
+    row_headers = count_row_headers(shape, range(first, body), [*range(body, end)], set(sections))
     return Table(
         grid.cells[body - 1],
         grid.cells[body:end],
         name=grid.name,
         header_rows=grid.cells[first : body - 1],
         row_headers=row_headers,
-        row_levels=_levels(grid, range(body, end), row_headers),
+        row_levels=row_levels(shape, range(body, end), row_headers, set(sections)),
         spans=grid.spans,
         captions=grid.cells[:first],
         sections=tuple(line - body for line in sections),
@@ -54,6 +59,8 @@ def _first_line(shape: Shape) -> int:
         if not places or shape.is_label(line):
             continue
         if len(places) == 1 and shape.fills(line):
+            continue
+        if shape.is_navigation(line) or shape.is_parameters(line):
             continue
         if widest >= 4 and shape.extent(line) <= 2 and not shape.merged_in(line):
             continue
@@ -88,7 +95,7 @@ def _depth(shape: Shape, first: int) -> int:
             break
         elif more := _divided(shape, end - 1):
             end += more
-        elif unmerged < _UNMERGED and _goes_on(shape, first, end):
+        elif unmerged < _UNMERGED and (_goes_on(shape, first, end) or _styled(shape, first, end)):
             unmerged += 1
             end += 1
         else:
@@ -128,96 +135,20 @@ def _goes_on(shape: Shape, first: int, line: int) -> bool:
     return numbers and (starts_blank or fills_gaps)
 
 
-def _notes(shape: Shape, body: int) -> int:
-    """Return the line behind the last one that is more than one text at the left edge.
+def _styled(shape: Shape, first: int, line: int) -> bool:
+    """Whether type or borders mark a line of words as a header line, as they mark the one above.
 
-    That is the number of lines where nothing stands below it.
+    Both are in bold type and what follows is not, or the border below this line is the first one.
     """
-    count = len(shape.lines)
-    last = next(
-        (
-            line
-            for line in range(count - 1, body - 1, -1)
-            if shape.lines[line] and (not shape.is_label(line) or shape.is_named_row(line))
-        ),
-        body - 1,
+    if not shape.is_words(line) or not shape.is_words(line - 1):
+        return False
+    below = next((at for at in range(line + 1, len(shape.lines)) if shape.lines[at]), None)
+    if below is None or shape.is_label(below):
+        return False
+    is_last_bold = shape.is_bold(line - 1) and shape.is_bold(line) and not shape.is_bold(below)
+    is_ruled_off = (
+        shape.is_underlined(line)
+        and not any(shape.is_underlined(at) for at in range(first, line))
+        and not shape.is_underlined(below)
     )
-    noted = any(shape.lines[line] for line in range(last + 1, count))
-    return last + 1 if noted else count
-
-
-def _row_headers(shape: Shape, header: range, body: list[int], sections: set[int]) -> int:
-    """Return how many leading columns name the rows, at least one."""
-    rows = [line for line in body if line not in sections and shape.lines[line]]
-    marked = max((shape.leading_heads(line) for line in rows), default=0)
-    if marked:
-        return marked
-    left = shape.left
-    corner = next(
-        (
-            span.columns
-            for span in shape.merged_in(header.start)
-            if (span.row, span.column, span.rows) == (header.start, left, len(header))
-        ),
-        0,
-    )
-    steps = range(shape.width - left)
-    named = (n for n in steps if any(shape.is_filled(line, left + n) for line in header))
-    blank = next(named, 0)
-    found = max(1, corner, blank, _grouping(shape, body), _naming(shape, header, rows))
-    return min(left + found, shape.width)
-
-
-def _grouping(shape: Shape, body: list[int]) -> int:
-    """Return how many leading columns name groups by merges over rows, and what they group."""
-    inside = set(body)
-    columns = {
-        column
-        for span in shape.grid.spans
-        if span.rows > 1 and span.row in inside
-        for column in range(span.column, span.column + span.columns)
-    }
-    count = 0
-    while shape.left + count in columns:
-        count += 1
-    at = shape.left + count
-    if not count or at + 1 >= shape.width:
-        return count
-    cells = [shape.cell(line, at) for line in body if shape.is_filled(line, at)]
-    return count if all(map(is_numeric, cells)) else count + 1
-
-
-def _naming(shape: Shape, header: range, rows: list[int]) -> int:
-    """Return how many leading columns tell each row from all others, up to the last one of text.
-
-    Only columns whose name reaches over several header lines count: beside them the others are
-    grouped, and so hold the values.
-    """
-    if len(header) == 1:
-        return 0
-    found = 0
-    for column in range(shape.left, shape.width):
-        named = {shape.owner(line, column) for line in header}
-        cells = [shape.cell(line, column) for line in rows]
-        texts = [str(cell) for cell in cells if cell != ""]
-        if None in named or len(named) > 1 or len(set(texts)) < max(len(rows), 2):
-            break
-        if not all(map(is_numeric, cells)):
-            found = column - shape.left + 1
-    return found
-
-
-def _levels(grid: Grid, body: range, row_headers: int) -> tuple[int, ...]:
-    """Return how deep each row's label stands in, counted over the indents there are.
-
-    Blanks before a text are an indent too, from two on; one is a slip.
-    """
-    widths = []
-    for line in body:
-        filled = [column for column in range(row_headers) if grid.cells[line][column] != ""]
-        text = str(grid.cells[line][filled[-1]]) if filled else ""
-        blanks = len(text) - len(text.lstrip())
-        indent = grid.indents.get((line, filled[-1]), 0) if filled else 0
-        widths.append(2 * indent + (blanks if blanks > 1 else 0))
-    ranks = {width: rank for rank, width in enumerate(sorted({0, *widths}))}
-    return tuple(ranks[width] for width in widths) if len(ranks) > 1 else ()
+    return is_last_bold or is_ruled_off

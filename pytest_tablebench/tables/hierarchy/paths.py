@@ -7,6 +7,7 @@ from itertools import accumulate
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.hierarchy.grid import owners
+from pytest_tablebench.tables.hierarchy.shape import is_numeric
 from pytest_tablebench.tables.table import Cell, Path, Table
 
 
@@ -140,10 +141,71 @@ class Paths:
         return found
 
     def _labels(self, row: int) -> tuple[tuple[str, ...], str]:
-        """Return the texts of a row's header cells: all but the last, and the last."""
+        """Return the texts of a row's header cells: all but the last, and the last.
+
+        A row in which these cells are blank is named by its only text, if it has one.
+        """
+        if row in self._groups:
+            return self._groups[row], self._header_texts(row)[-1]
+        texts = self._header_texts(row)
+        if texts:
+            return tuple(texts[:-1]), texts[-1]
+        if not self._table.row_headers:
+            return (), ""
+        cells = [one_line(cell) for cell in self._lines[self._first + row]]
+        names = {cell for cell in cells if cell and not is_numeric(cell)}
+        has_values = row in self._table.sections or any(map(is_numeric, filter(None, cells)))
+        return (), names.pop() if len(names) == 1 and has_values else ""
+
+    def _header_texts(self, row: int) -> list[str]:
         line = self._first + row
         places = dict.fromkeys(
             self.anchor(line, column) for column in range(self._table.row_headers)
         )
-        texts = [text for at, column in places if (text := one_line(self._lines[at][column]))]
-        return (tuple(texts[:-1]), texts[-1]) if texts else ((), "")
+        return [text for at, column in places if (text := one_line(self._lines[at][column]))]
+
+    @cached_property
+    def carried(self) -> frozenset[int]:
+        """The rows that belong to a group whose name is in a row above them alone."""
+        return frozenset(self._groups)
+
+    @cached_property
+    def _groups(self) -> dict[int, tuple[str, ...]]:
+        """The group names of each row whose leading header cells are blank.
+
+        A name holds for the rows right below it, up to the next name, a section or a blank row.
+        Empty where the header cells are merged over rows, for then what is blank is meant so, and
+        where a row has no group to belong to.
+        """
+        table = self._table
+        if table.row_headers < 2 or self._merges_rows:
+            return {}
+        sections = set(table.sections)
+        groups: dict[int, tuple[str, ...]] = {}
+        names: tuple[str, ...] = ()
+        for row, cells in enumerate(table.rows):
+            texts = [one_line(cell) for cell in cells[: table.row_headers]]
+            blanks = next((at for at, text in enumerate(texts) if text), None)
+            if row in sections or blanks is None:
+                names = ()
+                if row not in sections and any(map(one_line, cells)):
+                    return {}
+                continue
+            if blanks and (len(names) <= blanks or not all(texts[blanks:])):
+                return {}
+            if blanks:
+                groups[row] = (*names[:blanks], *texts[blanks:-1])
+            names = (*names[:blanks], *texts[blanks:])
+            names = names if all(names) else ()
+        return groups
+
+    @cached_property
+    def _merges_rows(self) -> bool:
+        """Whether a cell of the row headers is merged over rows."""
+        last = self._first + len(self._table.rows)
+        return any(
+            span.rows > 1
+            and span.column < self._table.row_headers
+            and self._first <= span.row < last
+            for span in self._table.spans
+        )

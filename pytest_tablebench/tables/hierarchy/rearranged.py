@@ -48,13 +48,14 @@ def row_units(table: Table) -> list[tuple[list[int], list[list[int]]]]:
 
 
 def _tied_rows(table: Table) -> set[int]:
-    """Return the rows that a merged cell ties to the row above."""
+    """Return the rows that a merged cell, or the name of a group, ties to the row above."""
     first = len(table.captions) + len(table.header_rows) + 1
-    return {
+    merged = {
         line - first
         for span in table.spans
         for line in range(max(span.row + 1, first + 1), span.row + span.rows)
     }
+    return merged | Paths(table).carried
 
 
 def with_empty_rows(table: Table, draw: Random, times: int) -> Table:

@@ -9,6 +9,12 @@ from pytest_tablebench.tables.table import Cell, Span
 
 _NUMBER = re.compile(r"[-+−(<>~]?\s?[£$€]?\s?[-+]?\d[\d.,:/\s-]*[%)*]*")
 _YEAR = re.compile(r"(18|19|20|21)\d\d([/-]\d\d(\d\d)?)?")
+_PERIOD = re.compile(
+    r"q[1-4]|[1-4](?:st|nd|rd|th) quarter|(?:first|second|third|fourth) quarter"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]{0,6}\.?",
+    re.IGNORECASE,
+)
+_PARAMETER = re.compile(r"[^:=]{1,80}(?::\s+|\s?=\s?)\S.{0,200}", re.DOTALL)
 _NO_VALUE = frozenset({"-", "–", "—", ".", "..", ". .", "...", ":", "n/a", "NA"})
 
 
@@ -23,6 +29,11 @@ def is_numeric(cell: Cell) -> bool:
 def is_year(cell: Cell) -> bool:
     """Return whether a cell is a year, or two of them as in 2005/06; headers often are."""
     return _YEAR.fullmatch(str(cell).strip()) is not None
+
+
+def is_period(cell: Cell) -> bool:
+    """Return whether a cell is a part of a year: a quarter or a month in English."""
+    return _PERIOD.fullmatch(str(cell).strip()) is not None
 
 
 class Shape:
@@ -85,6 +96,58 @@ class Shape:
             return False
         span = self._owners.get((line, self.left))
         return span is None or (span.rows == 1 and span.row == line)
+
+    def is_banner(self, line: int) -> bool:
+        """Return whether a line holds one text, merged over columns up to the right edge."""
+        if len(self.lines[line]) != 1:
+            return False
+        span = self._owners.get((line, self.lines[line][0]))
+        return (
+            span is not None
+            and span.rows == 1
+            and span.columns > 1
+            and span.column > self.left
+            and span.column + span.columns == self.width
+            and not is_numeric(self.cell(line, span.column))
+        )
+
+    def is_words(self, line: int) -> bool:
+        """Return whether a line has several texts, and no numbers but years."""
+        cells = [self.cell(line, column) for column in self.lines[line]]
+        return len(cells) > 1 and all(not is_numeric(cell) or is_year(cell) for cell in cells)
+
+    def is_bold(self, line: int) -> bool:
+        """Return whether all texts of a line are in bold type."""
+        places = self.lines[line]
+        return bool(places) and all((line, column) in self.grid.bold for column in places)
+
+    def is_underlined(self, line: int) -> bool:
+        """Return whether all texts of a line have a border below."""
+        places = self.lines[line]
+        return bool(places) and all((line, column) in self.grid.underlined for column in places)
+
+    def is_navigation(self, line: int) -> bool:
+        """Return whether all texts of a line are links, and no values follow right below."""
+        places = self.lines[line]
+        if not places or any((line, column) not in self.grid.links for column in places):
+            return False
+        below = self.lines[line + 1 : line + 2]
+        return below == [[]] or (len(below) == 1 and self.is_words(line + 1))
+
+    def is_parameters(self, line: int) -> bool:
+        """Return whether a line is names with values: `Year: | 2020 | Unit: | kg`, or `Year: 2020`.
+
+        A name ends in a colon or an equals sign, and its value is the next text of the line.
+        """
+        cells = [str(self.cell(line, column)).strip() for column in self.lines[line]]
+        if len(cells) < 2:
+            return False
+        pairs = list(zip(cells[::2], cells[1::2], strict=False))
+        ends = (":", "=", "：")
+        paired = len(cells) % 2 == 0 and all(
+            name.endswith(ends) and not value.endswith(ends) for name, value in pairs
+        )
+        return paired or all(_PARAMETER.fullmatch(cell) for cell in cells)
 
     def is_named_row(self, line: int) -> bool:
         """Return whether the file marks a line's label as a header of this row alone."""

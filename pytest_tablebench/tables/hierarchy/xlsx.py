@@ -7,7 +7,7 @@ import re
 import zipfile
 from dataclasses import replace
 from os import PathLike
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.hierarchy.grid import (
@@ -45,12 +45,38 @@ def read_xlsx_grid(path: str | PathLike[str], *, sheet: str | int) -> Grid:
     if values:
         check_size(1 + max(line for line, _ in values), 1 + max(c for _, c in values), where)
     grid = fit(values, _spans(chosen), where)
-    indents = {
-        (cell.row - 1, cell.column - 1): level
-        for cell in chosen._cells.values()
-        if cell.value is not None and (level := round(cell.alignment.indent or 0)) > 0
+    return replace(grid, **_styles(chosen), name=name)
+
+
+def _styles(sheet: Worksheet) -> dict[str, Any]:
+    """Return the style fields of `Grid` for the cells of a sheet that have a value."""
+    indents = {}
+    bold, links, underlined = set(), set(), set()
+    # Cells share styles: each distinct one is looked up once.
+    styles: dict[int, tuple[int, bool, bool]] = {}
+    for cell in sheet._cells.values():
+        if cell.value is None:
+            continue
+        place = (cell.row - 1, cell.column - 1)
+        style = styles.get(cell.style_id)
+        if style is None:
+            level = round(cell.alignment.indent or 0)
+            is_underlined = cell.border.bottom is not None and bool(cell.border.bottom.style)
+            style = styles[cell.style_id] = (level, bool(cell.font.b), is_underlined)
+        if style[0] > 0:
+            indents[place] = style[0]
+        if style[1]:
+            bold.add(place)
+        if style[2]:
+            underlined.add(place)
+        if cell.hyperlink is not None:
+            links.add(place)
+    return {
+        "indents": indents,
+        "bold": frozenset(bold),
+        "links": frozenset(links),
+        "underlined": frozenset(underlined),
     }
-    return replace(grid, indents=indents, name=name)
 
 
 def _check_parts(data: bytes, where: str) -> None:
