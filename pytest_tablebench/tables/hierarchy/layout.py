@@ -8,13 +8,14 @@ says nothing at all.
 
 from __future__ import annotations
 
+from pytest_tablebench.tables.hierarchy.cell_kinds import is_numeric, is_year
 from pytest_tablebench.tables.hierarchy.grid import Grid
 from pytest_tablebench.tables.hierarchy.row_layout import (
     count_row_headers,
     notes_start,
     row_levels,
 )
-from pytest_tablebench.tables.hierarchy.shape import Shape, is_numeric, is_year
+from pytest_tablebench.tables.hierarchy.shape import Shape
 from pytest_tablebench.tables.table import Table
 
 _DEEPEST = 8  # header lines; real tables have up to four

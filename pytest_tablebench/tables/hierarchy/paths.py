@@ -6,8 +6,8 @@ from functools import cached_property
 from itertools import accumulate
 
 from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.hierarchy.cell_kinds import is_numeric
 from pytest_tablebench.tables.hierarchy.grid import owners
-from pytest_tablebench.tables.hierarchy.shape import is_numeric
 from pytest_tablebench.tables.table import Cell, Path, Table
 
 

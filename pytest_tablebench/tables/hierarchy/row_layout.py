@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from pytest_tablebench.tables.hierarchy.shape import Shape, is_numeric, is_period, is_year
+from pytest_tablebench.tables.hierarchy.cell_kinds import is_numeric, is_period, is_year
+from pytest_tablebench.tables.hierarchy.shape import Shape
 
 
 def notes_start(shape: Shape, body: int) -> int:
