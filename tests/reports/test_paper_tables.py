@@ -86,6 +86,7 @@ def test_win_rates_begin_with_the_mean_and_report_what_was_dropped():
     table = tables()["win_rates_serializer"]
     assert table.columns[:4] == ("model", "dataset", "csv", "html")
     assert table.rows[0] == ("all models", "all datasets", 0.375, 0.625, None, None, None)
+    assert table.row_notes[0] == "without d2 (all alternatives equal in 3 of 3 examples)"
     assert ("all models", "d1", 0.375, 0.625, 2, 1, 0) in table.rows
     assert ("beta", "d1", 0.25, 0.75, 2, 1, 0) in table.rows
 

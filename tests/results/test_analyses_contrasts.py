@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import given
 
+from pytest_tablebench.results.analyses import winners
 from tests.support.score_grids import GAPS, figures, grids, models, quick, row, values
 
 # Win rates
@@ -59,6 +60,22 @@ def test_datasets_count_alike_in_the_overall_win_rate():
     records += row((1, 0), dataset="x")
     found = quick(records)["win_rates"]["serializer"]["overall"]["value"]
     assert found == {"csv": 0.5, "html": 0.5}
+
+
+def test_a_dataset_without_a_winner_is_left_out_and_named():
+    records = [*row((0, 1)), *row((0.5, 0.5), dataset="tied"), *row((0.2, 0.2), dataset="x")]
+    rates = quick(records)["win_rates"]["serializer"]
+    why = "all alternatives equal in 1 of 1 examples"
+    expected = {"value": {"csv": 0.0, "html": 1.0}, "left_out": {"tied": why, "x": why}}
+    assert winners.overall(rates) == expected
+    assert [*winners.by_model(rates).values()] == [expected]
+    assert winners.note(expected) == f"without tied ({why}), x ({why})"
+
+
+def test_a_dataset_without_a_complete_example_leaves_no_win_rate():
+    records = [*row((0, 1)), *row((0.5, None), dataset="cut")]
+    overall = winners.overall(quick(records)["win_rates"]["serializer"])
+    assert overall == {"value": None, "reason": "no value in: cut"}
 
 
 @given(grids(scores=GAPS))

@@ -154,10 +154,17 @@ def analysis(first: str = ALPHA, second: str = BETA) -> dict[str, Any]:
 
 def _rates(first: str, second: str, one: str, other: str) -> dict[str, Any]:
     used = {"n_used": 2, "n_dropped_equal": 1, "n_dropped_incomplete": 0}
+    tied = {"n_used": 0, "n_dropped_equal": 3, "n_dropped_incomplete": 0}
     return {
         "by_model_dataset": {
-            first: {"d1": value_of(one, 0.5, other, 0.5, used), "d2": nothing("no winner")},
-            second: {"d1": value_of(one, 0.25, other, 0.75, used), "d2": nothing("no winner")},
+            first: {
+                "d1": value_of(one, 0.5, other, 0.5, used),
+                "d2": nothing("no example with a winner", **tied),
+            },
+            second: {
+                "d1": value_of(one, 0.25, other, 0.75, used),
+                "d2": nothing("no example with a winner", **tied),
+            },
         },
         "by_model": {
             first: value_of(one, 0.5, other, 0.5, {}),
@@ -165,7 +172,7 @@ def _rates(first: str, second: str, one: str, other: str) -> dict[str, Any]:
         },
         "by_dataset": {
             "d1": value_of(one, 0.375, other, 0.625, used),
-            "d2": nothing("no example with a winner", n_used=0),
+            "d2": nothing("no example with a winner", **tied),
         },
         "overall": value_of(one, 0.375, other, 0.625, {}),
     }

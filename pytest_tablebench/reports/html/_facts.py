@@ -12,7 +12,7 @@ from pytest_tablebench.reports.html._figures import Plot, band_plot, histogram_p
 from pytest_tablebench.results import Record, spread
 from pytest_tablebench.results._folder import imported_text, recorded_text, selection_text
 from pytest_tablebench.results._sheets import sheets
-from pytest_tablebench.results.analyses import _contrasts
+from pytest_tablebench.results.analyses import _contrasts, winners
 from pytest_tablebench.results.analyses._grid import read_scores
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import counted, out_of, printable, tied
@@ -229,12 +229,14 @@ def _win_rates(table: ScoreTable) -> tuple[list[Plot | None], list[str]]:
     notes = []
     for axis in ("serializer", "perturbation"):
         tree = rates[axis]
-        overall = tree.get("overall", tree)
+        overall = winners.overall(tree) if "by_dataset" in tree else tree
         if overall["value"] is None:
             notes.append(f"No win rates of {axis}s: {_why(tree, overall)}.")
         else:
             by_name = {str(name): float(value) for name, value in overall["value"].items()}
             found.append(win_rate_plot(f"Win rates of {axis}s", by_name))
+            if left_out := winners.note(overall):
+                notes.append(printable(f"Win rates of {axis}s: {left_out}.", 400))
     return found, notes
 
 

@@ -28,6 +28,7 @@ from pytest_tablebench.reports.paper._charts import bar_chart, heat_map, line_ch
 from pytest_tablebench.reports.paper._entries import Tree, all_keys, whole_reason
 from pytest_tablebench.reports.paper._skills import skill_radar
 from pytest_tablebench.reports.paper._table_map import map_figure
+from pytest_tablebench.results.analyses import winners
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,8 +90,8 @@ def _window(values: Sequence[float]) -> tuple[float, float]:
 def _win_rates(what: str) -> Callable[[Figure, Tree], bool]:
     def draw(figure: Figure, analysis: Tree) -> bool:
         tree = analysis["win_rates"].get(what, {})
-        overall = tree.get("overall", {}).get("value") or {}
-        rates = {name: own.get("value") or {} for name, own in tree.get("by_model", {}).items()}
+        overall = winners.overall(tree)["value"] or {}
+        rates = {name: own["value"] or {} for name, own in winners.by_model(tree).items()}
         names = all_keys([overall, *rates.values()])
         if not names:
             return False
@@ -126,7 +127,12 @@ def _win_rates(what: str) -> Callable[[Figure, Tree], bool]:
         axes.set_xlim(left=0)
         axes.set(xlabel="win rate (share of strict wins, averaged over examples)", ylabel=what)
         axes.set_title(f"Win rates of {what}s")
-        legend(figure, axes, len(shown) + 2, "model")
+        undefined = [model for model in rates if not rates[model]]
+        if undefined:
+            # An empty entry in the legend: a model without a rate is named, never dropped.
+            for label in labelled(undefined):
+                axes.plot([], [], " ", label=f"{label}: no win rate")
+        legend(figure, axes, len(rates) + 2, "model")
         return True
 
     return draw

@@ -31,6 +31,7 @@ from pytest_tablebench.reports.paper._ranking_tables import (
 from pytest_tablebench.reports.paper._skills import skill_tables
 from pytest_tablebench.reports.paper._table_map import map_tables
 from pytest_tablebench.reports.paper._text import PaperTable, Value, row_note
+from pytest_tablebench.results.analyses import winners
 
 WIN_RATES = {
     # key of the analysis: file, title, shown in the terminal
@@ -198,8 +199,8 @@ def _win_rates(key: str, tree: Tree) -> PaperTable:
     counts = ("used", "dropped: all equal", "dropped: incomplete")
     scopes: list[tuple[str, str, Tree]] = []
     if not (why := whole_reason(tree)) and tree:
-        scopes.append(("all models", ALL, tree["overall"]))
-        scopes += [(model, ALL, entry) for model, entry in tree["by_model"].items()]
+        scopes.append(("all models", ALL, winners.overall(tree)))
+        scopes += [(model, ALL, entry) for model, entry in winners.by_model(tree).items()]
         scopes += [("all models", name, entry) for name, entry in tree["by_dataset"].items()]
         if len(tree["by_model"]) > 1 and len(tree["by_dataset"]) > 1:
             scopes += [(*pair, own) for pair, own in by_pair(tree["by_model_dataset"]).items()]
@@ -213,9 +214,10 @@ def _win_rates(key: str, tree: Tree) -> PaperTable:
         )
         for model, dataset, entry in scopes
     )
-    notes = tuple(reason_of(entry) or "" for _, _, entry in scopes)
+    reasons = tuple(reason_of(entry) or "" for _, _, entry in scopes)
+    notes = tuple(reason_of(entry) or winners.note(entry) for _, _, entry in scopes)
     header = ("model", "dataset", *names, *counts)
-    return PaperTable(stem, title, header, rows, notes, shown=shown, reason=why)
+    return PaperTable(stem, title, header, rows, notes, shown=shown, reasons=reasons, reason=why)
 
 
 def _impact(tree: Tree) -> list[PaperTable]:
