@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .vectors import decode
+from .vectors import decode, read_text
 
 __all__ = ["REPLAYS", "Record", "differences", "kind_of", "read", "replay", "replays"]
 
@@ -70,7 +70,7 @@ def read(path: Path) -> list[tuple[str, str, Record]]:
 
     A record that takes its cases from another one of its file has them under `source`.
     """
-    records = decode(json.loads(path.read_text(encoding="utf-8")))
+    records = decode(json.loads(read_text(path)))
     by_id = {record["id"]: record for record in records if "id" in record}
     found = []
     for place, record in enumerate(records):

@@ -1,11 +1,13 @@
 """Golden vectors: lists of records in JSON files, made by running the reference code.
 
-They are no part of the repository: they lie in `../shared/conformance` beside it, or where
-TABLEBENCH_CONFORMANCE says. Without them the tests are skipped, with that as the reason.
+`tests/golden` has those whose inputs were written by hand. A folder with more, which
+TABLEBENCH_CONFORMANCE names or which lies beside the repository, comes first. A test of records
+that neither has is skipped, with that as the reason.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -16,18 +18,31 @@ from typing import Any
 
 import pytest
 
-__all__ = ["decode", "folder", "load", "params"]
+__all__ = ["COMMITTED", "absent", "decode", "find", "folder", "load", "params", "read_text"]
 
 Record = dict[str, Any]
 
 
+_ROOT = Path(__file__).resolve().parents[2]
+COMMITTED = _ROOT / "tests" / "golden"
+
+
 def folder() -> Path:
-    """The folder that holds (or should hold) the vectors."""
+    """The folder of all vectors, which need not exist."""
     override = os.environ.get("TABLEBENCH_CONFORMANCE")
     return Path(override) if override else _ROOT.parent / "shared" / "conformance"
 
 
-_ROOT = Path(__file__).resolve().parents[2]
+def find(name: str) -> Path | None:
+    """The file of this name: of all vectors, or else of the committed ones; None without either."""
+    places = (folder() / name, COMMITTED / f"{name}.gz")
+    return next((path for path in places if path.is_file()), None)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file of vectors, which may be compressed."""
+    data = path.read_bytes()
+    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
 
 
 def decode(value: Any) -> Any:
@@ -43,10 +58,10 @@ def decode(value: Any) -> Any:
 
 def load(name: str) -> Any:
     """The decoded content of one file; skips the calling test or module where it is absent."""
-    path = folder() / name
-    if not path.is_file():
-        pytest.skip(_absent(path), allow_module_level=True)
-    return decode(json.loads(path.read_text(encoding="utf-8")))
+    path = find(name)
+    if path is None:
+        pytest.skip(absent(name), allow_module_level=True)
+    return decode(json.loads(read_text(path)))
 
 
 def params(
@@ -56,9 +71,8 @@ def params(
     keep: Callable[[Record], bool] = lambda _: True,
 ) -> list[Any]:
     """One parameter per kept record, with a readable id; one skipped parameter without the file."""
-    path = folder() / name
-    if not path.is_file():
-        mark = pytest.mark.skip(reason=_absent(path))
+    if find(name) is None:
+        mark = pytest.mark.skip(reason=absent(name))
         return [pytest.param(None, marks=mark, id="no-vectors")]
     seen: Counter[str] = Counter()
     found = []
@@ -68,9 +82,11 @@ def params(
             seen[text] += 1
             unique = text if seen[text] == 1 else f"{text}~{seen[text]}"
             found.append(pytest.param(record, id=unique))
-    assert found, f"{path} holds no record for this test"
+    assert found, f"{name} holds no record for this test"
     return found
 
 
-def _absent(path: Path) -> str:
+def absent(name: str) -> str:
+    """Why a test over a file is skipped."""
+    path = folder() / name
     return f"golden vectors are not there: {path} (set TABLEBENCH_CONFORMANCE to their folder)"
