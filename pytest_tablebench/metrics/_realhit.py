@@ -13,7 +13,7 @@ from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._bleu import bleu_tokens, smoothed_bleu
 from pytest_tablebench.metrics._numbers import numbers_as_words
 from pytest_tablebench.metrics._postprocess import plain_text, run_chain
-from pytest_tablebench.metrics._rouge import rouge_l
+from pytest_tablebench.metrics._rouge import rouge_l, rouge_l_of_texts
 from pytest_tablebench.metrics._unicode import normalized
 
 _DECIMAL = re.compile(r"\b\d+\.\d+\b")
@@ -85,10 +85,13 @@ def _rounded(match: re.Match[str]) -> str:
 
 def _reference_parts(wanted: str, given: str) -> dict[str, float]:
     given = given or "#"  # so that no empty reference is met
+    overlap = rouge_l_of_texts(wanted, given, compat="reference")
+    if overlap is None:  # too long for the package
+        overlap = rouge_l(_ASCII_TOKEN.findall(wanted), _ASCII_TOKEN.findall(given))
     return {
         "em": float(wanted == given),
         "f1": _percent(_word_f1(wanted, given)),
-        "rouge_l": _percent(rouge_l(_ASCII_TOKEN.findall(wanted), _ASCII_TOKEN.findall(given))),
+        "rouge_l": _percent(overlap),
         "sacrebleu": _percent(_sacrebleu(wanted, given)),
     }
 

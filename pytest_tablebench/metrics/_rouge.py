@@ -1,7 +1,8 @@
 """ROUGE of generated text (spec: torr.md section 8.1; Lin 2004).
 
-Same numbers as the rouge-score package, in a fraction of its time: longest common subsequences
-are found with one machine word per 64 tokens instead of one table cell per pair of tokens.
+`reference` calls the rouge-score package. `fixed` returns the same numbers in a fraction of its
+time: longest common subsequences are found with one machine word per 64 tokens instead of one table
+cell per pair of tokens.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score, heavy
 from pytest_tablebench.metrics._f1 import f_measure
+from pytest_tablebench.metrics._rouge_package import f_measures, is_affordable
 from pytest_tablebench.metrics._sentences import sentences
 
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
@@ -33,7 +35,7 @@ def rouge(
     prediction: Processed,
     references: Sequence[Processed],
     *,
-    compat: Compat = "fixed",  # noqa: ARG001 - both modes are the published definition
+    compat: Compat = "fixed",
     variants: Collection[str] = VARIANTS,
     **_: Any,
 ) -> Score:
@@ -45,16 +47,31 @@ def rouge(
 
     Time is bounded for texts no model should write: longest common subsequences look at the
     first `MAX_TOKENS` tokens of a text, ROUGE-Lsum at as many of the prediction's sentences
-    as `MAX_UNION_STEPS` allows. What is left out counts as not matched.
+    as `MAX_UNION_STEPS` allows. What is left out counts as not matched. Texts too long for the
+    package are compared in this way in `reference`, too.
     """
-    given = _Text(str(prediction))
-    wanted = [_reference(str(reference)) for reference in references]
-    parts = {
-        variant: max((_SCORERS[variant](reference, given) for reference in wanted), default=0.0)
-        for variant in VARIANTS
-        if variant in variants
-    }
+    names = [variant for variant in VARIANTS if variant in variants]
+    each = [_f_measures(names, str(reference), str(prediction), compat) for reference in references]
+    parts = {name: max((measures[name] for measures in each), default=0.0) for name in names}
     return Score(parts.get("rougeL", 0.0), parts, "rougeL")
+
+
+def _f_measures(
+    names: Sequence[str], reference: str, prediction: str, compat: Compat
+) -> dict[str, float]:
+    if compat == "reference" and is_affordable(reference, prediction):
+        return f_measures(names, reference, prediction)
+    texts = _reference(reference), _prediction(prediction)
+    return {name: _SCORERS[name](*texts) for name in names}
+
+
+def rouge_l_of_texts(
+    reference: str, prediction: str, *, compat: Compat, stemmed: bool = False
+) -> float | None:
+    """Return the package's ROUGE-L in `reference`; None in `fixed`, and for texts too long."""
+    if compat != "reference" or not is_affordable(reference, prediction):
+        return None
+    return f_measures(("rougeL",), reference, prediction, stemmed=stemmed)["rougeL"]
 
 
 def rouge_l(reference: Sequence[str], prediction: Sequence[str]) -> float:
@@ -91,6 +108,8 @@ class _Text:
 
 # The references of an example come back in each of its configurations.
 _reference = lru_cache(maxsize=512)(_Text)
+# One prediction is compared with several references in turn.
+_prediction = lru_cache(maxsize=1)(_Text)
 
 
 def _rouge_1(reference: _Text, prediction: _Text) -> float:

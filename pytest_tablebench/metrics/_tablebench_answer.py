@@ -12,7 +12,7 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._postprocess import plain_text
-from pytest_tablebench.metrics._rouge import rouge_l
+from pytest_tablebench.metrics._rouge import rouge_l, rouge_l_of_texts
 
 ERRORS: Mapping[str, int] = MappingProxyType(
     {"em": 0, "em_with_error_2": 2, "em_with_error_5": 5, "em_with_error_10": 10}
@@ -86,8 +86,10 @@ def item_parts(answer: str, prediction: str, *, compat: Compat) -> dict[str, flo
         name: matches(wanted, given, error, compat=compat) / weight
         for name, error in ERRORS.items()
     }
-    tokens = _TOKEN.findall(plain_answer), _TOKEN.findall(plain_prediction)
-    return {**parts, "rouge_l": rouge_l(*tokens)}
+    overlap = rouge_l_of_texts(plain_answer, plain_prediction, compat=compat)
+    if overlap is None:
+        overlap = rouge_l(_TOKEN.findall(plain_answer), _TOKEN.findall(plain_prediction))
+    return {**parts, "rouge_l": overlap}
 
 
 def answer_items(text: str) -> list[str]:

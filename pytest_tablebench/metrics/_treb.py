@@ -16,7 +16,8 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._bleu import cut_tokens, smoothed_bleu
 from pytest_tablebench.metrics._chinese import chinese_words, is_chinese
-from pytest_tablebench.metrics._rouge import common_length, rouge_l
+from pytest_tablebench.metrics._rouge import common_length, rouge_l, rouge_l_of_texts
+from pytest_tablebench.metrics._rouge_package import MAX_LETTERS
 
 
 def treb_em(
@@ -57,11 +58,15 @@ def treb_rouge(
     prediction: Processed,
     references: Sequence[Processed],
     *,
-    compat: Compat = "fixed",  # noqa: ARG001 - no correction is known
+    compat: Compat = "fixed",
     **_: Any,
 ) -> Score:
-    """F-measure of ROUGE-L: of stemmed words, or of Chinese words where the answer is Chinese."""
-    return _best("rougeL", _rouge_l, prediction, references)
+    """F-measure of ROUGE-L: of stemmed words, or of Chinese words where the answer is Chinese.
+
+    Of English, `reference` calls the rouge-score package; `fixed` returns the same number.
+    """
+    compare = _package_rouge_l if compat == "reference" else _rouge_l
+    return _best("rougeL", compare, prediction, references)
 
 
 def _best(
@@ -119,8 +124,12 @@ def _tokens(text: str) -> list[str]:
 
 # ROUGE-L
 
-_MANY_LETTERS = 60
-"""No word has more; the stemmer looks at each ending of a word anew."""
+
+def _package_rouge_l(prediction: str, answer: str) -> float:
+    if is_chinese(answer):
+        return _rouge_l(prediction, answer)
+    overlap = rouge_l_of_texts(answer, prediction, compat="reference", stemmed=True)
+    return _rouge_l(prediction, answer) if overlap is None else overlap
 
 
 def _rouge_l(prediction: str, answer: str) -> float:
@@ -142,7 +151,7 @@ def _stems(text: str) -> list[str]:
 @lru_cache(maxsize=4096)
 def _stem(word: str) -> str:
     """Words of up to three letters, and what is no word, stay as they are."""
-    return _stemmer().stem(word) if 3 < len(word) <= _MANY_LETTERS else word
+    return _stemmer().stem(word) if 3 < len(word) <= MAX_LETTERS else word
 
 
 @lru_cache(maxsize=1)

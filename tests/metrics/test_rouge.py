@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from pytest_tablebench import score
 from pytest_tablebench.metrics._rouge import MAX_TOKENS, VARIANTS, rouge
+from pytest_tablebench.metrics._rouge_package import is_affordable
 from pytest_tablebench.metrics._sentences import MAX_CHARACTERS, sentences
 from tests.support.matrix import draws
 
@@ -130,6 +132,37 @@ def test_several_references_as_the_package_takes_them(
     assert dict(rouge(prediction, references).parts) == pytest.approx(
         {name: value.fmeasure for name, value in theirs.items()}, abs=1e-12, rel=0
     )
+
+
+@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=2))
+@settings(max_examples=draws(100))
+def test_reference_is_the_package(prediction: str, references: list[str]) -> None:
+    theirs = PACKAGE.score_multi([lined(text) for text in references], lined(prediction))
+    published = rouge(prediction, references, compat="reference")
+    assert dict(published.parts) == {name: value.fmeasure for name, value in theirs.items()}
+
+
+def drawn_text(draw: Random) -> str:
+    vocabulary = ["the", "The", "cat", "mat", "42", "3.5", "naïve", "U.S.", "Italy", "in", "2019"]
+    marks = [" ", " ", " ", ". ", "\n", ", ", "? "]
+    return "".join(draw.choice(vocabulary) + draw.choice(marks) for _ in range(draw.randint(0, 30)))
+
+
+def test_both_modes_are_equal_on_5000_pairs() -> None:
+    draw = Random(5)
+    for _ in range(5000):
+        prediction, reference = drawn_text(draw), drawn_text(draw)
+        fixed = rouge(prediction, [reference]).parts
+        assert dict(fixed) == pytest.approx(
+            dict(rouge(prediction, [reference], compat="reference").parts), abs=1e-12, rel=0
+        )
+
+
+def test_a_text_too_long_for_the_package_is_still_scored() -> None:
+    words = " ".join(map(str, range(1000)))
+    assert not is_affordable(words, words)
+    assert rouge(words, [words], compat="reference").value == 1.0
+    assert not is_affordable("a" * 61, "b")
 
 
 @given(TEXTS)
