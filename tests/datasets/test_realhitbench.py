@@ -68,6 +68,16 @@ def test_rows_that_cannot_be_used_are_named(opened: Opened) -> None:
     assert "leads out of" in outside
 
 
+@pytest.mark.parametrize("name", ["realhitbench", "realhitbench/data"])
+def test_a_data_folder_that_is_a_link_is_read(opened: Opened, tmp_path: Path, name: str) -> None:
+    folder, place = tmp_path / name, tmp_path / "elsewhere"
+    folder.rename(place)
+    folder.symlink_to(place, target_is_directory=True)
+    source = opened().source("realhit_fc")
+    assert source.example_ids(None) == ["1", "7"]
+    assert any("leads out of" in str(problem) for problem in source.problems)
+
+
 def test_fixed_sends_tables_as_written_here_and_reference_upstreams_files(opened: Opened) -> None:
     written, sent = (prompt_of(opened(mode), "realhit_fc", "1") for mode in ("fixed", "reference"))
     assert "\\multicolumn{2}{l}{Visitors}" in written

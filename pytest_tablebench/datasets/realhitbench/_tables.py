@@ -44,8 +44,7 @@ class Tables:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._data = folder / "data"
-        self._folder = folder
+        self._data = folder / "data"  # may be a link to where the files are
         self._sizes: list[int] = []
         # Questions about one table follow each other.
         self.read = lru_cache(maxsize=128)(self._read)
@@ -54,7 +53,7 @@ class Tables:
     def path(self, stem: str, kind: str) -> Path | None:
         """Return a table's file in a format, None where there is none. Raises `DataError`."""
         folder, ending = _PLACES[kind]
-        found = inside(self._folder, f"data/{folder}/{stem}.{ending}")
+        found = inside(self._data, f"{folder}/{stem}.{ending}")
         return found if found.is_file() else None
 
     def require(self, stem: str) -> None:
