@@ -48,6 +48,20 @@ class MangledBody(Exception):
     """A body that is no reply, whatever it was meant to be; the text says why."""
 
 
+class RedirectRefused(Exception):
+    """A server redirects to another host, port or scheme.
+
+    Arguments:
+        origin: scheme, host and port that the request was sent to.
+        target: those of the redirect.
+    """
+
+    def __init__(self, origin: str, target: str) -> None:
+        super().__init__(f"{origin} redirects to {target}")
+        self.origin = origin
+        self.target = target
+
+
 class Body:
     """The body of one reply, unpacked and shortened as it comes.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models._body import MangledBody
+from pytest_tablebench.models._body import MangledBody, RedirectRefused
 
 # Exceptions of HTTP clients, by name because each provider in litellm has its own client.
 UNREACHABLE = frozenset(
@@ -63,6 +63,16 @@ class Failures:
             retryable=True,
         )
 
+    def redirected(self, refused: RedirectRefused) -> ModelError:
+        origin, target = _said(refused.origin, frozenset()), _said(refused.target, frozenset())
+        return ModelError(
+            f"{self.model}: the server at {origin} redirects to {target}; prompts and keys are "
+            "not sent to another host, port or scheme; if that server is the right one, set "
+            "its address",
+            reason="redirected",
+            whole_run=True,
+        )
+
     def filtered(self) -> ModelError:
         return ModelError(
             f"{self.model}: the provider's content filter withheld the answer",
@@ -80,6 +90,9 @@ class Failures:
         mangled = next((link for link in chain if isinstance(link, MangledBody)), None)
         if mangled is not None:
             return self.bad_reply(f"a reply that is no chat completion: {mangled}")
+        refused = next((link for link in chain if isinstance(link, RedirectRefused)), None)
+        if refused is not None:
+            return self.redirected(refused)
         kinds = {cls.__name__ for link in chain for cls in type(link).__mro__}
         response = _response(chain)
         where = f" at {redact(self.api_base, placed)}" if self.api_base else ""

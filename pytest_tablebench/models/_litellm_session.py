@@ -18,13 +18,27 @@ from weakref import WeakKeyDictionary
 import aiohttp
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from pytest_tablebench.models._body import ENCODINGS, Body, MangledBody, checked, shortened
+from pytest_tablebench.models._body import (
+    ENCODINGS,
+    Body,
+    MangledBody,
+    RedirectRefused,
+    checked,
+    shortened,
+)
+from pytest_tablebench.models._connections import (
+    REDIRECTS,
+    SoleRequest,
+    in_one_exchange,
+    refused_redirect,
+)
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from aiohttp.client_middlewares import ClientHandlerType
     from aiohttp.connector import Connection
+    from yarl import URL
 
 __all__ = ["READING", "BoundedResponse", "Reading", "client", "close", "direct_session", "session"]
 
@@ -38,12 +52,14 @@ class Reading:
         closed: whether the end of the body was not waited for.
         recorded: what came of the call already; it is played, and nobody is asked.
         direct: whether nobody but us reads the response.
+        redirected_by: the server that sent a redirect; the call goes to no other server.
     """
 
     most: int
     closed: bool = False
     recorded: BoundedResponse | Exception | None = None
     direct: bool = False
+    redirected_by: URL | None = None
 
 
 READING: ContextVar[Reading] = ContextVar("READING")
@@ -73,6 +89,11 @@ class BoundedResponse(aiohttp.ClientResponse):
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         """Read headers and body."""
         await super().start(connection)
+        refused = refused_redirect(self.url, self.status, self._headers)
+        if refused is not None:
+            raise refused
+        if self.status in REDIRECTS:
+            READING.get().redirected_by = self.url.origin()
         self.whole = await (self._read_error() if self.status >= 300 else self._read_reply())
         plain = CIMultiDict(self._headers)
         for name in ("Content-Encoding", "Content-Length", "Transfer-Encoding"):
@@ -153,6 +174,20 @@ async def _played(request: aiohttp.ClientRequest, ask: ClientHandlerType) -> aio
     return recorded
 
 
+async def _on_one_server(
+    request: aiohttp.ClientRequest, ask: ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Refuse a request to another server than the one that redirected the call.
+
+    The client that follows a redirect may read its address in another way than
+    `refused_redirect`.
+    """
+    origin = READING.get().redirected_by
+    if origin is not None and request.url.origin() != origin:
+        raise RedirectRefused(str(origin), str(request.url.origin()))
+    return await in_one_exchange(request, ask)
+
+
 READ_BUFFER = 4 << 20
 """Bytes that are taken from a socket before its sender has to wait. With aiohttp's own 64 KiB
 servers that send long replies are stopped again and again."""
@@ -168,7 +203,10 @@ def _session(name: str, options: Callable[[], dict[str, Any]]) -> aiohttp.Client
     found = sessions.get(name)
     if found is None or found.closed:
         found = sessions[name] = aiohttp.ClientSession(
-            cookie_jar=aiohttp.DummyCookieJar(), response_class=BoundedResponse, **options()
+            cookie_jar=aiohttp.DummyCookieJar(),
+            request_class=SoleRequest,
+            response_class=BoundedResponse,
+            **options(),
         )
     return found
 
@@ -183,7 +221,11 @@ def session() -> aiohttp.ClientSession:
 
         # How many calls go on at once, and what a cookie may do, is for others to say.
         connector = aiohttp.TCPConnector(limit=0, ssl=get_ssl_configuration())
-        return {"connector": connector, "trace_configs": [trace], "middlewares": (_played,)}
+        return {
+            "connector": connector,
+            "trace_configs": [trace],
+            "middlewares": (_played, _on_one_server),
+        }
 
     return _session("", options)
 
@@ -196,6 +238,7 @@ def direct_session(provider: str, connections: int) -> aiohttp.ClientSession:
             "connector": aiohttp.TCPConnector(limit=connections),
             "read_bufsize": READ_BUFFER,
             "auto_decompress": False,
+            "middlewares": (_on_one_server,),
             # The call's own time limit ends it, by the wall clock.
             "timeout": aiohttp.ClientTimeout(total=None, sock_connect=None),
         }
