@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -64,32 +65,54 @@ class Example:
         names = [name for name, value in self.inputs.items() if isinstance(value, Table)]
         others = [value for name, value in self.inputs.items() if name not in names]
         shown = Table, TableFile
-        context = [value for value in self.context.values() if not isinstance(value, shown)]
+        facts: dict[str, Any] = {
+            name: value
+            for name, kind in _FACTS.items()
+            if isinstance(value := self.context.get(name), kind)
+        }
+        context = [
+            value
+            for name, value in self.context.items()
+            if not isinstance(value, shown) and name not in facts
+        ]
         old = tuple(self.inputs[name] for name in names)
-        found = change(
+        changed = change(
             Question(
                 old,
                 "\n".join(map(str, [*others, self.question])),
                 self.references,
                 self.tags.get("kind", ""),
                 repr(context),
+                **facts,
             )
         )
-        tables = dict(zip(map(id, old), found.tables, strict=True))
-        answers = dict(zip(self.references, found.answers, strict=True))
-        target = self.target
-        for text, other in answers.items():
-            target = target.replace(text, other) if text != other else target
+        tables = dict(zip(map(id, old), changed.tables, strict=True))
+        answers = dict(zip(self.references, changed.answers, strict=True))
         example = self.with_tables(lambda table: tables.get(id(table), table))
+        new_context = {
+            name: tables.get(id(value), _answered(value, answers))
+            for name, value in example.context.items()
+        }
         return replace(
             example,
-            references=found.answers,
-            target=target,
-            context={
-                name: tables.get(id(value), _answered(value, answers))
-                for name, value in example.context.items()
-            },
+            references=changed.answers,
+            target=_with_answers(self.target, answers),
+            context={**new_context, **{name: getattr(changed, name) for name in facts}},
         )
+
+
+_FACTS: Mapping[str, type] = {"aliases": Mapping, "unit": str, "tolerance": str}
+"""Names of the context that a `Question` has as fields of their own, and their types."""
+
+
+def _with_answers(text: str, answers: Mapping[str, str]) -> str:
+    """Return a text with other answers, replaced in one pass: no new one is replaced again."""
+    new = {old: other for old, other in answers.items() if old != other and old}
+    if not new:
+        return text
+    # The longest first, and no part of a longer word or number.
+    choices = "|".join(map(re.escape, sorted(new, key=len, reverse=True)))
+    return re.sub(rf"(?<![\w.])(?:{choices})(?!\w|\.\d)", lambda match: new[match[0]], text)
 
 
 def _answered(value: Any, answers: Mapping[str, str]) -> Any:

@@ -75,7 +75,57 @@ def test_tables_answers_target_and_context_change_together() -> None:
 
 def test_a_metric_that_knows_the_answer_in_another_way_keeps_it() -> None:
     with pytest.raises(TableError, match="stands in the question too"):
-        changed(made(context={"aliases": {"Ann Berg": ("A. Berg",)}}), "counterfactual")
+        changed(made(context={"remark": "not Ann Berg"}), "counterfactual")
+
+
+def test_aliases_of_a_counterfactual_answer_are_dropped() -> None:
+    aliases = {"Ann Berg": ("A. Berg",), "Cy": ("Cyrus",)}
+    example = changed(made(context={"aliases": aliases}), "counterfactual")
+    assert example.context == {"aliases": {"Cy": ("Cyrus",)}}
+    assert example.references != ("Ann Berg",)
+    with pytest.raises(TableError, match="an alias that stands in the table"):
+        changed(made(context={"aliases": {"Ann Berg": ("Cy",)}}), "counterfactual")
+
+
+def test_aliases_stay_with_a_number_that_is_written_otherwise() -> None:
+    example = made(references=("91000",), target="91000", context={"aliases": {"91000": ("many",)}})
+    written = changed(example, "number_format")
+    assert written.references == ("91,000",)
+    assert written.context == {"aliases": {"91,000": ("many",)}}
+
+
+def distances(**fields: object) -> Example:
+    table = Table(["Road", "Length (km)"], [["A", "30"], ["B", "12"], ["C", "2"]])
+    given = {"inputs": {"question": "How long is A?", "table": table}, "references": ("30",)}
+    return made(**{**given, "question": "How long is A?", "target": "30", **fields})
+
+
+def test_unit_and_tolerance_change_with_the_column() -> None:
+    context = {"unit": "km", "tolerance": "0.5", "kind": "number"}
+    example = changed(distances(context=context), "change_units")
+    assert example.inputs["table"].header == ("Road", "Length (m)")
+    assert (example.references, example.target) == (("30000",), "30000")
+    assert example.context == {"unit": "m", "tolerance": "500", "kind": "number"}
+    # What a model would say of the new table is right, and the same number of the old unit is not.
+    for reply, value in (("30000 m", 1.0), ("30400 m", 1.0), ("30600 m", 0.0), ("30000 km", 0.0)):
+        assert score("typed_answer", reply, example.references, **example.context).value == value
+    shares = changed(distances(context={**context, "tolerance": "2%"}), "change_units")
+    assert shares.context["tolerance"] == "2%"
+
+
+@pytest.mark.parametrize(
+    "context", [{"unit": "miles"}, {"unit": "km", "aliases": {"30": ("thirty", "18.6 miles")}}]
+)
+def test_a_unit_that_cannot_be_converted_leaves_the_question(context: dict[str, object]) -> None:
+    plain = distances(context=context)
+    assert changed(plain, "change_units") == plain
+
+
+def test_each_item_of_a_demonstration_is_converted_once() -> None:
+    plain = distances(references=("12", "2"), target="12, 2", context={"unit": "km"})
+    example = changed(plain, "change_units")
+    assert example.references == ("12000", "2000")
+    assert example.target == "12000, 2000"
 
 
 def test_the_prompt_shows_the_new_cell_and_demonstrations_go_on() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -29,6 +29,9 @@ class Question:
         answers: the accepted ones, as the dataset gives them.
         kind: what kind of question a generator made it; empty where nobody knows.
         more: what else the metric is given, as one text.
+        aliases: other texts that are as right as an answer, by that answer.
+        unit: of an answer that is a number, where its text has none.
+        tolerance: of an answer that is a number: `0.5`, or `2%` of it.
     """
 
     tables: tuple[Table, ...]
@@ -36,6 +39,17 @@ class Question:
     answers: tuple[str, ...] = ()
     kind: str = ""
     more: str = ""
+    aliases: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unit: str = ""
+    tolerance: str = ""
+
+    def with_answers(self, answers: Mapping[str, str]) -> Question:
+        """Return the question with other texts of its answers, and their aliases under these."""
+        return replace(
+            self,
+            answers=tuple(answers.get(text, text) for text in self.answers),
+            aliases={answers.get(text, text): names for text, names in self.aliases.items()},
+        )
 
 
 def changes_meaning(function: Perturbation) -> Perturbation:

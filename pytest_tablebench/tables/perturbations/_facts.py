@@ -60,8 +60,8 @@ def counterfactual(question: Question, *, seed: int = 0) -> Question:
 
     The rule knows that where each answer is the text of one cell, which stands nowhere else: not
     in another cell, a name, the question or what the metric is given. A number or a date it knows
-    only where a generated question looks it up, since others may compare it. Raises `TableError`
-    for every other question.
+    only where a generated question looks it up, since others may compare it. Aliases of the former
+    answer are dropped. Raises `TableError` for every other question.
     """
     answers, tables = [], question.tables
     for answer in question.answers:
@@ -75,7 +75,10 @@ def counterfactual(question: Question, *, seed: int = 0) -> Question:
         answers.append(new)
     if not answers:
         raise TableError(f"{_label(question)}: counterfactual needs a question with an answer")
-    return replace(question, tables=tables, answers=tuple(answers))
+    aliases = {
+        text: names for text, names in question.aliases.items() if text not in question.answers
+    }
+    return replace(question, tables=tables, answers=tuple(answers), aliases=aliases)
 
 
 def _label(question: Question) -> str:
@@ -93,6 +96,8 @@ def _require_known(question: Question, answer: str) -> None:
         why = "stands in other cells too"
     elif answer in question.text or answer in question.more:
         why = "stands in the question too"
+    elif any(alias in cell for alias in question.aliases.get(answer, ()) for cell in cells):
+        why = "has an alias that stands in the table"
     elif not re.search(r"\w", answer):
         why = "is no text"
     elif re.search(r"\d", answer) and question.kind not in _LOOKED_UP:

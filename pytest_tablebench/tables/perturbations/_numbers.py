@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 
@@ -98,6 +98,9 @@ def change_units(question: Question, *, seed: int = 0) -> Question:  # noqa: ARG
     worked_out = [text for text in question.answers if text not in old and re.search(r"\d", text)]
     if worked_out:
         return question
+    converted = _answers_in_their_unit(question, changed)
+    if converted is None:
+        return question
     tables = tuple(
         replace(
             table,
@@ -108,7 +111,42 @@ def change_units(question: Question, *, seed: int = 0) -> Question:  # noqa: ARG
         )
         for before, table in zip(question.tables, changed.tables, strict=True)
     )
-    return replace(changed, tables=tables)
+    return replace(converted, tables=tables)
+
+
+def _answers_in_their_unit(before: Question, changed: Question) -> Question | None:
+    """Return the changed question with unit and tolerance of its answers converted, too.
+
+    None where they cannot be: answers of columns that are converted by different factors, a unit
+    that is another than the column's, or an alias that holds a number.
+    """
+    conversions = {
+        conversion
+        for answer in before.answers
+        for table in before.tables
+        for conversion in _conversions_of(table, answer)
+    }
+    if not conversions:
+        return changed
+    numbers = (
+        name for names in before.aliases.values() for name in names if re.search(r"\d", name)
+    )
+    if len(conversions) > 1 or any(numbers):
+        return None
+    [(unit, factor)] = conversions
+    if before.unit and before.unit != unit:
+        return None
+    tolerance = before.tolerance
+    if tolerance and not tolerance.endswith("%"):
+        tolerance = _multiplied(factor, False)(tolerance)
+    return replace(changed, unit=before.unit and _UNITS[unit][0], tolerance=tolerance)
+
+
+def _conversions_of(table: Table, answer: str) -> Iterator[tuple[str, int]]:
+    """Yield unit and factor of each converted column in which an answer is a cell."""
+    for column, (_, factor) in _convertible(table).items():
+        if any(str(cell) == answer for cell in _cells(table, column)):
+            yield _unit(str(table.header[column])), factor
 
 
 def _convertible(table: Table) -> dict[int, tuple[str, int]]:
@@ -167,8 +205,8 @@ def _rewritten(
         tables.append(replace(table, rows=tuple(rows)))
     if any(len(ways.get(text, ())) > 1 for text in question.answers):
         return question
-    answers = tuple(min(ways.get(text, {text})) for text in question.answers)
-    return replace(question, tables=tuple(tables), answers=answers)
+    answers = {text: min(ways.get(text, {text})) for text in question.answers}
+    return replace(question.with_answers(answers), tables=tuple(tables))
 
 
 def _cells(table: Table, column: int) -> list[Cell]:
