@@ -260,7 +260,8 @@ class Dataset(Protocol):
     one; `answer_forms`, a mapping from ways of asking to `AnswerForm`, for the ways in which its
     answers are not asked for or judged as in a plain reply (see `_answer_forms.py`); `options`,
     the names of settings that `open` is given by keyword; `reading(compat)`, the post-processors
-    that find the answer in a plain reply, ahead of `chain`; `reply_form`, a `ReplyForm`; and
+    that find the answer in a plain reply, ahead of `chain`; `reply_form`, a `ReplyForm`;
+    `refuses(strategy)`, the reason why it is not asked by a strategy, or None; and
     `versions(example)`, the examples that are asked one after the other in one case: its metric
     is given the list of all answers.
     """

@@ -154,11 +154,12 @@ class Runner:
         self, dataset: str, source: Source, cases: list[Case], node_ids: list[str]
     ) -> tuple[list[Case], list[str]]:
         """Leave out the cases that make no sense, and count them by reason."""
-        said = getattr(source, "does_not_apply", None)
-        if said is None:
-            return cases, node_ids
-        why = cache(said)
-        reasons = [why(case.example_id, case.serializer, case.perturbation) for case in cases]
+        refuses = cache(getattr(self.registry.datasets[dataset], "refuses", _applies))
+        why = cache(getattr(source, "does_not_apply", _applies))
+        reasons = [
+            refuses(case.strategy) or why(case.example_id, case.serializer, case.perturbation)
+            for case in cases
+        ]
         # Each model has a run folder of its own, which counts its own cases.
         found = Counter(
             str(reason)
@@ -261,6 +262,10 @@ class Runner:
     def close(self) -> None:
         """End what is open: connections, files."""
         self.models.close()
+
+
+def _applies(*_: str) -> None:
+    """Return no reason against a case, for datasets and sources that refuse nothing."""
 
 
 def _count_problems(source: Source) -> int:

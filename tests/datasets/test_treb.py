@@ -17,7 +17,7 @@ from pytest_tablebench.datasets.treb._tables import Found, tables_of
 from pytest_tablebench.datasets.treb.treb import DATASETS, TReB, found_in
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.tables.table import Table
-from tests.support.treb_files import HARBOURS, SIXTH, sample, write_samples, write_treb
+from tests.support.treb_files import HARBOURS, UNNAMED, sample, write_samples, write_treb
 
 NAMES = {dataset.name: dataset for dataset in DATASETS}
 
@@ -38,13 +38,11 @@ def examples(dataset: TReB, folder: Path, compat: Compat = "fixed") -> list[Exam
 # The registry (spec: treb.md section 1)
 
 
-def test_each_skill_has_as_many_subtasks_as_the_paper_says_but_for_the_one_it_does_not_name() -> (
-    None
-):
+def test_each_skill_has_as_many_subtasks_as_the_paper_says() -> None:
     counts: dict[str, int] = {}
     for subtask in _subtasks.known_subtasks():
         counts[subtask.skill] = counts.get(subtask.skill, 0) + 1
-    assert counts == {"NLU": 6, "TU": 6, "TBO": 2, "TCO": 2, "DA": 4, "ADA": 5}
+    assert counts == {"NLU": 6, "TU": 6, "TBO": 2, "TCO": 2, "DA": 4, "ADA": 6}
     assert list(_subtasks.skills()) == list(counts)
     assert "treb_table_domain_specific_operations" in NAMES
     assert "treb_multi_step_fact_checking" in NAMES
@@ -80,9 +78,22 @@ def test_modes_titles_and_scores_are_those_of_the_published_configuration() -> N
 
 
 def test_a_subtask_without_an_entry_has_the_defaults_and_the_skill_of_its_family() -> None:
-    sixth, other = _subtasks.subtask_of(SIXTH), _subtasks.subtask_of("Table_Guessing")
-    assert (sixth.known, sixth.skill, sixth.modes) == (False, "ADA", ("tcot", "pot", "icot"))
+    unnamed, other = _subtasks.subtask_of(UNNAMED), _subtasks.subtask_of("Table_Guessing")
+    assert (unnamed.known, unnamed.skill, unnamed.modes) == (False, "ADA", ("tcot", "pot", "icot"))
     assert (other.known, other.skill, other.main) == (False, "other", "rougeL")
+
+
+@pytest.mark.parametrize(
+    ("name", "modes"),
+    [
+        ("treb_instruction_following", {"direct", "tcot", "treethinker"}),
+        ("treb_table_summary", {"direct", "tcot", "treethinker"}),
+        ("treb_table_query", {"direct", "tcot", "pot", "icot[max_exec=2]", "treethinker"}),
+    ],
+)
+def test_a_subtask_is_asked_in_the_modes_of_the_benchmark(name: str, modes: set[str]) -> None:
+    strategies = ("direct", "tcot", "pot", "icot[max_exec=2]", "treethinker")
+    assert {mode for mode in strategies if NAMES[name].refuses(mode) is None} == modes
 
 
 # The files (section 2)
@@ -136,12 +147,12 @@ def test_instructions_are_our_own_and_each_answer_keeps_its_rule(data: Path) -> 
     assert "the project's own instructions" in source.facts.notes[0]
 
 
-def test_the_sixth_advanced_subtask_is_named_by_the_data(data: Path) -> None:
-    (sixth,) = found_in(data)
-    assert sixth.name == "treb_multi_step_conditional_calculation"
-    assert len(examples(sixth, data / "treb")) == 3
-    assert sixth.open(data / "treb").facts.notes == (
-        f"{SIXTH} is no subtask that is known here: it is asked and scored by the defaults",
+def test_a_subtask_without_an_entry_is_named_by_the_data(data: Path) -> None:
+    (unnamed,) = found_in(data)
+    assert unnamed.name == "treb_multi_step_guessing"
+    assert len(examples(unnamed, data / "treb")) == 3
+    assert unnamed.open(data / "treb").facts.notes == (
+        f"{UNNAMED} is no subtask that is known here: it is asked and scored by the defaults",
     )
 
 

@@ -74,12 +74,12 @@ def test_without_data_the_suite_is_skipped_with_the_command_that_fetches_it(treb
     done.stdout.fnmatch_lines(["*no samples of TReB in *get them with: tablebench pull treb*"])
 
 
-def test_every_subtask_in_the_data_is_run_and_the_sixth_too(treb: Bench) -> None:
+def test_every_subtask_in_the_data_is_run_and_one_without_an_entry_too(treb: Bench) -> None:
     write_treb(treb.path / "data")
     done = run(treb, "--bench-limit=1", "-v")
     done.stdout.fnmatch_lines(["*::test_treb[[]table_query-*"])
     records = treb.records()
-    assert len({record["dataset"] for record in records}) == 26
+    assert len({record["dataset"] for record in records}) == 27
     tables = {
         record["tags"]["tables"]: (record["serializer"], record["perturbation"])
         for record in records
@@ -87,9 +87,31 @@ def test_every_subtask_in_the_data_is_run_and_the_sixth_too(treb: Bench) -> None
     assert tables == {"0": ("none", "none"), "1": ("html", "none")}
     skills = [record["tags"]["skill"] for record in records]
     counts = {skill: skills.count(skill) for skill in dict.fromkeys(skills)}
-    assert counts == {"NLU": 6, "TU": 6, "TBO": 2, "TCO": 2, "DA": 4, "ADA": 6}
-    sixth = treb.facts()["datasets"]["treb_multi_step_conditional_calculation"]
-    assert "is no subtask that is known here" in sixth["notes"][0]
+    assert counts == {"NLU": 6, "TU": 6, "TBO": 2, "TCO": 2, "DA": 4, "ADA": 7}
+    unnamed = treb.facts()["datasets"]["treb_multi_step_guessing"]
+    assert "is no subtask that is known here" in unnamed["notes"][0]
+
+
+def test_a_subtask_is_asked_once_where_the_benchmark_has_one_mode_for_it(treb: Bench) -> None:
+    write_treb(treb.path / "data")
+    done = run(
+        treb,
+        "--bench-strategy=tcot,pot,icot",
+        "--bench-dataset=treb_instruction_following,treb_table_title_naming",
+        "--bench-limit=1",
+        "--bench-serializer=markdown",
+    )
+    asked = [(record["dataset"], record["strategy"]) for record in treb.records()]
+    assert sorted(asked) == [
+        ("treb_instruction_following", "tcot"),
+        ("treb_table_title_naming", "tcot"),
+    ]
+    facts = treb.facts()["by_dataset"]["treb_table_title_naming"]
+    assert facts["does_not_apply"] == {
+        "the benchmark does not ask it by icot": 1,
+        "the benchmark does not ask it by pot": 1,
+    }
+    done.stdout.fnmatch_lines(["treb_table_title_naming: 2 cases do not apply: *"])
 
 
 def test_what_judges_answers_and_files_get_wrong_is_said_in_the_record(treb: Bench) -> None:

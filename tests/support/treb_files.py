@@ -10,10 +10,10 @@ from typing import Any
 
 from pytest_tablebench.datasets.treb._subtasks import known_subtasks
 
-__all__ = ["HARBOURS", "SIXTH", "sample", "write_samples", "write_treb"]
+__all__ = ["HARBOURS", "UNNAMED", "sample", "write_samples", "write_treb"]
 
-SIXTH = "Multi-step_Conditional_Calculation"
-"""A subtask that the package has no entry for; the name stands in the test's data alone."""
+UNNAMED = "Multi-step_Guessing"
+"""A subtask of the test data that the package has no entry for."""
 
 HARBOURS = "Harbour,Boats,Depth\nWick,12,4.5\nOban,30,7\nLeith,18,9\n"
 _PORTS = "港口,船只,水深\n青岛,12,4.5\n大连,30,7\n宁波,18,9\n"
@@ -62,7 +62,7 @@ def write_treb(data: Path) -> Path:
     lists = ("file_path", "title", "columnslable", "Table_markdown", "Table_html")
     none: dict[str, list[Any]] = {key: [] for key in lists}
     names = [(subtask.name, subtask.has_tables) for subtask in known_subtasks()]
-    for name, has_tables in [*names, (SIXTH, True)]:
+    for name, has_tables in [*names, (UNNAMED, True)]:
         tables = {} if has_tables else none
         two = {"file_path": ["csv/two_lines.csv"], "columnslable": [2]} if has_tables else none
         chinese = {

@@ -39,6 +39,9 @@ from pytest_tablebench.util.names import printable
 
 FOLDER = "treb"
 
+MODES = ("tcot", "pot", "icot")
+"""The strategies in which the benchmark asks its subtasks."""
+
 FILES = tuple(
     File(path, optional=True)
     for path in (
@@ -244,6 +247,17 @@ class TReB(FileDataset[Asked]):
         """Return why a sample is not asked: its answer speaks of places in the table as it is."""
         changed = self.subtask.order and perturbation != "none"
         return "the answer names rows or columns by their places" if changed else None
+
+    def refuses(self, strategy: str) -> str | None:
+        """Return why the subtask is not asked by a strategy; None: it is.
+
+        The benchmark asks each subtask in some of its three modes. Other strategies are not its
+        own, and are up to the user.
+        """
+        mode = strategy.partition("[")[0]
+        if mode not in MODES or mode in self.subtask.modes:
+            return None
+        return f"the benchmark does not ask it by {mode}"
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return the prompt: how to answer, the question, each of the tables."""
