@@ -23,6 +23,9 @@ PENDING = "pending"
 REFUSED = "bad_request"
 """Reason of a `ModelError` for a request that the server refused."""
 
+CUT_OFF = "cut_off"
+"""Reason of a `ModelError` for a reply that the token limit ended before any answer."""
+
 METRIC = "metric_error"
 """Reason of a `ModelError` for an answer that a metric cannot score where it was to be scored."""
 

@@ -106,15 +106,16 @@ class Asked:
     @property
     def reply_form(self) -> ReplyForm | None:
         """The form of plain replies; None where the answer stands in another place."""
-        return getattr(self.dataset, "reply_form", None) if self._plain else None
+        return getattr(self.dataset, "reply_form", None) if self.is_plain else None
 
     def reading(self, compat: Compat) -> tuple[str, ...]:
         """Return the post-processors that find the answer in a reply, where it is a plain one."""
         find: Callable[[Compat], tuple[str, ...]] | None = getattr(self.dataset, "reading", None)
-        return find(compat) if find is not None and self._plain else ()
+        return find(compat) if find is not None and self.is_plain else ()
 
     @property
-    def _plain(self) -> bool:
+    def is_plain(self) -> bool:
+        """Whether the whole reply is judged, not what is in one place of it."""
         return self.way == "reply" or self.form.judged == "reply"
 
     def chain(self, compat: Compat) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from pytest_tablebench.models._litellm_facts import (
     not_tested,
 )
 from pytest_tablebench.models._picture_tokens import picture_size, picture_tokens
+from pytest_tablebench.models._reading import as_read
 from pytest_tablebench.models._retry import RetryPolicy, ask
 from pytest_tablebench.models.gguf import PREFIX, SMOLLM2, GGUFModel, find_model
 
@@ -27,6 +28,7 @@ __all__ = [
     "Request",
     "Resolution",
     "RetryPolicy",
+    "as_read",
     "ask",
     "limited",
     "litellm_version",

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models._usage import amount, count
+from pytest_tablebench.models.thinking import joined, split_thoughts
 from pytest_tablebench.serializers.content import Message, text_of, to_fields
 
 __all__ = ["MAX_REPLY", "Message", "Provider", "Reply", "Request", "limited"]
@@ -82,6 +83,10 @@ class Reply:
     Whoever makes a reply, its numbers are sound: what is no whole number of tokens from 0 to 10^9,
     no cost and no time from 0 to 10^9, is unknown. `from_store` marks an answer that was paid for
     earlier; its counts, cost and latency are those of that time. `cut`: the model said more.
+
+    `text` is the answer without the model's thoughts. A reply is made with the whole text: the
+    constructor moves leading thoughts to `thinking`, behind those that a server sends in a field
+    of their own, and keeps the whole text in `raw`. Without such thoughts `raw` is None.
     """
 
     text: str
@@ -92,9 +97,20 @@ class Reply:
     latency_s: float | None = None
     from_store: bool = False
     cut: bool = False
+    thinking: str = ""
+    raw: str | None = None
 
     def __post_init__(self) -> None:
         given = vars(self)  # a frozen dataclass is changed only here, before anybody has seen it
+        if not isinstance(self.thinking, str):
+            given["thinking"] = ""
+        if self.raw is None and isinstance(self.text, str):
+            parts = split_thoughts(self.text)
+            # Servers with a reasoning parser leave the empty lines behind the thoughts.
+            answer = parts.text.lstrip() if self.thinking else parts.text
+            if answer != self.text:
+                thinking = joined(self.thinking, parts.thinking)
+                given.update(raw=self.text, text=answer, thinking=thinking)
         for name in ("prompt_tokens", "completion_tokens"):
             given[name] = count(given[name])
         for name in ("cost_usd", "latency_s"):
@@ -102,9 +118,29 @@ class Reply:
         if not isinstance(self.finish_reason, str):
             given["finish_reason"] = None
 
+    @property
+    def written(self) -> str:
+        """The whole text as the model wrote it, with the thoughts that are part of it."""
+        return self.text if self.raw is None else self.raw
+
+    @property
+    def beside(self) -> str:
+        """The thoughts that a server sent in a field of their own."""
+        inline = "" if self.raw is None else split_thoughts(self.raw).thinking
+        return self.thinking.removesuffix(inline).rstrip()
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the token limit ended the reply before any answer."""
+        return self.finish_reason == "length" and not self.text.strip()
+
+    def with_all_text(self) -> Reply:
+        """Return the reply with its whole text as the answer, as published code reads it."""
+        return self if self.raw is None else replace(self, text=self.raw)
+
 
 def limited(reply: Reply, most: int) -> Reply:
-    """Return a reply whose text is cut to so many bytes of UTF-8, whole characters.
+    """Return a reply whose texts are cut to so many bytes of UTF-8 each, whole characters.
 
     Raises:
         ModelError: it is no reply with a text; a provider that somebody wrote may return anything.
@@ -115,16 +151,24 @@ def limited(reply: Reply, most: int) -> Reply:
             f"the provider returned {found}, where a Reply with a text is expected",
             reason="bad_reply",
         )
-    text = reply.text
+    text, beside = _shortened(reply.written, most), _shortened(reply.thinking, most)
+    if text is not None:
+        beside = _shortened(reply.beside, most) or reply.beside
+        return replace(reply, text=text, raw=None, thinking=beside, cut=True)
+    return reply if beside is None else replace(reply, thinking=beside, cut=True)
+
+
+def _shortened(text: str, most: int) -> str | None:
+    """Return the beginning of a text of more than `most` bytes; None for a shorter text."""
     # No character takes more than four bytes.
-    if len(text) * 4 > most:
-        data = text.encode("utf-8", "surrogatepass")
-        if len(data) > most:
-            while data[most] & 0xC0 == 0x80:  # inside a character
-                most -= 1
-            text = data[:most].decode("utf-8", "surrogatepass")
-            return replace(reply, text=text, cut=True)
-    return reply
+    if len(text) * 4 <= most:
+        return None
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) <= most:
+        return None
+    while data[most] & 0xC0 == 0x80:  # inside a character
+        most -= 1
+    return data[:most].decode("utf-8", "surrogatepass")
 
 
 class Provider(Protocol):

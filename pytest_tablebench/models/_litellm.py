@@ -19,6 +19,7 @@ from pytest_tablebench.models._litellm_errors import Failures, forget_frames
 from pytest_tablebench.models._litellm_facts import provider_of
 from pytest_tablebench.models._litellm_load import load, uncollected
 from pytest_tablebench.models._openai import as_openai
+from pytest_tablebench.models.thinking import read_blocks, thoughts_of
 
 if TYPE_CHECKING:
     import asyncio
@@ -179,10 +180,14 @@ class LiteLLMModel:
         try:
             choice = response.choices[0]
             content, finish_reason = choice.message.content, choice.finish_reason
+            thinking = thoughts_of(choice.message)
         except (AttributeError, IndexError, TypeError):
             raise self.failures.bad_reply("a reply without any choice") from None
         if finish_reason == "content_filter":
             raise self.failures.filtered()
+        if isinstance(content, list):
+            content, blocks = read_blocks(content)
+            thinking = thinking or blocks
         if content is None and finish_reason == "length":
             content = ""  # a reasoning model spent all its tokens before the first word
         if not isinstance(content, str):
@@ -199,6 +204,7 @@ class LiteLLMModel:
             # 0 is no price: litellm says so without usage, and its table for self-hosted models.
             cost_usd=cost or None,
             latency_s=latency_s,
+            thinking=thinking,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
@@ -16,6 +16,10 @@ Turn = tuple[str, str]
 """Who speaks (`user`, `reply`, `program`, `output`, or `drawn` for people alone), and what."""
 
 
+TRUNCATED = "truncated"
+"""The flag of a case with a reply that its token limit ended, and that is scored all the same."""
+
+
 @dataclass(frozen=True)
 class StepFacts:
     """One step of a conversation, without its texts.
@@ -23,7 +27,7 @@ class StepFacts:
     Arguments:
         kind: `ask` or `execute`.
         key: of the request or the program.
-        digest: of the reply's text or the program, as in records.
+        digest: of the reply's whole text or the program, as in records.
         outcome: why a reply ended (`stop`, `length`, ...), or a program's outcome.
         model: who was asked, where that is not the model under test.
         seconds, prompt_tokens, completion_tokens, cost_usd: None when unknown, or not of its kind.
@@ -70,9 +74,16 @@ class Answer:
     """Numbers beside the score that the strategy gives."""
     turns: tuple[Turn, ...] = field(default=(), repr=False)
     """What was said behind the prompt, where that is more than the answer."""
+    raw: str | None = field(default=None, repr=False)
+    """The reply with the model's thoughts; None if `text` is the whole reply."""
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def written(self) -> str:
+        """The text that records keep: the answer as the model wrote it, thoughts included."""
+        return self.text if self.raw is None else self.raw
 
 
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -105,7 +116,7 @@ def turns_of(step: Step, found: Reply | Execution, *, first: bool) -> list[Turn]
         return [("program", program), ("output", said.strip("\n"))]
     last = step.messages[-1] if isinstance(step, Ask) and not first else None
     asked = [] if last is None or last.role != "user" else [("user", text_of(last.content))]
-    return [*asked, ("reply", found.text)]
+    return [*asked, ("reply", found.written)]
 
 
 def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
@@ -123,7 +134,7 @@ def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
     return StepFacts(
         "ask",
         key,
-        digest_of(found.text),
+        digest_of(found.written),
         found.finish_reason,
         step.model if isinstance(step, Ask) else None,
         found.latency_s,
@@ -165,7 +176,8 @@ def answer_of(
     cut = any(step.cut for step in asked)
     return Answer(
         text=said.text,
-        flags=("truncated",) * truncated + ("cut",) * cut + said.flags,
+        raw=said.raw,
+        flags=(TRUNCATED,) * truncated + ("cut",) * cut + said.flags,
         parts=said.parts,
         turns=_told(said, turns),
         calls=sum(not step.from_store for step in asked),
@@ -178,10 +190,17 @@ def answer_of(
     )
 
 
+def cut_off_answer(steps: list[StepFacts], written: str, elapsed: float) -> Answer:
+    """Return what a case keeps whose last reply ended before its answer: text, tokens, cost."""
+    kept = answer_of(Said("", raw=written), steps, elapsed)
+    return replace(kept, flags=tuple(flag for flag in kept.flags if flag != TRUNCATED))
+
+
 def _told(said: Said, turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Return the turns that are kept: none where the one reply is the answer."""
     drawn = [("drawn", said.drawn)] if said.drawn else []
-    if len(turns) == 1 and turns[0][1] == said.text and not drawn:
+    text = said.text if said.raw is None else said.raw
+    if len(turns) == 1 and turns[0][1] == text and not drawn:
         return ()
     return (*turns[:1], *drawn, *turns[1:])
 

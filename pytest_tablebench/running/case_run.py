@@ -102,6 +102,7 @@ class CaseRun:
             self.threshold = self.limit = own
         self.error = pending.error
         if pending.error is not None:
+            self.flags = self.answer.flags if self.answer is not None else ()
             raise pending.error
         if pending.answer is None:
             raise RuntimeError(f"{self.id}: the conversation ended without answer or error")
@@ -258,7 +259,7 @@ class CaseRun:
             parts=self._parts(answered=answered),
             checks=dict(checks),
             prediction=self.prediction if answered and metric is not None else None,
-            raw=answer.text if answer else None,
+            raw=answer.written if answer else None,
             references=example.references if example else (),
             reason=None if answered else no_answer_reason(error) if error else "not_asked",
             flags=self.flags if answer else (),

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import (
+    CUT_OFF,
     ENGINE,
     METRIC,
     PENDING,
@@ -27,7 +28,14 @@ from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Grade, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request
-from pytest_tablebench.running.answer import answer_of, picture_of, shown_by, step_facts, turns_of
+from pytest_tablebench.running.answer import (
+    answer_of,
+    cut_off_answer,
+    picture_of,
+    shown_by,
+    step_facts,
+    turns_of,
+)
 from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.giving_up import GivingUp
 from pytest_tablebench.running.judging import Judging, not_judged, request_of
@@ -307,7 +315,7 @@ class PrefetchWindow:
             self._keep(pending.case.model, [drawn])
         facts = step_facts(step, key, found)
         if pending.judged and isinstance(step, Ask):
-            judge, said = self._asked(pending, step), getattr(found, "text", None)
+            judge, said = self._asked(pending, step), getattr(found, "written", None)
             pending.judging.append(replace(facts, model=judge, text=said))
         else:
             if not pending.judged:
@@ -347,6 +355,9 @@ class PrefetchWindow:
             except Exception as raised:  # mostly itself: a strategy that has no other question
                 error = raised
         pending.answer = None
+        if isinstance(error, ModelError) and error.reason == CUT_OFF and pending.steps:
+            elapsed = self._clock() - pending.started
+            pending.answer = cut_off_answer(pending.steps, pending.turns[-1][1], elapsed)
         pending.error = error
         pending.conversation = None
         if isinstance(error, ModelError):

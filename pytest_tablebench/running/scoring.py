@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.datasets import Asked, Dataset, asked, metric_of
-from pytest_tablebench.errors import NotJudgedError, SettingsError
+from pytest_tablebench.errors import ModelError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Judgement, Score, begin, run_chain, score
 from pytest_tablebench.metrics.steps import Grade
+from pytest_tablebench.models import Reply, as_read
+from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.strategies import texts_of, way_of
@@ -131,9 +133,10 @@ def processed_texts(
     """Return a raw reply and its references as the dataset's metric is given them."""
     own, chain, known = _as_asked(dataset), dataset.chain(compat), registry.postprocessors
     read = (*own.reading(compat), *chain)
-    prediction: Any = [
-        run_chain(read, one, known) for one in (texts_of(reply) if own.several else [reply])
-    ]
+    replies = texts_of(reply) if own.several else [reply]
+    if compat == "fixed" and own.is_plain:
+        replies = [split_thoughts(one).text for one in replies]
+    prediction: Any = [run_chain(read, one, known) for one in replies]
     if not own.several:
         [prediction] = prediction
     return prediction, [run_chain(chain, text, known) for text in references]
@@ -163,7 +166,41 @@ def judgement(
         metrics=registry.metrics,
         **context,
     )
-    return _with_main_part(dataset, conversation)
+    return _with_main_part(dataset, _read_by(conversation, compat))
+
+
+def _read_by(conversation: Judgement, compat: Compat) -> Judgement:
+    """Hand a metric the replies of its judge as the compat mode reads them.
+
+    A judge's reply that the token limit ended before any text gives no mark.
+    """
+    try:
+        step = next(conversation)
+        while True:
+            try:
+                outcome = yield step
+                if isinstance(outcome, Reply):
+                    outcome = _judges_reply(outcome, compat)
+            except ModelError as error:
+                step = conversation.throw(NotJudgedError(f"the judge gives no mark: {error}"))
+            except Exception as error:
+                step = conversation.throw(error)
+            else:
+                step = conversation.send(outcome)
+    except StopIteration as end:
+        scored: Score = end.value
+        return scored
+
+
+def _judges_reply(reply: Reply, compat: Compat) -> Reply:
+    """Return a judge's reply as it is read; raises `ModelError` for a reply without text.
+
+    A number at the very end of a reply that was cut may lack digits, so `fixed` leaves it out.
+    """
+    reply = as_read(reply, compat)
+    if compat == "reference" or reply.finish_reason != "length":
+        return reply
+    return replace(reply, text=reply.text.rstrip().rstrip("0123456789.,/"))
 
 
 def _with_main_part(dataset: Dataset | Asked, conversation: Judgement) -> Judgement:

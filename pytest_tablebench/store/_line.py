@@ -52,12 +52,24 @@ class BadLine(ValueError):
 def answer_line(key: str, facts: Mapping[str, Any], reply: Reply) -> bytes:
     """Return the line that keeps the reply to a request of which `facts` are known."""
     said: dict[str, Any] = {
-        "text": _PAIR.split(reply.text) if _PAIR.search(reply.text) else reply.text,
+        "text": _text_field(reply.written),
         **{name: getattr(reply, name) for name in _BESIDE},
     }
     if reply.cut:
         said["cut"] = True
+    if beside := reply.beside:
+        said["thinking"] = _text_field(beside)
     return _line(CHECK_AT, key=key, request=facts, reply=said)
+
+
+def _text_field(text: str) -> str | list[str]:
+    return _PAIR.split(text) if _PAIR.search(text) else text
+
+
+def _read_text(field: object) -> str | None:
+    if isinstance(field, list) and all(isinstance(part, str) for part in field):
+        return "".join(field)
+    return field if isinstance(field, str) else None
 
 
 def execution_line(task: Execute, ran: Execution) -> tuple[str, bytes]:
@@ -110,14 +122,13 @@ def reply_of(data: Mapping[str, Any]) -> Reply:
     said = data.get("reply")
     if not isinstance(said, dict):
         raise BadLine("it holds no reply")
-    text = said.get("text")
-    if isinstance(text, list) and all(isinstance(part, str) for part in text):
-        text = "".join(text)
+    text, thinking = _read_text(said.get("text")), _read_text(said.get("thinking")) or ""
     if not isinstance(text, str):
         raise BadLine("its reply has no text")
     # A number that makes no sense is unknown: the answer beside it was paid for.
     rest = {name: said.get(name) for name in _BESIDE}
-    return Reply(text, from_store=True, cut=said.get("cut") is True, **rest)
+    cut = said.get("cut") is True
+    return Reply(text, from_store=True, cut=cut, thinking=thinking, **rest)
 
 
 def execution_of(data: Mapping[str, Any]) -> Execution:

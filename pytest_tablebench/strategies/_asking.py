@@ -6,14 +6,19 @@ import json
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import ReplyForm
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.metrics.steps import Ask, Execution, Step
-from pytest_tablebench.models import Reply
+from pytest_tablebench.models import Reply, as_read
+from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.strategies._base import Conversation, Said, Strategy, Task
 
 PARSED = "parse@1"
 """The part that says whether the first reply had the form that a dataset asks for."""
+
+UNCLOSED = "unclosed_thinking"
+"""The flag of a conversation in which a reply consists of thoughts that do not end."""
 
 
 def texts_of(said: str) -> list[str]:
@@ -46,26 +51,59 @@ def asked_about(
     names = dict.fromkeys(name for one in found for name in one.parts)
     parts = {name: min(one.parts[name] for one in found if name in one.parts) for name in names}
     texts = json.dumps([one.text for one in found], ensure_ascii=False)
-    return Said(texts, tuple(flags), parts)
+    raw = None
+    if any(one.raw is not None for one in found):
+        raw = json.dumps(
+            [one.text if one.raw is None else one.raw for one in found], ensure_ascii=False
+        )
+    return Said(texts, tuple(flags), parts, raw=raw)
 
 
 def _asked_about_one(
     strategy: Strategy, task: Task, form: ReplyForm | None, retries: int
 ) -> Generator[Step, Reply | Execution, Said]:
-    said, last = yield from _followed(strategy.converse(task))
-    if form is None:
-        return said
-    parsed, text, again = form.is_met(said.text), said.text, 0
-    while again < retries and last is not None and not form.is_met(text):
-        last = _noted(last, form.note(task.example))
-        reply = yield last
-        text, again = reply.text if isinstance(reply, Reply) else text, again + 1
-    flags = (*said.flags, *(["asked_again"] * bool(again)))
-    return Said(text, flags, {**said.parts, PARSED: float(parsed)})
+    replies = _Replies(task.compat)
+    said, last = yield from _followed(strategy.converse(task), replies)
+    if form is not None:
+        parsed, text, again = form.is_met(said.text), said.text, 0
+        while again < retries and last is not None and not form.is_met(text):
+            last = _noted(last, form.note(task.example))
+            reply = replies.read((yield last))
+            text, again = reply.text if isinstance(reply, Reply) else text, again + 1
+        flags = (*said.flags, *(["asked_again"] * bool(again)))
+        said = Said(text, flags, {**said.parts, PARSED: float(parsed)})
+    is_plain = getattr(strategy, "way", "reply") == "reply" or task.form.judged == "reply"
+    return replies.marked(said, is_plain=is_plain)
+
+
+class _Replies:
+    """The replies in one conversation, as a compat mode reads them."""
+
+    def __init__(self, compat: Compat) -> None:
+        self._compat = compat
+        self._raw: dict[str, str] = {}
+        self._is_unclosed = False
+
+    def read(self, found: Reply | Execution) -> Reply | Execution:
+        """Return what the strategy receives. Raises `ModelError` for a reply without an answer."""
+        if not isinstance(found, Reply):
+            return found
+        reply = as_read(found, self._compat)
+        if reply.raw is not None and self._compat == "fixed":
+            self._raw[reply.text] = reply.raw
+            self._is_unclosed |= not split_thoughts(reply.raw).closed
+        return reply
+
+    def marked(self, said: Said, *, is_plain: bool) -> Said:
+        """Return the answer with its whole text, and a flag if thoughts never ended."""
+        flags = said.flags
+        if self._is_unclosed and UNCLOSED not in flags:
+            flags = (*flags, UNCLOSED)
+        return replace(said, flags=flags, raw=self._raw.get(said.text) if is_plain else None)
 
 
 def _followed(
-    conversation: Conversation,
+    conversation: Conversation, replies: _Replies
 ) -> Generator[Step, Reply | Execution, tuple[Said, Ask | None]]:
     """Return what a conversation came to, and what it asked last."""
     last: Ask | None = None
@@ -74,8 +112,8 @@ def _followed(
         while True:
             last = step if isinstance(step, Ask) else last
             try:
-                found = yield step
-            except ModelError as error:  # of a question that was refused
+                found = replies.read((yield step))
+            except ModelError as error:  # of a question that was refused, or a reply cut off
                 step = conversation.throw(error)
             else:
                 step = conversation.send(found)

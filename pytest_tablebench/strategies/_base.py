@@ -38,16 +38,21 @@ class Said:
         flags: what is to be known of the way there; records and reports show it.
         parts: named numbers beside the score: finite, better where they are higher.
         drawn: what the strategy made of the model's words, as lines of text for people.
+        raw: the reply with its thoughts, if `text` is a reply without them; else None.
     """
 
     text: str
     flags: tuple[str, ...] = ()
     parts: Mapping[str, float] = field(default_factory=dict)
     drawn: str = ""
+    raw: str | None = None
 
 
 Conversation = Generator[Step, Reply | Execution, str | Said]
 """Yields steps, is sent what came of each, and returns the text to judge, or `Said`.
+
+In `fixed` the text of each reply is the answer without the model's thoughts; in `reference` it is
+the whole reply, as the published code reads it.
 
 Where a model refuses a question (`bad_request`), its `ModelError` is raised at the step.
 

@@ -130,15 +130,15 @@ def test_what_judges_answers_and_files_get_wrong_is_said_in_the_record(treb: Ben
         "3": ["judge_several_boxes"],
         "4": ["empty_prediction"],
         "5": ["judge_out_of_range"],
-        "6": ["unclosed_thinking"],
+        "6": ["unclosed_thinking", "empty_prediction"],
         "7": ["several_boxes"],
     }
     parts = {name.split("|")[1]: one["parts"] for name, one in found.items() if "|" in name}
     assert {name: own.get("llm_score") for name, own in parts.items()} == {
-        "1": 1.0, "2": None, "3": 0.2, "4": None, "5": None, "6": 0.5, "7": 0.5,
+        "1": 1.0, "2": None, "3": 0.2, "4": None, "5": None, "6": None, "7": 0.5,
     }  # fmt: skip
     assert {name: own["llm_score_or_0"] for name, own in parts.items()} == {
-        "1": 1.0, "2": 0.0, "3": 0.2, "4": 0.0, "5": 0.0, "6": 0.5, "7": 0.5,
+        "1": 1.0, "2": 0.0, "3": 0.2, "4": 0.0, "5": 0.0, "6": 0.0, "7": 0.5,
     }  # fmt: skip
     faults = {
         name.split("|")[1]: one["tags"].get("fault") for name, one in found.items() if "|" in name
@@ -156,7 +156,7 @@ def test_what_judges_answers_and_files_get_wrong_is_said_in_the_record(treb: Ben
         "3": (0.2, "llm_score", "wrong"),
         "4": (0.0, "em", "wrong"),
         "5": unreadable,
-        "6": (0.5, "llm_score", "wrong"),
+        "6": (0.0, "em", "wrong"),
         "7": (0.5, "llm_score", "wrong"),
     }
     assert {one["reason"] for one in found.values()} == {None, "judge_parse_error", "unusable_data"}

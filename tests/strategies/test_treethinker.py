@@ -73,7 +73,7 @@ def test_without_reasoning_by_the_tree_the_answer_is_asked_for_at_once():
         ("Final Answer: 1\nno\n**Final Answer**: 2", "2", ()),
         ("**Final Answer:** 2", "2", ()),
         ("[Final Answer]: 1\nfinal answer : 2 ", "2", ()),
-        ("<think>Final Answer: 1</think>It is 3.", "1</think>It is 3.", ()),
+        ("<think>Final Answer: 1</think>It is 3.", "It is 3.", ("no_final_answer",)),
         ("It is 3.", "It is 3.", ("no_final_answer",)),
     ],
 )

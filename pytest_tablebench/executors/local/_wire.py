@@ -119,7 +119,9 @@ def read_execute(body: bytes) -> Execute:
 
 def reply_fields(reply: Reply) -> dict[str, Any]:
     """Return a reply as JSON values."""
-    return vars(reply)
+    if reply.raw is None:
+        return vars(reply)
+    return {**vars(reply), "text": reply.raw, "raw": None, "thinking": reply.beside}
 
 
 def read_reply(fields: Mapping[str, Any]) -> Reply:
