@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets._questions import TableQuestions, table_question
     from pytest_tablebench.datasets._strata import (
         Stratum,
+        cluster_of,
         sampled_ids,
         shard_numbers,
         stratum_of,
@@ -59,6 +60,7 @@ __all__ = [
     "asked",
     "built_in_benchmarks",
     "built_in_datasets",
+    "cluster_of",
     "defaults_of",
     "metric_of",
     "open_dataset",
@@ -73,7 +75,7 @@ __all__ = [
 _DEFAULTS = ("Defaults", "defaults_of")
 _FORMS = ("AnswerForm", "Asked", "Way", "asked")
 _QUESTIONS = ("TableQuestions", "table_question")
-_STRATA = ("Stratum", "sampled_ids", "shard_numbers", "stratum_of")
+_STRATA = ("Stratum", "cluster_of", "sampled_ids", "shard_numbers", "stratum_of")
 
 # The names of benchmarks are wanted in every session, the datasets in those of ours alone.
 __getattr__ = lazily(

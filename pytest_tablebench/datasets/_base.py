@@ -32,6 +32,9 @@ class Example:
         metric: the registered metric that scores its answers; None: the dataset's.
         threshold: the score from which they are right; None: the dataset's, or its test's.
         former: the example before a perturbation gave it another answer.
+        cluster: what it shares with other examples, such as the id of its table, its document or
+            its paraphrase group; None: its tables, by their content. Intervals take clusters as
+            independent, not examples. Datasets of one benchmark that use the same name share it.
     """
 
     id: str
@@ -44,6 +47,7 @@ class Example:
     metric: str | None = None
     threshold: float | None = None
     former: Example | None = field(default=None, repr=False)
+    cluster: str | None = None
 
     def with_tables(self, change: Callable[[Table], Table]) -> Example:
         """Return the example with every table among its inputs changed.

@@ -38,6 +38,7 @@ def table_question(
     ordered: bool = False,
     aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
     tags: Mapping[str, str] = MappingProxyType({}),
+    cluster: str | None = None,
 ) -> Example:
     """Return a question about a table; all of several answers are expected.
 
@@ -50,6 +51,8 @@ def table_question(
         aliases: other texts that are as right as an answer, by that answer:
             `{"United Kingdom": ["UK", "Great Britain"]}`.
         tags: what kind of question it is, which a sample is spread over: `{"type": "lookup"}`.
+        cluster: the name of what it shares with other questions, for intervals; None: its table,
+            by content.
 
     Raises `DataError` for answers that are no list, and for aliases that belong to no answer or
     to two.
@@ -67,6 +70,7 @@ def table_question(
         target=", ".join(answers),
         context=context,
         tags=dict(tags),
+        cluster=cluster,
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from pytest_tablebench.datasets._base import Example, Problem, SourceFacts
-from pytest_tablebench.datasets._strata import Stratum, stratum_of
+from pytest_tablebench.datasets._strata import Stratum, cluster_name, stratum_of
 from pytest_tablebench.errors import DataError
 
 if TYPE_CHECKING:
@@ -147,7 +147,11 @@ class RowSource(Generic[R]):
         while example_id not in self._read:
             if not self._read_on():
                 raise DataError(f"{self._place}: no usable question has the id {example_id!r:.80}")
-        return self._make(self._read[example_id])
+        row = self._read[example_id]
+        example, stratum = self._make(row), self._stratum(row)
+        if example.cluster is not None or stratum is None:
+            return example
+        return replace(example, cluster=cluster_name(stratum.table))
 
     def stratum(self, example_id: str) -> Stratum:
         """Return what an example that was read has in common with others."""

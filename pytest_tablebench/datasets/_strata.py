@@ -16,6 +16,9 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
+LONGEST, DIGITS = 80, 20
+"""Characters of a cluster's name, and digits of the digest of one without a short name."""
+
 
 class Stratum(NamedTuple):
     """What an example has in common with others: its tags, and the table it asks about."""
@@ -32,6 +35,24 @@ def stratum_of(example: Example) -> Stratum:
     content = repr([(table.header, table.rows) for table in tables])
     digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()
     return Stratum(tuple(sorted(example.tags.items())), digest)
+
+
+def cluster_of(example: Example) -> str:
+    """Return the name of an example's cluster, at most `LONGEST` characters.
+
+    Without one of its own it is a digest of its tables, or its id without a table.
+    """
+    return cluster_name(stratum_of(example).table if example.cluster is None else example.cluster)
+
+
+def cluster_name(shared: Hashable) -> str:
+    """Return a short name of what examples share; a long one becomes a digest."""
+    if isinstance(shared, bytes):
+        return shared.hex()[:DIGITS]
+    name = str(shared)
+    if 0 < len(name) <= LONGEST:
+        return name
+    return hashlib.sha256(_name(name)).hexdigest()[:DIGITS]
 
 
 def draw(strata: Sequence[Stratum], count: int, *, name: str, seed: int = 0) -> list[int]:

@@ -196,7 +196,7 @@ def _result(
                 "lower": low,
                 "upper": high,
                 "confidence_level": 0.95,
-                "method": "clusters are examples",
+                "method": "clusters are tables, or examples if the run names no tables",
             },
             "num_samples": scope["n_examples"],
         }

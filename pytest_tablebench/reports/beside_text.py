@@ -14,6 +14,7 @@ __all__ = [
     "COLUMNS",
     "STRATEGIES",
     "beside_lines",
+    "cluster_lines",
     "declared_parts",
     "memory_lines",
     "scope_row",
@@ -109,6 +110,51 @@ def scopes(
             yield dataset, scope, False, declared_parts(run, dataset)
         if len(benchmark["datasets"]) > 1:
             yield name, benchmark, True, None
+
+
+LISTED = 6
+"""Datasets whose examples and tables are listed one by one."""
+
+
+def cluster_lines(summary: Mapping[str, Any]) -> list[str]:
+    """Return what the intervals of a run take as independent: tables, or else examples."""
+    answered = [
+        (name, scope)
+        for benchmark in summary["benchmarks"].values()
+        for name, scope in benchmark["datasets"].items()
+        if scope["performance"] is not None
+    ]
+    unknown = [name for name, scope in answered if scope.get("n_clusters") is None]
+    counts = [
+        (name, scope["n_examples"], scope["n_clusters"])
+        for name, scope in answered
+        if scope.get("n_clusters") is not None and scope["n_clusters"] < scope["n_examples"]
+    ]
+    single = [name for name, _, tables in counts if tables == 1]
+    counts = [(name, examples, tables) for name, examples, tables in counts if tables > 1]
+    lines = [
+        f"{printable(name, 60)}: {examples:,} examples over {counted(tables, 'table')}; intervals "
+        f"take tables as independent, not examples"
+        for name, examples, tables in counts[:LISTED]
+    ]
+    if len(counts) > LISTED:
+        lines.append(f"and so in {len(counts) - LISTED} datasets more")
+    if single:
+        lines.append(
+            f"all examples of {_names(single)} are over one table: the interval is about questions "
+            f"over this table alone"
+        )
+    if unknown:
+        lines.append(
+            f"the records do not name the tables of {_names(unknown)}: intervals take every "
+            f"example as independent, and are too narrow where examples share a table"
+        )
+    return lines
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(printable(name, 60) for name in names[:LISTED])
+    return shown + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
 def beside_lines(

@@ -192,15 +192,16 @@ def _answers_line(comparison: Comparison) -> str:
 
 
 def _single_line(comparison: Comparison) -> str:
-    """Return the line on exact McNemar inside single configurations."""
+    """Return the line on right and wrong inside single configurations."""
     found = [one for one in comparison.configurations if one.n_examples]
     if not found:
-        return "single configurations (exact McNemar): none has an answer on both sides"
+        return "single configurations: none has an answer on both sides"
+    test = ", ".join(dict.fromkeys(one.test for one in found))
     least = min(found, key=lambda one: one.p)
     name = f"{least.dataset}/{least.serializer}/{least.perturbation}"
     others = sum(one.p - least.p < 1e-12 for one in found) - 1
     return (
-        f"single configurations (exact McNemar): smallest p of {len(found)} is {least.p:.3g} in "
+        f"single configurations ({test}): smallest p of {len(found)} is {least.p:.3g} in "
         f"{printable(name, 160)} (right now {least.better}, wrong now {least.worse})"
         + (f", and the same in {others} more" if others else "")
     )

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_tablebench.errors import writing
-from pytest_tablebench.reports.beside_text import COLUMNS, beside_lines, scope_row, scopes
+from pytest_tablebench.reports.beside_text import (
+    COLUMNS,
+    beside_lines,
+    cluster_lines,
+    scope_row,
+    scopes,
+)
 from pytest_tablebench.reports.formats import interval, number, percent, signed
 from pytest_tablebench.results import telling_checks
 from pytest_tablebench.results._folder import selection_text
@@ -148,7 +154,7 @@ def _dataset_table(summary: Mapping[str, Any]) -> list[str]:
 
 def _beside(run: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
     """Return a line for each kind of figure that stands beside the measures."""
-    lines = []
+    lines = cluster_lines(summary)
     for name, scope, whole, declared in scopes(summary, run):
         shown = printable(name, 60)
         lines += beside_lines(f"{shown} (all)" if whole else shown, scope, declared)

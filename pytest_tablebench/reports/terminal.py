@@ -11,6 +11,7 @@ from pytest_tablebench.reports.beside_text import (
     COLUMNS,
     STRATEGIES,
     beside_lines,
+    cluster_lines,
     declared_parts,
     memory_lines,
     scope_row,
@@ -204,6 +205,7 @@ def summary_lines(
     for benchmark in summary["benchmarks"].values():
         if own := strategy_rows(benchmark):
             lines += ["", *fitting([STRATEGIES, *own], width)]
+    details = [*cluster_lines(summary), *details]
     return [*lines, "", *details] if details else lines
 
 

@@ -17,7 +17,7 @@ from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.score_table import Integers
+    from pytest_tablebench.results.score_table import Flags, Integers
 
 
 def summarize(records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
@@ -59,6 +59,17 @@ class _Part:
         self.sheet, self.examples = sheet, Examples.of(sheet)
         self.code = cells.table.names["dataset"].index(name)
         self.own: Integers = (cells.codes("dataset") == self.code).nonzero()[0]
+        kept = self.own[~self.is_altered(cells, self.own)]
+        self.meant: Integers = kept if len(kept) else self.own
+        """The cells whose tables mean what the plain one does; all where there are none."""
+
+    @staticmethod
+    def is_altered(cells: Cells, own: Integers) -> Flags:
+        """Return which of some cells have a perturbation that changes the meaning of a table."""
+        names, altered = cells.table.names["perturbation"], cells.table.altered
+        codes = [code for code, name in enumerate(names) if name in altered]
+        found: Flags = np.isin(cells.codes("perturbation")[own], codes)
+        return found
 
 
 def _benchmark(cells: Cells, parts: Mapping[str, _Part]) -> dict[str, Any]:
@@ -131,7 +142,7 @@ def _axes(sheet: Sheet) -> dict[str, Any]:
 
 
 def _repeats(cells: Cells, parts: Sequence[_Part]) -> dict[str, Any]:
-    figures = repeat_figures(cells, [part.own for part in parts])
+    figures = repeat_figures(cells, [part.meant for part in parts])
     return {} if figures is None else {"repeats": figures}
 
 
@@ -140,14 +151,22 @@ def _checks(cells: Cells, part: _Part) -> dict[str, Any]:
 
     `pass_rate` is the mean over examples of the mean over their configurations, as that of the
     cases is; `n_cases` counts the configurations the test could tell of, `failed` those of them
-    that did not pass, `untold` those where it failed before it could tell.
+    that did not pass, `untold` those where it failed before it could tell. As in gates, a
+    perturbation that changes the meaning of a table counts only for a test of such cases alone.
     """
     found: dict[str, Any] = {}
     datasets, examples = cells.codes("dataset"), cells.codes("example")
+    groups = (
+        dict(zip(part.sheet.examples, part.sheet.groups, strict=True))
+        if (part.sheet.groups is not None)
+        else None
+    )
     for name, marks in cells.checks.items():
         own = datasets[marks.rows] == part.code
         if not own.any():
             continue
+        plain = own & ~part.is_altered(cells, marks.rows)
+        own = plain if plain.any() else own
         shares = marks.values[own]
         known = np.isfinite(shares)
         by_example: dict[int, list[float]] = {}
@@ -155,13 +174,15 @@ def _checks(cells: Cells, part: _Part) -> dict[str, Any]:
         for example, share in zip(*told, strict=True):
             by_example.setdefault(example, []).append(share)
         values = [mean(by_example[example]) or 0.0 for example in sorted(by_example)]
+        names = cells.table.names["example"]
+        clusters = None if groups is None else [groups[names[one]] for one in sorted(by_example)]
         found[name] = {
             "pass_rate": mean(values),
             "n_examples": len(values),
             "n_cases": int(known.sum()),
             "failed": int((shares < 1).sum()),
             "untold": int((~known).sum()),
-            "ci95": ci95([values]),
+            "ci95": ci95([values], [clusters]),
         }
     return {"checks": found} if found else {}
 
@@ -198,15 +219,30 @@ def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
     for name in ("performance", "robustness", "pass_rate"):
         parts = [known(getattr(one, name)) for one in datasets]
         measures[name] = mean(map(mean, parts))
-        bounds[name] = ci95(parts)
+        bounds[name] = ci95(parts, [one.groups_of(getattr(one, name)) for one in datasets])
     return {
         **measures,
         "no_answer": unanswered / asked if asked else None,
         "n_examples": sum(map(len, datasets)),
+        "n_clusters": _cluster_count(datasets),
         "n_cases": asked,
         "ci95": bounds,
         "flags": flags,
     }
+
+
+def _cluster_count(datasets: Sequence[Examples]) -> int | None:
+    """Return how many clusters the answered examples have; None where records name none.
+
+    Datasets over the same tables share clusters.
+    """
+    found: set[str] = set()
+    for one in datasets:
+        answered = np.isfinite(one.performance)
+        if one.names is None and answered.any():
+            return None
+        found.update(() if one.names is None else one.names[answered].tolist())
+    return len(found) or None
 
 
 def _reasons(table: ScoreTable, dataset: int) -> dict[str, int]:

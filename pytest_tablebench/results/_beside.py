@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results._examples import Examples
@@ -38,7 +38,7 @@ def part_figures(datasets: Sequence[Examples]) -> dict[str, Any]:
             continue
         found[name] = {
             "mean": mean(map(mean, values)),
-            "ci95": _interval(values),
+            "ci95": _interval(values, [one.groups_of(one.parts[name].values) for one in datasets]),
             "n_examples": sum(map(len, values)),
             "n_cases": cases,
             "absent": answered - cases,
@@ -81,7 +81,8 @@ def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> 
         [one - other for one, other in zip(*pair, strict=True)]
         for pair in zip(majorities, singles, strict=True)
     ]
-    spread = moments(gains)
+    groups = [one.groups_of(one.share) for one in datasets]
+    spread = moments(gains, groups)
     found: dict[str, Any] = {
         name: mean(map(mean, values))
         for name, values in (
@@ -93,8 +94,8 @@ def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> 
     }
     found["n_examples"] = sum(map(len, shares))
     found["ci95"] = {
-        "value": _interval(shares),
-        "majority": _interval(majorities),
+        "value": _interval(shares, groups),
+        "majority": _interval(majorities, groups),
         "gain": None if spread is None else list(paired_bounds(spread)[:2]),
     }
     return {"consistency": found | ({"risk": _risk(shares, majorities)} if curve else {})}
@@ -133,8 +134,10 @@ def known(values: Floats) -> list[float]:
     return found
 
 
-def _interval(datasets: Sequence[Sequence[float]]) -> list[float] | None:
+def _interval(
+    datasets: Sequence[Sequence[float]], groups: Sequence[Sequence[Hashable] | None]
+) -> list[float] | None:
     """Return the interval of a mean of shares; None where a value is none."""
     if not all(0 <= value <= 1 for row in datasets for value in row):
         return None
-    return ci95(datasets)
+    return ci95(datasets, groups)

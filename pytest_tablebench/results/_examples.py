@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +11,8 @@ from pytest_tablebench.results.figures import agreement, means, robustness
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pytest_tablebench.results.score_table import Flags, Floats, Integers
 
 
@@ -35,6 +37,8 @@ class Examples:
     many, `performance`, `robustness` and `pass_rate`, NaN without an answer, `parts` by name, and
     of the most common answer its `share` and its score (`majority`) beside the mean score of the
     same answers (`single`), NaN where too few are known. `altered`: there are no such tables.
+    `names` are the clusters of the examples, None where they are not known; `one_table` tells
+    that the whole dataset has a single one.
     """
 
     cases: Integers
@@ -50,6 +54,8 @@ class Examples:
     majority: Floats
     single: Floats
     altered: bool
+    names: NDArray[np.object_] | None = None
+    one_table: bool = False
 
     @classmethod
     def of(cls, whole: Sheet, *, beside: bool = True) -> Examples:
@@ -83,10 +89,19 @@ class Examples:
             majority,
             single,
             not sheet.altered.isdisjoint(sheet.names(1)),
+            sheet.cluster_names,
+            sheet.one_table,
         )
 
     def __len__(self) -> int:
         return len(self.cases)
+
+    def groups_of(self, values: Floats) -> list[Hashable] | None:
+        """Return the clusters of the examples that have a value; None: each is its own."""
+        if self.names is None or self.one_table:
+            return None
+        found: list[Hashable] = self.names[np.isfinite(values)].tolist()
+        return found
 
     @property
     def size(self) -> int:

@@ -48,55 +48,107 @@ def moments(
 ) -> Moments | None:
     """Return the moments of one sequence of example values per dataset.
 
-    `clusters` holds, beside each sequence, what its examples share (a table), or None where
-    they share nothing (section 1). Several datasets: stratified, with Welch's and
-    Satterthwaite's degrees of freedom (section 4). None where there is no dataset, or one
-    with fewer than two independent examples.
+    `clusters` holds the cluster (table) of each example beside each sequence, or None where
+    every example is its own cluster (section 1). Equal names in two datasets are one cluster.
+    Several datasets: stratified, with Welch's and Satterthwaite's degrees of freedom
+    (section 4). None without a dataset, or if one has fewer than two clusters.
     """
     shared = clusters if clusters is not None else [None] * len(datasets)
-    means, shares, freedoms, sizes, count = [], [], [], [], 0
+    strata = []
     for values, groups in zip(datasets, shared, strict=True):
-        row = np.asarray(values, dtype=float)
+        stratum = _Stratum.of(np.asarray(values, dtype=float), groups)
+        if stratum is None:
+            return None
+        strata.append(stratum)
+    if not strata:
+        return None
+    number = len(strata)
+    shares = [stratum.variance for stratum in strata]
+    variance = math.fsum(shares) / number**2
+    size = number**2 / math.fsum(1 / stratum.size for stratum in strata)
+    most = math.inf
+    if sum(stratum.names is not None for stratum in strata) > 1:
+        more, weight, most = _shared_between(strata)
+        variance, size = max(0.0, variance + more), 1 / (1 / size + weight)
+    df = None
+    if variance >= EQUAL:
+        spread = math.fsum(one.variance**2 / (len(one.sums) - 1) for one in strata)
+        df = min(math.fsum(shares) ** 2 / spread, most)
+    means = [stratum.mean for stratum in strata]
+    return Moments(math.fsum(means) / number, variance, df, size, sum(one.n for one in strata))
+
+
+@dataclass(frozen=True, slots=True)
+class _Stratum:
+    """One dataset: the residual sum of each cluster, and how many examples each cluster has.
+
+    `names` are the clusters in the order of `sums`; None where every example is its own.
+    """
+
+    n: int
+    mean: float
+    sums: Any
+    counts: Any
+    names: Sequence[Hashable] | None
+
+    @classmethod
+    def of(cls, row: Any, groups: Sequence[Hashable] | None) -> _Stratum | None:
+        """Return the stratum of example values; None with fewer than two clusters."""
         if len(row) < 2:
             return None
         centre = math.fsum(row) / len(row)
-        rest, weights = row - centre, None
-        if groups is not None:
-            rest, weights = _cluster_sums(rest, groups)
-            if len(rest) < 2:
-                return None
-        # G/(G-1) * sum of squared cluster sums / n^2; with one example each that is s^2/n.
-        group_count = len(rest)
-        means.append(centre)
-        shares.append(
-            group_count / (group_count - 1) * math.fsum(rest * rest) / float(len(row)) ** 2
-        )
-        freedoms.append(group_count - 1)
-        sizes.append(float(len(row)) if weights is None else weights)
-        count += len(row)
-    if not means:
-        return None
-    number = len(means)
-    variance = math.fsum(shares) / number**2
-    df = None
-    if variance >= EQUAL:
-        spread = zip(shares, freedoms, strict=True)
-        df = math.fsum(shares) ** 2 / math.fsum(share**2 / free for share, free in spread)
-    size = number**2 / math.fsum(1 / size for size in sizes)
-    return Moments(math.fsum(means) / number, variance, df, size, count)
+        rest = row - centre
+        if groups is None:
+            return cls(len(row), centre, rest, np.ones(len(row)), None)
+        places: dict[Hashable, int] = {}
+        index = np.array([places.setdefault(group, len(places)) for group in groups])
+        if len(places) < 2:
+            return None
+        sums = np.bincount(index, weights=rest)
+        return cls(len(row), centre, sums, np.bincount(index).astype(float), tuple(places))
+
+    @property
+    def factor(self) -> float:
+        """The small-sample correction G/(G-1)."""
+        return len(self.sums) / (len(self.sums) - 1)
+
+    @property
+    def variance(self) -> float:
+        """G/(G-1) * sum of squared cluster sums / n^2; s^2/n with one example per cluster."""
+        return self.factor * math.fsum(self.sums * self.sums) / float(self.n) ** 2
+
+    @property
+    def size(self) -> float:
+        """n^2 / sum of squared cluster sizes: the number of clusters if all are equally large."""
+        return float(self.n) ** 2 / float(self.counts @ self.counts)
 
 
-def _cluster_sums(rest: Any, groups: Sequence[Hashable]) -> tuple[Any, float]:
-    """Return the sum of each cluster, and how many clusters of equal size would do the same.
+def _shared_between(strata: Sequence[_Stratum]) -> tuple[float, float, float]:
+    """Return what clusters that several datasets share add to variance and to 1 / size.
 
-    That number, n^2 / sum of squared cluster sizes, is the number of clusters itself where
-    all are equally large, and the number of examples where each stands alone.
+    The third number is the most degrees of freedom that all clusters together allow. Without a
+    shared cluster the first two are 0, and Welch's degrees of freedom are never more.
     """
-    places: dict[Hashable, int] = {}
-    index = np.array([places.setdefault(group, len(places)) for group in groups])
-    sums = np.bincount(index, weights=rest)
-    counts = np.bincount(index).astype(float)
-    return sums, float(len(rest) ** 2 / (counts @ counts))
+    number = len(strata)
+    found: dict[Hashable, list[tuple[float, float]]] = {}
+    alone = 0
+    for stratum in strata:
+        scale = math.sqrt(stratum.factor) / (stratum.n * number)
+        if stratum.names is None:
+            alone += stratum.n
+            continue
+        columns = stratum.sums.tolist(), stratum.counts.tolist()
+        for name, rest, count in zip(stratum.names, *columns, strict=True):
+            found.setdefault(name, []).append((scale * rest, count / (stratum.n * number)))
+    several = [own for own in found.values() if len(own) > 1]
+    more, weight = (
+        math.fsum(
+            math.fsum(one[place] for one in own) ** 2 - math.fsum(one[place] ** 2 for one in own)
+            for own in several
+        )
+        for place in (0, 1)
+    )
+    return more, weight, len(found) + alone - 1
 
 
 def clopper_pearson(successes: float, total: float, tail: float = 0.025) -> tuple[float, float]:
@@ -129,20 +181,27 @@ def level_bounds(found: Moments, tail: float = 0.025) -> Bounds:
 
 
 def interval(
-    datasets: Sequence[Sequence[float]], level: float = 0.95
+    datasets: Sequence[Sequence[float]],
+    level: float = 0.95,
+    *,
+    clusters: Sequence[Sequence[Hashable] | None] | None = None,
 ) -> tuple[float, float] | None:
     """Return the interval of the mean over datasets of the mean over examples.
 
-    `datasets` holds one sequence of example values in 0..1 per dataset. The rule is that of
-    `level_bounds`. None when it cannot be told: no dataset, or one with fewer than two examples.
+    `datasets` holds one sequence of example values in 0..1 per dataset, `clusters` the table of
+    each example (see `moments`). The rule is that of `level_bounds`. None without a dataset, or
+    if one has fewer than two clusters.
     """
-    found = moments(datasets)
+    found = moments(datasets, clusters)
     return None if found is None else level_bounds(found, (1 - level) / 2)[:2]
 
 
-def ci95(datasets: Sequence[Sequence[float]]) -> list[float] | None:
-    """Return `interval` as it stands in `summary.json`."""
-    bounds = interval(datasets)
+def ci95(
+    datasets: Sequence[Sequence[float]],
+    clusters: Sequence[Sequence[Hashable] | None] | None = None,
+) -> list[float] | None:
+    """Return `interval` as a list, as `summary.json` has it."""
+    bounds = interval(datasets, clusters=clusters)
     return None if bounds is None else list(bounds)
 
 

@@ -34,11 +34,17 @@ def memory_figures(sheets: Sequence[Sheet]) -> dict[str, Any]:
     """
     found = {}
     for name in (_WITHOUT, _CHANGED):
-        rows = [values for sheet in sheets if (values := known(_shares(sheet, name)))]
+        columns = [(sheet, _shares(sheet, name)) for sheet in sheets]
+        used = [(sheet, shares) for sheet, shares in columns if np.isfinite(shares).any()]
+        rows = [known(shares) for _, shares in used]
+        groups = [
+            None if sheet.groups is None else sheet.groups[np.isfinite(shares)].tolist()
+            for sheet, shares in used
+        ]
         if rows:
             found[name] = {
                 "share": mean(map(mean, rows)),
-                "ci95": ci95(rows),
+                "ci95": ci95(rows, groups),
                 "n_examples": sum(map(len, rows)),
             }
     return {"memory": found} if found else {}

@@ -42,6 +42,9 @@ class Record:
     seconds of each; `transcript` is the digest of what was said in them, as texts.jsonl.gz has it.
     Cost and token counts are None when unknown, never 0. `repeat` is 1 the first time a case is
     asked, 2 the second, and so on; a record without it comes from a run that asked once.
+    `cluster` names what the example shares with others: its table, document or paraphrase group.
+    Intervals take clusters as independent, not examples. None in records of earlier versions, and
+    where the example could not be loaded.
     """
 
     case_id: str
@@ -72,6 +75,7 @@ class Record:
     prompt_digest: str | None = None
     steps: tuple[Mapping[str, Any], ...] = field(default=(), kw_only=True)
     transcript: str | None = field(default=None, kw_only=True)
+    cluster: str | None = field(default=None, kw_only=True)
     latency_s: float | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -118,6 +122,8 @@ class Record:
             and all(isinstance(tag, str) for tag in record.tags.values())
         ):
             raise ValueError("its tags are no names and texts")
+        if not isinstance(record.cluster, _TEXT):
+            raise ValueError("its cluster is no text")
         if record.threshold is None and record.score is not None and record.metric != ASSERTION:
             record = replace(record, threshold=(thresholds or {}).get(str(record.dataset)))
         return record
@@ -165,6 +171,7 @@ class Cell:
     tags: Mapping[str, str] = field(default_factory=dict)
     said: int | None = None
     preserves_meaning: bool = True
+    cluster: str | None = None
 
     @property
     def outcome(self) -> Outcome:

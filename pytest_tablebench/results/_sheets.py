@@ -38,7 +38,8 @@ class Sheet:
     both are None where each was asked once. `checks` holds, by test, the share of repeats that
     passed it, NaN where nobody knows, `parts` the named numbers of the score, NaN where one is
     absent, `answers` what is kept of the answers, None where unknown, and `said` a mark of what
-    each was read as, 0 unknown. `tags` holds those of each example by name, empty without one.
+    each was read as, 0 unknown. `tags` holds those of each example by name, empty without one,
+    `clusters` the table of each example, empty where unknown; None where no record names one.
     `altered` are the perturbations that change the meaning of a table.
     """
 
@@ -57,6 +58,27 @@ class Sheet:
     said: Integers | None = None
     tags: Mapping[str, Sequence[str]] = field(default_factory=dict)
     altered: frozenset[str] = frozenset()
+    clusters: Sequence[str] | None = None
+    one_table: bool = False
+    """Whether all examples of the dataset are over one table, whatever part of it this is."""
+
+    @property
+    def cluster_names(self) -> NDArray[np.object_] | None:
+        """The cluster of each example; one without a name is its own. None where not known."""
+        if self.clusters is None:
+            return None
+        found = np.empty(len(self.examples), dtype=object)
+        pairs = zip(self.clusters, self.examples, strict=True)
+        found[:] = [name or f"\0{example}" for name, example in pairs]
+        return found
+
+    @property
+    def groups(self) -> NDArray[np.object_] | None:
+        """The clusters that an interval takes as independent; None: every example is.
+
+        Over a single table the figure is about questions over this table, which are independent.
+        """
+        return None if self.one_table else self.cluster_names
 
     def counts(self) -> tuple[Integers, Integers]:
         """Return how many cases each cell stands for, and how many of them have no answer."""
@@ -193,7 +215,16 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
             },
             table.altered,
         )
+        if table.cluster is not None:
+            names = [table.cluster.names[at] for at in table.cluster.codes[firsts]]
+            found[name] = with_clusters(found[name], names)
     return found
+
+
+def with_clusters(sheet: Sheet, names: Sequence[str]) -> Sheet:
+    """Return a dataset's sheet with the cluster of each example; without, where all are empty."""
+    tables = {name for name in names if name}
+    return replace(sheet, clusters=tuple(names) if tables else None, one_table=len(tables) == 1)
 
 
 def benchmarks_of(table: ScoreTable) -> dict[str, list[str]]:
@@ -229,6 +260,16 @@ def aligned(one: Sheet, other: Sheet) -> tuple[Sheet, Sheet]:
     if other.configurations != cells:
         cells = tuple(sorted({*cells, *other.configurations}))
     return align(one, examples, cells), align(other, examples, cells)
+
+
+def with_common_clusters(one: Sheet, other: Sheet | None) -> Sheet:
+    """Return the first of two aligned sheets with the clusters of both; its own come first."""
+    if other is None or other.clusters is None:
+        return one
+    if one.clusters is None:
+        return replace(one, clusters=other.clusters, one_table=other.one_table)
+    both = tuple(a or b for a, b in zip(one.clusters, other.clusters, strict=True))
+    return replace(one, clusters=both, one_table=one.one_table and other.one_table)
 
 
 def same_answers(one: Sheet, other: Sheet, cells: Flags) -> bool:
@@ -269,5 +310,6 @@ def align(sheet: Sheet, examples: Sequence[str], configurations: Sequence[Config
         examples=tuple(examples),
         configurations=tuple(configurations),
         tags={tag: told(values) for tag, values in sheet.tags.items()},
+        clusters=None if sheet.clusters is None else told(sheet.clusters),
         **{name: moved(getattr(sheet, name)) for name in _GRIDS},
     )

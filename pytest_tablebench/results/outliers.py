@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.score_table import Floats
+    from pytest_tablebench.results.score_table import Flags, Floats
 
 __all__ = ["AXES", "Outlier", "outliers"]
 
@@ -53,7 +53,8 @@ def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
     A serializer (perturbation, ...) is compared inside each example: its scores with all scores
     of that example (statistics.md section 3). Of a tag the examples differ, so its mean is held
     against that of as many examples drawn without replacement from the dataset: the variance of
-    such a mean is s^2/m (1 - m/n). All parts of all datasets share the error 1 - `level`
+    such a mean is s^2/m (1 - m/n). Where examples share tables, residuals of the difference are
+    summed by table. All parts of all datasets share the error 1 - `level`
     (Bonferroni), so that a run without any difference seldom names one.
     """
     found = []
@@ -75,22 +76,43 @@ class _Part:
     values: Floats
     whole: Floats
     differences: Floats | None = None
+    groups: Sequence[Hashable] | None = None
+    """The clusters of the examples of `differences`, or of `whole`."""
+    is_inside: Flags | None = None
+    """Which examples of `whole` the part has, where no differences are."""
 
     def judged(self, tail: float) -> Outlier:
         """Return the part with the bounds of its difference."""
         value, whole = float(self.values.mean()), float(self.whole.mean())
         if self.differences is not None:
-            inside = moments([self.differences])
+            inside = moments([self.differences], [self.groups])
             low, high = paired_bounds(inside, tail)[:2] if inside else (-1.0, 1.0)
         else:
             from scipy.special import stdtrit
 
-            part, all_of = len(self.values), len(self.whole)
-            variance = float(self.whole.var(ddof=1)) / part * (1 - part / all_of)
-            reach = float(stdtrit(all_of - 1, 1 - tail)) * sqrt(variance)
+            variance, free = self._spread()
+            reach = float(stdtrit(free, 1 - tail)) * sqrt(variance)
             low, high = value - whole - reach, value - whole + reach
         n = len(self.values)
         return Outlier(self.dataset, self.kind, self.name, value, whole, low, high, n)
+
+    def _spread(self) -> tuple[float, int]:
+        """Return variance and degrees of freedom of the part's mean less the whole's.
+
+        Without clusters the part is a draw without replacement. With clusters the variance is also
+        summed by cluster (statistics.md section 1), and the larger of both counts. Residuals are
+        those of the whole: a part whose examples are all equal would have none of its own.
+        """
+        part, count = len(self.values), len(self.whole)
+        variance = float(self.whole.var(ddof=1)) / part * (1 - part / count)
+        if self.groups is None or self.is_inside is None:
+            return variance, count - 1
+        weights = np.where(self.is_inside, 1 / part, 0.0) - 1 / count
+        places: dict[Hashable, int] = {}
+        index = np.array([places.setdefault(group, len(places)) for group in self.groups])
+        sums = np.bincount(index, weights=weights * (self.whole - self.whole.mean()))
+        many = len(places)
+        return max(variance, many / (many - 1) * float(sums @ sums)), many - 1
 
 
 def _ways(dataset: str, sheet: Sheet) -> Iterator[_Part]:
@@ -103,7 +125,8 @@ def _ways(dataset: str, sheet: Sheet) -> Iterator[_Part]:
             there = np.isfinite(own)
             if there.sum() >= FEWEST:
                 differences = own[there] - whole[there]
-                yield _Part(dataset, kind, name, own[there], whole[there], differences)
+                groups = None if sheet.groups is None else sheet.groups[there].tolist()
+                yield _Part(dataset, kind, name, own[there], whole[there], differences, groups)
 
 
 def _tags(dataset: str, sheet: Sheet) -> Iterator[_Part]:
@@ -116,5 +139,9 @@ def _tags(dataset: str, sheet: Sheet) -> Iterator[_Part]:
             continue
         for name, count in counts.items():
             if name and count >= FEWEST and len(values) - count >= FEWEST:
-                own = whole[there][values == name]
-                yield _Part(dataset, tag, name, own, whole[there])
+                inside = values == name
+                own = whole[there][inside]
+                groups = None if sheet.groups is None else sheet.groups[there].tolist()
+                if groups is not None and len(set(groups)) in (1, len(groups)):
+                    groups = None  # every example is independent: a plain draw
+                yield _Part(dataset, tag, name, own, whole[there], groups=groups, is_inside=inside)

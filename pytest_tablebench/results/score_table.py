@@ -93,8 +93,10 @@ class ScoreTable:
     without an answer, `passed` 0 or 1 beside it, `threshold` NaN where unknown. `checks` and
     `parts` are by name. `answers` is there where the table was asked to keep them. `tags` holds
     by name those of each row, empty without one; they belong to the example, so that a row
-    without an answer has them where another one does. `said` marks what each answer was read as,
-    0 unknown. `altered` are the perturbations that change the meaning of a table.
+    without an answer has them where another one does. So does `cluster`, the table (document,
+    paraphrase group) of each row's example, empty where unknown; None where no record names one.
+    `said` marks what each answer was read as, 0 unknown. `altered` are the perturbations that
+    change the meaning of a table.
     """
 
     names: Mapping[str, tuple[str, ...]]
@@ -109,6 +111,7 @@ class ScoreTable:
     tags: Mapping[str, Column] = field(default_factory=dict)
     said: Integers | None = None
     altered: frozenset[str] = frozenset()
+    cluster: Column | None = None
 
     @classmethod
     def from_records(
@@ -188,6 +191,7 @@ class ScoreTableBuilder:
         }
         self._marks: dict[str, dict[str, dict[int, float]]] = {"checks": {}, "parts": {}}
         self._tags: dict[int, Mapping[str, str]] = {}
+        self._clusters: dict[int, str] = {}
         self._altered: set[str] = set()
         self._answer = answers
         self._answers: list[Hashable | None] = []
@@ -277,6 +281,11 @@ class ScoreTableBuilder:
         for place, tags in zip(examples, tags_of, strict=True) if any(tags_of) else ():
             if tags and tagged.setdefault(place, tags) != tags:
                 tagged[place] = min(tagged[place], tags, key=lambda one: sorted(one.items()))
+        clusters = fields.get("cluster") or ()
+        if any(clusters):
+            for place, cluster in zip(examples, clusters, strict=True):
+                if cluster:  # of two names the same one wins, whatever comes first
+                    self._clusters[place] = min(cluster, self._clusters.get(place, cluster))
         kept = fields.get("preserves_meaning") or ()
         if False in kept:
             perturbations = zip(fields["perturbation"], kept, strict=True)
@@ -329,4 +338,11 @@ class ScoreTableBuilder:
             tags=tag_columns(self._tags, len(self._known[0]), self._codes[0]),
             said=late["said"].column(len(self), np.int64) if late["said"] else None,
             altered=frozenset(self._altered),
+            cluster=self._cluster_column(),
         )
+
+    def _cluster_column(self) -> Column | None:
+        if not self._clusters:
+            return None
+        named = {place: {"": name} for place, name in self._clusters.items()}
+        return tag_columns(named, len(self._known[0]), self._codes[0])[""]

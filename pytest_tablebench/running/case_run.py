@@ -264,6 +264,7 @@ class CaseRun:
             reason=None if answered else no_answer_reason(error) if error else "not_asked",
             flags=self.flags if answer else (),
             tags={str(name): str(value) for name, value in example.tags.items()} if example else {},
+            cluster=example.cluster if example else None,
             preserves_meaning=self.runner.axes.preserves_meaning(case.perturbation),
             prompt_digest=self.prompt_digest,
             transcript=self.transcript,

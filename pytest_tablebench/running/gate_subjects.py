@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.datasets import cluster_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.running.scoring import MEMORY, asked_by, judge_example
 from pytest_tablebench.strategies import PARSED, named_strategy
@@ -112,6 +113,16 @@ def _parts_of(runner: Runner, dataset: str, example_ids: Sequence[str]) -> dict[
                     return None
                 found |= dict.fromkeys(scored.parts if scored else ())
     return {**found, MEMORY: None}
+
+
+def planned_clusters(runner: Runner, cases: Iterable[Case]) -> dict[str, dict[str, str]]:
+    """Return the cluster of each planned example by dataset; loads the examples."""
+    found: dict[str, dict[str, str]] = {}
+    for dataset, example_id in dict.fromkeys((case.dataset, case.example_id) for case in cases):
+        example = _loaded(runner, dataset, example_id)
+        if example is not None:
+            found.setdefault(dataset, {})[example_id] = cluster_of(example)
+    return found
 
 
 def _loaded(runner: Runner, dataset: str, example_id: str) -> Example | None:

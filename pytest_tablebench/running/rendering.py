@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from pytest_tablebench.datasets import asked
+from pytest_tablebench.datasets import asked, cluster_of
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, Case
 from pytest_tablebench.running.answer import shown_by
 from pytest_tablebench.running.perturbing import ChangedPool, question_change
@@ -223,6 +223,8 @@ class Renderer:
     ) -> tuple[Example, list[int]]:
         """Return the perturbed example and the pool indices of its demonstrations."""
         plain = self._source(dataset).example(example_id)
+        # Before the tables change: all cases of an example have one cluster.
+        plain = replace(plain, cluster=cluster_of(plain))
         of_question = self._question_change(perturbation)
         example = (
             plain.with_tables(self._change(perturbation))

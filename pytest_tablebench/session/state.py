@@ -28,6 +28,7 @@ from pytest_tablebench.executors.local import (
 )
 from pytest_tablebench.results import MediaFolder
 from pytest_tablebench.results.writer import RunWriter
+from pytest_tablebench.running.gate_subjects import planned_clusters
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.session.messages import EngineWanted, RunPlace
 from pytest_tablebench.session.selection import Selection
@@ -393,5 +394,8 @@ class Session:
         if self.verdicts is None or self.settings.shard is not None:
             return {}
         places = {path.parent for path in self.paths.values()}
-        by_model = self.selection.by_model()
-        return {model: self.verdicts.planned(cases, places) for model, cases in by_model.items()}
+        runner, planned = self.require_runner(), self.verdicts.planned
+        return {
+            model: planned(cases, places, planned_clusters(runner, cases))
+            for model, cases in self.selection.by_model().items()
+        }

@@ -217,14 +217,22 @@ class Verdicts:
         if settings.baseline is not None and not settings.allow_unlike:
             check_alike(read_run(settings.baseline), run, hint=HINT)
 
-    def planned(self, cases: Sequence[Case], places: Iterable[Path] = ()) -> list[PlannedGate]:
+    def planned(
+        self,
+        cases: Sequence[Case],
+        places: Iterable[Path] = (),
+        clusters: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> list[PlannedGate]:
         """Return the smallest drop each gate can see with the cases of one model.
 
         The baseline tells how much values spread, and with an earlier run of the model, beside it
-        or in one of `places`, how much their differences do.
+        or in one of `places`, how much their differences do. `clusters` are the tables of the
+        planned examples, by dataset.
         """
         benchmarks, baseline = self._benchmarks(cases), self.settings.baseline
-        plan = partial(plan_gates, benchmarks=benchmarks, altered=self._altered(cases))
+        plan = partial(
+            plan_gates, benchmarks=benchmarks, altered=self._altered(cases), clusters=clusters
+        )
         if baseline is None:
             return plan(self._gates, cases)
         latest = latest_run(cases[0].model, baseline, [baseline.parent, *places])

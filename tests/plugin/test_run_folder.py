@@ -24,12 +24,12 @@ RECORD_FIELDS = {
     *("strategy", "modality", "outcome", "score", "passed", "metric", "parts", "prediction"),
     *("raw", "references", "reason", "flags", "prompt_digest", "latency_s", "prompt_tokens"),
     *("completion_tokens", "cost_usd", "from_store", "checks"),
-    *("threshold", "part", "tags", "preserves_meaning", "steps", "transcript"),
+    *("threshold", "part", "tags", "preserves_meaning", "cluster", "steps", "transcript"),
 }
 TIME_FIELDS = ("latency_s",)
 SCOPE_FIELDS = {
     *("performance", "robustness", "pass_rate", "no_answer"),
-    *("n_examples", "n_cases", "ci95"),
+    *("n_examples", "n_clusters", "n_cases", "ci95"),
 }
 
 
@@ -43,6 +43,7 @@ def test_a_record_has_every_field(bench):
     digest, latency = record.pop("prompt_digest"), record.pop("latency_s")
     assert re.fullmatch("[0-9a-f]{16}", digest)
     assert 0 <= latency < 60
+    assert re.fullmatch("[0-9a-f]{20}", record.pop("cluster"))  # the content of the table
     assert record == {
         "schema": 2,
         "case_id": "toy/ada/html/none",

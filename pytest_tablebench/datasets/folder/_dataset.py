@@ -13,8 +13,10 @@ from pytest_tablebench.datasets._base import Example, Problem, PromptParts, Rend
 from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets._questions import INSTRUCTION
 from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets._strata import cluster_name
 from pytest_tablebench.datasets.folder._questions import (
     Question,
+    clusters_of,
     does_not_apply,
     question_of,
     raw_questions,
@@ -89,12 +91,15 @@ class FolderDataset:
         """Open the folder. What is wrong in it becomes problems; the other questions run."""
         tables = FolderTables(folder)
         found, problems = self.questions(tables)
+        clusters = clusters_of(self.name, found)
         licence = self._settings.licence
         notes = [*tables.notes, *([f"licence: {licence}"] if licence else [])]
         return RowSource(
             found,
             lambda: found,
-            make=self.example,
+            make=lambda question: replace(
+                self.example(question), cluster=cluster_name(clusters[question.id])
+            ),
             key=lambda question: (question.text,),
             does_not_apply=does_not_apply,
             facts=lambda: SourceFacts(dict(sorted(tables.digests.items())), tuple(notes)),

@@ -29,6 +29,7 @@ EXAMPLE: Mapping[str, str] = {
 #   aliases        other texts that are as right: UK | Great Britain
 #   tags           type=lookup | level=easy
 #   perturbations  those that leave the answer true: none | shuffle_rows
+#   group          what questions share, such as one fact asked in several ways; else their table
 # An answer of several items is written with bars: tea | coffee
 """,
     "prices.csv": """\

@@ -19,7 +19,7 @@ from pytest_tablebench.util.names import known_names, printable
 COLUMNS = (
     *("table", "question", "answer"),
     *("id", "metric", "tolerance", "unit", "threshold", "aliases", "tags", "title"),
-    "perturbations",
+    *("perturbations", "group"),
 )
 
 Raw = Mapping[str, Any]
@@ -40,6 +40,7 @@ class Question:
         perturbations: those that leave the answer true; None: all of them.
         metric: a registered one that is no kind of answer; None: `typed_answer`.
         threshold: the score from which an answer is right; None: the dataset's.
+        group: the name of what it shares with other questions; None: its tables.
     """
 
     id: str
@@ -55,6 +56,7 @@ class Question:
     perturbations: tuple[str, ...] | None = None
     metric: str | None = None
     threshold: float | None = None
+    group: str | None = None
 
 
 def raw_questions(tables: FolderTables, file: str) -> Iterator[tuple[int, Raw | BadRowError]]:
@@ -156,7 +158,34 @@ def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> Qu
         perturbations=tuple(_items(_parsed(row.get("perturbations")), "perturbations")) or None,
         metric=None if context["kind"] in KINDS else context["kind"],
         threshold=_threshold(_text(row.get("threshold"))),
+        group=_text(row.get("group")) or None,
     )
+
+
+def clusters_of(dataset: str, questions: Iterable[Question]) -> dict[str, str]:
+    """Return the cluster of each question by its id, for intervals.
+
+    It is the question's group, or else its table. Tables that one question is about together are
+    one cluster, with all other questions about them. A question without a table is its own.
+    """
+    alone = [question for question in questions if question.group is None]
+    first: dict[str, str] = {}
+
+    def root(file: str) -> str:
+        while first.setdefault(file, file) != file:
+            file = first[file] = first[first[file]]
+        return file
+
+    for question in alone:
+        for file in question.files[1:]:
+            one, other = sorted((root(question.files[0]), root(file)))
+            first[other] = one
+    return {
+        question.id: f"{dataset}/group {question.group}"
+        if question.group is not None
+        else f"{dataset}/{root(question.files[0]) if question.files else f'question {question.id}'}"
+        for question in questions
+    }
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ class Starter(TableQuestions):
                     record["answers"],
                     ordered=record["ordered"],
                     tags={"kind": record["kind"]},
+                    cluster=f"starter/{record['table']}",
                 )
             )
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}

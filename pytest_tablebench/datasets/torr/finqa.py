@@ -85,6 +85,7 @@ class _Row:
     program: str
     answer: str
     exe_ans: float | str
+    document: str
 
 
 def _row(entry: Any, *, whole: bool) -> _Row | None:
@@ -109,6 +110,8 @@ def _row(entry: Any, *, whole: bool) -> _Row | None:
         program=text_field(qa, "program"),
         answer=text_field(qa, "answer", may_be_empty=True),
         exe_ans=_result(qa.get("exe_ans")),
+        # The page of a report; an id is the page and the number of its question.
+        document=entry.get("filename") or example_id.rpartition("-")[0] or example_id,
     )
 
 
@@ -221,6 +224,7 @@ class FinQA(ToRR[_Row]):
             target=row.program,
             # Programs run on the table of the report, whatever arrangement the model was shown.
             context={"table": row.table, "answer": row.answer, "exe_ans": row.exe_ans},
+            cluster=row.document,
         )
 
     def _value_prompt(self, example: Example, render: Render) -> PromptParts:

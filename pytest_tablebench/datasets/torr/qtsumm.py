@@ -73,7 +73,10 @@ def _row(item: Any) -> Row:
         extra=tuple(table.items()),
         name=title if isinstance(title, str) else None,
     )
-    return Row(text_field(item, "example_id"), query, summary, make)
+    # Upstream's id of the table; without one its content tells tables apart.
+    table_id = table.get("table_id")
+    place = table_id if isinstance(table_id, str) and table_id else None
+    return Row(text_field(item, "example_id"), query, summary, make, place)
 
 
 DATASETS = (QTSumm(),)

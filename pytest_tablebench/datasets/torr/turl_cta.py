@@ -232,6 +232,7 @@ class TurlCTA(ToRR[_Column]):
             references=(target,),
             target=target,
             context={"vocabulary": column.vocabulary.types},
+            cluster=column.table.name,
         )
 
     def key(self, column: _Column) -> Hashable:

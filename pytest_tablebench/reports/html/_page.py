@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.options import OPTIONS
+from pytest_tablebench.reports.beside_text import cluster_lines
 from pytest_tablebench.reports.formats import left_out_lines, origins_text
 from pytest_tablebench.reports.html import _beside, _facts
 from pytest_tablebench.reports.html._compared import marks_of, points, records_before
@@ -116,6 +117,7 @@ def write_page(
         "gates": list(gates),
         "totals": _totals(run, summary, records),
         "rows": _facts.dataset_rows(summary),
+        "clusters": cluster_lines(summary),
         "beside": _beside.beside(summary, run),
         "tags": _beside.tag_tables(summary, run, tags, packed.axes["dataset"]),
         "checks": _facts.check_rows(summary),

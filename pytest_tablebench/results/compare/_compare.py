@@ -11,7 +11,11 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._sheets import Sheet, benchmarks_of, sheets
-from pytest_tablebench.results.compare._measures import PairedDataset, measure_difference
+from pytest_tablebench.results.compare._measures import (
+    PairedDataset,
+    measure_difference,
+    table_sums,
+)
 from pytest_tablebench.results.compare._sides import (
     ComparedRun,
     Key,
@@ -27,7 +31,7 @@ from pytest_tablebench.results.compare._types import (
     ScopeComparison,
     ScopeKind,
 )
-from pytest_tablebench.results.gates import mcnemar
+from pytest_tablebench.results.gates import mcnemar, sign_flip
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.util.names import counted, out_of, printable
 
@@ -219,19 +223,33 @@ def _configurations(
     datasets: Mapping[str, Sequence[PairedDataset]],
     pairs: Sequence[_Pair],
 ) -> Iterator[ConfigurationFlips]:
-    """Yield the flips inside single configurations, of the first repeat only."""
+    """Yield the flips inside single configurations, of the first repeat only.
+
+    McNemar's test needs independent examples. Where they share tables, signs flip by table.
+    """
     before, after = ({(k[0], *k[2:4]) for k in run.rows if k[4] == 1} for run in (old, new))
-    names = (part.dataset for parts in datasets.values() for part in parts)
-    order = {dataset: place for place, dataset in enumerate(names)}
+    every = [part for parts in datasets.values() for part in parts]
+    order = {part.dataset: place for place, part in enumerate(every)}
+    tables = {part.dataset: part.tables for part in every}
+    changes: dict[tuple[str, ...], dict[str, int]] = {}
     counts = Counter(
         ((pair.key[0], *pair.key[2:4]), change)
         for pair in pairs
         if pair.told and pair.key[4] == 1
         for change in {0, pair.change}
     )
+    for pair in pairs:
+        if pair.told and pair.key[4] == 1:
+            changes.setdefault((pair.key[0], *pair.key[2:4]), {})[pair.key[1]] = pair.change
     for key in sorted(before & after, key=lambda found: (order[found[0]], *found)):
         n, better, worse = (counts[key, change] for change in (0, 1, -1))
-        yield ConfigurationFlips(*key, n, better, worse, mcnemar(better, worse))
+        own, table = changes.get(key, {}), tables[key[0]] or {}
+        names = [table.get(example, (None, example)) for example in own]
+        if len(set(names)) < len(names):
+            p = sign_flip(table_sums(list(own.values()), names))
+            yield ConfigurationFlips(*key, n, better, worse, p, "sign-flip over tables")
+        else:
+            yield ConfigurationFlips(*key, n, better, worse, mcnemar(better, worse))
 
 
 def _remarks(old: ComparedRun, new: ComparedRun, unlike: bool) -> Iterator[str]:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import fsum
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.results._intervals import moments, paired_bounds
-from pytest_tablebench.results._sheets import Configuration, Sheet, align, aligned, same_answers
+from pytest_tablebench.results._sheets import (
+    Configuration,
+    Sheet,
+    align,
+    aligned,
+    same_answers,
+    with_common_clusters,
+)
 from pytest_tablebench.results.compare._types import Measure, MeasureDifference
 from pytest_tablebench.results.figures import example_values, mean
 from pytest_tablebench.results.gates import mcnemar, sign_flip
@@ -16,6 +24,8 @@ from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of, printable
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pytest_tablebench.results.score_table import Flags
 
 MOST_LEFT_OUT = 0.2
@@ -105,6 +115,17 @@ class PairedDataset:
         return found
 
     @property
+    def tables(self) -> dict[str, Hashable] | None:
+        """The cluster of each example; None where every example is independent."""
+        groups, examples = self.groups, self.after.examples
+        return None if groups is None else dict(zip(examples, groups.tolist(), strict=True))
+
+    @property
+    def groups(self) -> NDArray[np.object_] | None:
+        """The clusters that intervals take as independent; None: every example is."""
+        return with_common_clusters(self.after, self.before).groups
+
+    @property
     def once(self) -> bool:
         """Whether every example was asked once: then cases are independent (section 7)."""
         sides = (side.counts()[0][self.shared] for side in (self.before, self.after))
@@ -122,6 +143,8 @@ class _Values:
     left_out_before: int
     left_out_after: int
     same_text: bool
+    groups: list[Hashable] | None
+    """The cluster of each example used; None where every example is independent."""
 
 
 def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> MeasureDifference:
@@ -157,11 +180,19 @@ def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> M
 def _unknown(values: Sequence[_Values], note: str | None) -> MeasureDifference:
     return MeasureDifference(
         n_examples=sum(len(found.before) for found in values),
+        n_clusters=_cluster_count(values),
         left_out=sum(found.left_out for found in values),
         left_out_before=sum(found.left_out_before for found in values),
         left_out_after=sum(found.left_out_after for found in values),
         note=note,
     )
+
+
+def _cluster_count(values: Sequence[_Values]) -> int | None:
+    groups = [found.groups for found in values]
+    if not groups or None in groups:
+        return None
+    return len({name for own in groups for name in own or ()})
 
 
 def _of(names: Sequence[str], datasets: Sequence[PairedDataset]) -> str:
@@ -190,20 +221,42 @@ def _judged(
             identical=True,
             note=note,
         )
-    p, test = _p_value(datasets, differences, measure)
-    found = moments(differences)
+    groups = [found.groups for found in values]
+    p, test = _p_value(datasets, differences, groups, measure)
+    found = moments(differences, groups)
     if found is None:
         pairs = zip(datasets, differences, strict=True)
-        few = _of([part.dataset for part, one in pairs if len(one) < 2], datasets)
-        return replace(known, p=p, test=test, note=f"fewer than two examples{few}")
+        lacking = [part.dataset for part, one in pairs if len(one) < 2]
+        note = f"fewer than two examples{_of(lacking, datasets)}"
+        if not lacking:
+            single = [
+                part.dataset
+                for part, own in zip(datasets, groups, strict=True)
+                if own is not None and len(set(own)) < 2
+            ]
+            note = f"all examples are over one table{_of(single, datasets)}"
+        return replace(known, p=p, test=test, note=note)
     low, high, method = paired_bounds(found)
     return replace(known, interval=(low, high), method=method, p=p, test=test)
 
 
 def _p_value(
-    datasets: Sequence[PairedDataset], differences: Sequence[Sequence[float]], measure: Measure
+    datasets: Sequence[PairedDataset],
+    differences: Sequence[Sequence[float]],
+    groups: Sequence[Sequence[Hashable] | None],
+    measure: Measure,
 ) -> tuple[float, str]:
-    if measure == "pass_rate" and len(datasets) == 1 and datasets[0].once:
+    """Return the p-value and the name of its test.
+
+    Differences that share a table keep their signs together: only tables are independent.
+    """
+    names = [
+        name
+        for place, part in enumerate(differences)
+        for name in groups[place] or [(place, row) for row in range(len(part))]
+    ]
+    shared = len(set(names)) < len(names)
+    if measure == "pass_rate" and len(datasets) == 1 and datasets[0].once and not shared:
         better = sum(one > 0 for one in differences[0])
         worse = sum(one < 0 for one in differences[0])
         return mcnemar(better, worse), "exact McNemar"
@@ -211,7 +264,17 @@ def _p_value(
     # flipping its sign flips that example in the stratified mean.
     count, total = len(differences), sum(map(len, differences))
     weighted = [one * total / (count * len(part)) for part in differences for one in part]
+    if shared:
+        return _sign_flip(tuple(table_sums(weighted, names))), "sign-flip over tables"
     return _sign_flip(tuple(weighted)), "sign-flip over examples"
+
+
+def table_sums(values: Sequence[float], names: Sequence[Hashable]) -> list[float]:
+    """Return the sum of the values of each table, in the order in which tables first come."""
+    sums: dict[Hashable, list[float]] = {}
+    for value, name in zip(values, names, strict=True):
+        sums.setdefault(name, []).append(value)
+    return [fsum(own) for own in sums.values()]
 
 
 @lru_cache(maxsize=64)
@@ -232,6 +295,7 @@ def _values(part: PairedDataset, measure: Measure) -> _Values:
     used = np.isfinite(differences)
     lacking = [(np.any if ranged else np.all)(np.isnan(side[~used]), axis=1) for side in (old, new)]
     both = np.isfinite(old) & np.isfinite(new) & used[:, None]
+    groups = part.groups
     cells = np.zeros(part.after.asked.shape, dtype=bool)
     cells[np.ix_(part.shared, columns)] = both
     old, new = (np.where(both, side, np.nan)[used] for side in (old, new))
@@ -244,4 +308,5 @@ def _values(part: PairedDataset, measure: Measure) -> _Values:
         left_out_before=int((lacking[0] | ~lacking[1]).sum()),
         left_out_after=int((lacking[1] | ~lacking[0]).sum()),
         same_text=same_answers(part.before, part.after, cells),
+        groups=None if groups is None else groups[part.shared][used].tolist(),
     )

@@ -53,7 +53,9 @@ class MeasureDifference:
     """The paired difference, after minus before, of one measure in one scope.
 
     `before` and `after` are means over the same `n_examples` examples; several datasets count
-    equally. `left_out_before` counts, of the examples left out, those that this run has no
+    equally. `n_clusters` is the number of their tables, None where every example is independent:
+    over one table, and where the records do not name tables.
+    `left_out_before` counts, of the examples left out, those that this run has no
     usable answer to; an example can count on both sides. `difference`, `interval` and `p` are
     None where nobody can tell, and `note` says why.
     """
@@ -66,6 +68,7 @@ class MeasureDifference:
     p: float | None = None
     test: str | None = None
     n_examples: int
+    n_clusters: int | None = None
     left_out: int
     left_out_before: int
     left_out_after: int
@@ -96,7 +99,10 @@ class ScopeComparison:
 
 @dataclass(frozen=True)
 class ConfigurationFlips:
-    """Right and wrong inside one configuration, where exact McNemar is valid."""
+    """Right and wrong inside one configuration.
+
+    `test` is exact McNemar, or signs flipped by table where examples share tables.
+    """
 
     dataset: str
     serializer: str
@@ -105,6 +111,7 @@ class ConfigurationFlips:
     better: int
     worse: int
     p: float
+    test: str = "exact McNemar"
 
 
 @dataclass(frozen=True)

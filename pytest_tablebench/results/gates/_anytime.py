@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,21 @@ class _Stream:
     wealth: Wealth
     values: dict[str, list[float]]
     rounds: list[float] = field(default_factory=list)
+    tables: set[Hashable] = field(default_factory=set)
+    has_twice: bool = False
+
+    def see(self, table: Hashable) -> None:
+        """Take the table of the next example."""
+        self.has_twice = self.has_twice or table in self.tables
+        self.tables.add(table)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether some of the examples so far share a table, and others have another one.
+
+        Examples that are all over one table are independent: the gate is about this table.
+        """
+        return self.has_twice and len(self.tables) > 1
 
 
 class AnytimeRule(StoppingRule):
@@ -82,8 +98,17 @@ class AnytimeRule(StoppingRule):
             value = self._value(gate, dataset, row)
             if value is not None:
                 stream.values[dataset].append(value)
+                stream.see(self._table(dataset, row))
                 _round(gate, stream)
         self._decide()
+
+    def _table(self, dataset: str, row: int) -> Hashable:
+        """Return the cluster of an example; one without a name is its own cluster."""
+        side, known = self.board.sides[dataset], (self._clusters or {}).get(dataset, {})
+        example = side.examples[row]
+        if example in known:
+            return dataset, known[example]
+        return (side.clusters[row] if side.clusters else "") or (dataset, None, example)
 
     def _value(self, gate: Gate, dataset: str, row: int) -> float | None:
         """Return one example's value, by the very rules of the gate; None where left out."""
@@ -116,12 +141,11 @@ class AnytimeRule(StoppingRule):
     def _held_back(self, place: int) -> bool:
         """Whether only the end may decide: too few, too many left out, or shared tables.
 
-        Betting takes examples for independent; where they share tables only the final interval
-        reckons with it.
+        Betting takes examples as independent. They are until a table comes a second time; from
+        then on only the final interval may decide.
         """
-        shared = set(self._clusters or ()) & set(self._streams[place].values)
         return (
-            bool(shared)
+            self._streams[place].is_shared
             or len(self._streams[place].rounds) < 2
             or (self.gates[place].measure == "robustness" and bool(self._sample(place).problem))
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results._intervals import (
@@ -65,7 +65,7 @@ def judge_no_answer(gate: Gate, known: Scopes, tail: float) -> GateResult:
         n_cases=total,
         n_no_answer=lost,
         clopper_pearson=clopper_pearson(lost, total, tail),
-        effective_interval=_by_examples(sizes, losses, tail),
+        effective_interval=_by_examples(sizes, losses, _groups(gate, known, names), tail),
     )
 
 
@@ -117,16 +117,32 @@ def _counts(gate: Gate, sheet: Sheet) -> tuple[Places, Places]:
     return asked[:, columns].sum(axis=1), lost[:, columns].sum(axis=1)
 
 
-def _by_examples(sizes: Places, losses: Places, tail: float) -> tuple[float, float] | None:
-    """Return the interval of section 2 over examples: failures come in bursts.
+def _groups(gate: Gate, known: Scopes, names: Sequence[str]) -> list[Hashable]:
+    """Return the cluster of each asked example of some datasets, each its own where not known."""
+    found: list[Hashable] = []
+    for name in names:
+        sheet = known.new.datasets[name]
+        groups, given = sheet.groups, known.clusters.get(name)
+        for row in np.flatnonzero(_counts(gate, sheet)[0]).tolist():
+            own: Hashable = (name, row) if groups is None else groups[row]
+            found.append((name, given.get(sheet.examples[row], row)) if given else own)
+    return found
+
+
+def _by_examples(
+    sizes: Places, losses: Places, groups: Sequence[Hashable], tail: float
+) -> tuple[float, float] | None:
+    """Return the interval of section 2 over examples, or their tables: failures come in bursts.
 
     The share is a ratio of two sums, so its residuals are losses less share times sizes.
     """
-    count = len(sizes)
+    places: dict[Hashable, int] = {}
+    index = np.array([places.setdefault(group, len(places)) for group in groups])
+    count = len(places)
     if count < 2:
         return None
     share = float(losses.sum() / sizes.sum())
-    rest = losses - share * sizes
+    rest = np.bincount(index, weights=losses - share * sizes)
     variance = count / (count - 1) * math.fsum(rest * rest) / float(sizes.sum()) ** 2
     found = Moments(share, variance, None if variance < EQUAL else count - 1, count, count)
     low, high, _ = level_bounds(found, tail)

@@ -51,8 +51,8 @@ def judge_gates(
     `benchmarks` names the datasets of each benchmark, by default what the records say.
     `level` is the confidence; `correction` "holm" makes "some gate fails" hold at it too;
     `point` judges on the estimates alone. `run` and `baseline_run` are the contents of
-    `run.json`: what gates on the cost judge, and whose files were missing. `clusters` tells,
-    for a dataset whose examples share tables, the table of each example. `answers` gives the
+    `run.json`: what gates on the cost judge, and whose files were missing. `clusters` gives the
+    table of each example by dataset, in place of the `cluster` of the records. `answers` gives the
     answer texts by (dataset, example, serializer, perturbation) where the records have none
     (`raw`): only with them can a run be found identical to its baseline.
 
@@ -134,10 +134,11 @@ def judge_one(gate: Gate, known: Scopes, tail: float) -> GateResult:
         n_left_out_baseline=sample.left_out_old,
         n_not_asked=sample.not_asked,
         n_not_asked_baseline=sample.not_asked_old,
+        n_clusters=sample.n_clusters,
     )
     found = moments(sample.values, sample.clusters)
     if found is None:
-        return replace(result, reason=sample.problem or "fewer than two independent examples")
+        return replace(result, reason=sample.problem or _one_table(sample))
     return _with_interval(gate, replace(result, n_examples=found.n), found, sample, tail)
 
 
@@ -168,6 +169,16 @@ def _with_interval(
     return replace(result, notes=_notes(gate, result))
 
 
+def _one_table(sample: Sample) -> str:
+    """Return why there is no interval although there are examples enough."""
+    if sample.n_clusters == 1:
+        return (
+            f"all {sample.n:,} examples are over one table, and one table says nothing of others; "
+            f"ask about more tables, or judge the estimate alone (--bench-gate-point)"
+        )
+    return "a dataset has all its examples over one table, and one table says nothing of others"
+
+
 def _state_point(gate: Gate, estimate: float | None) -> State:
     if estimate is None or math.isnan(estimate):
         return "undecided"
@@ -190,6 +201,16 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
     ):
         if count:
             notes.append(f"{counted(count, 'example')} {'was' if count == 1 else 'were'} {asked}.")
+    if result.n_clusters == 1 < result.n_examples:
+        notes.append(
+            f"All {result.n_examples:,} examples are over one table: the interval is about "
+            f"questions over this table alone."
+        )
+    elif result.n_clusters is not None and result.n_clusters < result.n_examples:
+        notes.append(
+            f"The {result.n_examples:,} examples are over {counted(result.n_clusters, 'table')}; "
+            f"the interval takes tables as independent, not examples."
+        )
     if result.no_answer and not gate.baseline:
         notes.append(
             f"The scope's cases without an answer ({number(result.no_answer)}) are left out: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,9 +11,12 @@ from typing import Any
 from pytest_tablebench.results._intervals import moments
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
 from pytest_tablebench.results.gates._sample import collect
-from pytest_tablebench.results.gates._scopes import Scopes
+from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import about, read_side
 from pytest_tablebench.util.names import counted
+
+TABLE_CORRELATION = 0.15
+"""The correlation of examples over one table that is assumed where no earlier run shows it."""
 
 POWER = 0.80
 """How often a drop of the smallest size that counts as visible makes a gate fail."""
@@ -25,7 +29,8 @@ class PlannedGate:
     `smallest_drop` is the drop below the bound (the rise above it for `<=`) that makes the
     gate fail with 80 %, as a share of 1; None where intervals do not decide, where nothing can
     be told, and where so large a drop is not possible. `assumed` tells that the spread of
-    differences is assumed, not taken from two runs.
+    differences is assumed, not taken from two runs. `n_clusters` is the number of tables of the
+    planned examples, None where not known.
     """
 
     gate: str
@@ -35,6 +40,7 @@ class PlannedGate:
     s_d: float | None
     assumed: bool
     text: str
+    n_clusters: int | None = None
 
 
 def smallest_drop(
@@ -92,6 +98,7 @@ def plan_gates(
     benchmarks: Mapping[str, Sequence[str]] | None = None,
     level: float = 0.95,
     altered: Collection[str] = (),
+    clusters: Clusters | None = None,
 ) -> list[PlannedGate]:
     """Return, for each gate, the smallest drop it can see with the planned cases.
 
@@ -99,10 +106,13 @@ def plan_gates(
     model. `history` holds the records of the latest run, which give the spread of its values,
     and of the one before it, for that of the differences between runs. Where they lack the scope
     or do not differ at all, the spread is assumed and marked; that of robustness and consistency
-    cannot be. `altered` are the perturbations that change the meaning of a table.
+    cannot be. `altered` are the perturbations that change the meaning of a table. `clusters` are
+    the tables of the planned examples, by dataset. Without them every example is independent.
     """
     sides = read_side(_Planned(case, altered) for case in planned)
-    scopes = Scopes(sides, None, sides.benchmarks if benchmarks is None else benchmarks)
+    scopes = Scopes(
+        sides, None, sides.benchmarks if benchmarks is None else benchmarks, clusters or {}
+    )
     runs = [read_side(records) for records in history[:2]]
     known = None
     if runs:
@@ -127,11 +137,14 @@ class _Planned:
 
 
 def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> PlannedGate:
-    names, sizes, cells = _planned(gate, scopes)
+    names, parts, cells = _planned(gate, scopes)
+    sizes = [part.n for part in parts]
     total, configurations = sum(sizes), max(1, round(sum(cells) / max(1, len(cells))))
+    # Over one table every example is independent: the gate is about this table.
+    tables = None if any(part.tables is None for part in parts) else sum(map(len, parts))
 
     def result(drop: float | None, s_d: float | None, assumed: bool, text: str) -> PlannedGate:
-        return PlannedGate(gate.text, total, configurations, drop, s_d, assumed, text)
+        return PlannedGate(gate.text, total, configurations, drop, s_d, assumed, text, tables)
 
     if gate.counted:
         return result(None, None, False, "a count, judged as it is")
@@ -149,12 +162,15 @@ def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> Pla
             run = "a finished run of this model, beside the baseline or among the results,"
         text = f"the spread of {gate.measure} is not known; {run} would tell it"
         return result(None, None, False, text)
-    spreads = found or [assumed_sd(count, paired=gate.baseline) for count in cells]
+    spreads = found or [(assumed_sd(count, paired=gate.baseline), False) for count in cells]
     # Of the mean over datasets: squared errors add up (section 4).
-    shares = [sd**2 / size for sd, size in zip(spreads, sizes, strict=True)]
+    shares = [
+        sd**2 / part.n * (1.0 if is_by_table else part.design)
+        for (sd, is_by_table), part in zip(spreads, parts, strict=True)
+    ]
     error = math.sqrt(math.fsum(shares)) / len(shares)
-    weights = zip(shares, sizes, strict=True)
-    free = math.fsum(shares) ** 2 / math.fsum(share**2 / (size - 1) for share, size in weights)
+    weights = zip(shares, parts, strict=True)
+    free = math.fsum(shares) ** 2 / math.fsum(share**2 / (len(part) - 1) for share, part in weights)
     # With s_d such that s_d / sqrt(total) is that error.
     s_d = error * math.sqrt(total)
     drop = smallest_drop(total, s_d, level=level, df=free)
@@ -164,7 +180,8 @@ def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> Pla
     place = "the bound"
     if gate.baseline:
         place = "the baseline" if abs(gate.bound) < 1e-9 else "the margin"
-    basis = f"({counted(total, 'example')}{mark})"
+    over = "" if tables in (None, total) else f" over {counted(tables or 0, 'table')}"
+    basis = f"({counted(total, 'example')}{over}{mark})"
     room = _room(gate)
     if drop > room:
         text = (
@@ -183,9 +200,29 @@ def _room(gate: Gate) -> float:
     return max(0.0, gate.bound - lowest if gate.at_least else 1.0 - gate.bound)
 
 
-def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[int], list[int]]:
+@dataclass(frozen=True)
+class _Examples:
+    """The planned examples of a dataset: how many, and how many each table has if known."""
+
+    n: int
+    tables: tuple[int, ...] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of tables; of examples where tables are not known."""
+        return self.n if self.tables is None else len(self.tables)
+
+    @property
+    def design(self) -> float:
+        """The factor by which tables with several examples raise the variance (Kish 1965)."""
+        if self.tables is None:
+            return 1.0
+        size = sum(count**2 for count in self.tables) / self.n
+        return 1 + (size - 1) * TABLE_CORRELATION
+
+
+def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[_Examples], list[int]]:
     """Return the gate's datasets, the examples planned in each, and configurations of each."""
-    names, sizes, cells = [], [], []
+    names, parts, cells = [], [], []
     for name in scopes.datasets(gate):
         if name not in scopes.new.datasets:
             continue
@@ -194,27 +231,40 @@ def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[int], list[int
         asked = side.asked[:, columns].sum(axis=1)
         if asked.any():
             names.append(name)
-            sizes.append(int((asked > 0).sum()))
+            planned = [one for one, count in zip(side.examples, asked, strict=True) if count]
+            known = scopes.clusters.get(name)
+            tables = Counter(known.get(one, (None, one)) for one in planned) if known else None
+            tables = None if tables is None or len(tables) < 2 else tables
+            parts.append(
+                _Examples(len(planned), None if tables is None else tuple(tables.values()))
+            )
             cells.append(max(1, round(float(asked[asked > 0].mean()))))
-    return names, sizes, cells
+    return names, parts, cells
 
 
-def _spread(gate: Gate, known: Scopes | None, names: Sequence[str]) -> list[float] | None:
+def _spread(
+    gate: Gate, known: Scopes | None, names: Sequence[str]
+) -> list[tuple[float, bool]] | None:
     """Return the standard deviation inside each dataset as earlier runs show it, if they do.
 
+    Beside each is whether it has the correlation inside tables in it: the runs name their tables.
     For a gate against a baseline that of two runs' paired differences, else of the newer run. A
     dataset the runs say nothing of gets the mean variance of the others. None, too, where nothing
     varies: that says more of the few examples than of the next run.
     """
     if known is None:
         return None
-    found: list[float | None] = []
+    found: list[tuple[float | None, bool]] = []
     for name in names:
         sample = collect(replace(gate, scope=name), known)
-        part = None if sample.problem else moments(sample.values)
-        found.append(None if part is None else part.variance * part.n)
-    told = [variance for variance in found if variance is not None]
+        part = None if sample.problem else moments(sample.values, sample.clusters)
+        by_table = part is not None and sample.n_clusters is not None
+        found.append((None if part is None else part.variance * part.n, by_table))
+    told = [variance for variance, _ in found if variance is not None]
     if not any(told):
         return None
     rest = math.fsum(told) / len(told)
-    return [math.sqrt(rest if variance is None else variance) for variance in found]
+    return [
+        (math.sqrt(rest if variance is None else variance), by_table)
+        for variance, by_table in found
+    ]

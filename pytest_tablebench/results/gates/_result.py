@@ -30,6 +30,8 @@ class GateResult:
     `no_answer` and `baseline_no_answer` are the shares of the scope's cases without an answer.
     Of a no-answer gate: `n_cases`, `n_no_answer`, the exact interval that takes every case
     for independent, and the one that takes examples. `notes` are further plain sentences.
+    `n_clusters` is the number of tables (documents, paraphrase groups) of the used examples, which
+    the interval takes as independent; None where the records do not name them.
     """
 
     gate: str
@@ -59,6 +61,7 @@ class GateResult:
     clopper_pearson: tuple[float, float] | None = None
     effective_interval: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
+    n_clusters: int | None = None
 
 
 def stored_results(entries: Any) -> list[GateResult]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results._sheets import Sheet, same_answers
+from pytest_tablebench.results._sheets import Sheet, same_answers, with_common_clusters
 from pytest_tablebench.results.figures import FEWEST, agreement, example_values, mean, robustness
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._scopes import Pair, Scopes
@@ -27,7 +27,9 @@ INCOMPLETE = 0.20
 class Sample:
     """What one gate's judgement rests on.
 
-    `values` holds one array of example values per dataset, differences against a baseline;
+    `values` holds one array of example values per dataset, differences against a baseline.
+    `clusters` holds their tables beside them, None where every example is independent;
+    `n_clusters` counts them, None where they are not known.
     `problem` is set where no interval may decide. Shares of cases without an answer are None
     where nothing was asked.
     """
@@ -43,6 +45,7 @@ class Sample:
     identical: bool = False
     worst: tuple[float, float] | None = None
     problem: str | None = None
+    n_clusters: int | None = None
 
     @property
     def estimate(self) -> float | None:
@@ -81,7 +84,7 @@ def collect(gate: Gate, scopes: Scopes) -> Sample:
     return Sample(
         values=tuple(part.values for part in parts),
         clusters=tuple(
-            _shared(scopes.clusters.get(name), scopes.pair(name).new.examples, part.used)
+            _shared(name, scopes.clusters.get(name), scopes.pair(name), part.used)
             for name, part in zip(names, parts, strict=True)
         ),
         left_out=total["left_out"],
@@ -93,6 +96,7 @@ def collect(gate: Gate, scopes: Scopes) -> Sample:
         identical=all(part.identical for part in parts),
         worst=_worst(parts) if gate.measure == "robustness" and not gate.baseline else None,
         problem=_problem(gate, names, parts, total["left_out"]),
+        n_clusters=_cluster_count(scopes, names, parts),
     )
 
 
@@ -208,13 +212,32 @@ def _identical(new: Sheet, old: Sheet, columns: Flags, paired: Flags) -> bool:
 
 
 def _shared(
-    clusters: Mapping[str, Hashable] | None, examples: Sequence[str], used: Flags
+    dataset: str, clusters: Mapping[str, Hashable] | None, pair: Pair, used: Flags
 ) -> list[Hashable] | None:
-    """Return the cluster of each used example; an example nobody placed stands alone."""
-    if not clusters:
-        return None
-    kept = [name for name, use in zip(examples, used, strict=True) if use]
-    return [clusters.get(name, (None, name)) for name in kept]
+    """Return the cluster of each used example; None: every example is its own.
+
+    `clusters` comes before what the records say.
+    """
+    if clusters:
+        kept = [name for name, use in zip(pair.new.examples, used, strict=True) if use]
+        return [(dataset, clusters.get(name, (None, name))) for name in kept]
+    groups = with_common_clusters(pair.new, pair.old).groups
+    return None if groups is None else groups[used].tolist()
+
+
+def _cluster_count(scopes: Scopes, names: Sequence[str], parts: Sequence[_Part]) -> int | None:
+    """Return how many clusters the used examples have; None where not known."""
+    found: set[Hashable] = set()
+    for name, part in zip(names, parts, strict=True):
+        pair = scopes.pair(name)
+        own = _shared(name, scopes.clusters.get(name), pair, part.used)
+        if own is None:
+            known = with_common_clusters(pair.new, pair.old).cluster_names
+            if known is None:
+                return None
+            own = known[part.used].tolist()
+        found.update(own)
+    return len(found)
 
 
 def _worst(parts: Sequence[_Part]) -> tuple[float, float]:

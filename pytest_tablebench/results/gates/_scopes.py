@@ -11,7 +11,7 @@ from pytest_tablebench.results.gates._sides import Sides
 from pytest_tablebench.util.names import known_names, printable
 
 Clusters = Mapping[str, Mapping[str, Hashable]]
-"""Of each dataset with shared tables: which table each example has."""
+"""The table of each example, by dataset. It replaces what the records say."""
 
 
 NAMED = 20

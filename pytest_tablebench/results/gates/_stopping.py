@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeVar, get_args
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results._sheets import Configuration, Sheet, align
+from pytest_tablebench.results._sheets import align
+from pytest_tablebench.results.gates._board import Board
 from pytest_tablebench.results.gates._counts import judge_cost
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
 from pytest_tablebench.results.gates._judge import Judged, correct, judge_one
 from pytest_tablebench.results.gates._result import GateResult, State
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import Key, Sides, key_of, read_side
-from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digests
-from pytest_tablebench.util.arrays import np
+from pytest_tablebench.results.score_table import ScoreTable, raw_digests
 from pytest_tablebench.util.names import counted, out_of, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
-
-if TYPE_CHECKING:
-    from pytest_tablebench.results.score_table import Flags
 
 RuleName = Literal["passes", "anytime", "point"]
 RULES: tuple[RuleName, ...] = get_args(RuleName)
@@ -79,113 +76,6 @@ def _shuffled(name: str, values: Sequence[Any], seed: int) -> list[Any]:
     shuffled = list(values)
     seeded_random(f"stopping/{name}", seed=42 + seed).shuffle(shuffled)
     return shuffled
-
-
-@dataclass
-class Board:
-    """The planned cases as arrays, filled in as records arrive."""
-
-    sides: dict[str, Sheet]
-    planned: dict[str, Flags]
-    places: dict[Key, tuple[str, int, int]]
-
-    @classmethod
-    def of(
-        cls,
-        keys: Iterable[Key],
-        checks: Iterable[tuple[str, str]] = (),
-        ways: frozenset[str] = frozenset(),
-        *,
-        gates: Sequence[Gate] = (),
-        altered: Collection[str] = (),
-    ) -> Board:
-        """Lay out planned cases; none is asked yet. `checks` are (dataset, test).
-
-        `ways` are the strategy and the modality of all cases; `gates` say which tags and parts
-        are kept, `altered` which perturbations change the meaning of a table.
-        """
-        by_dataset: dict[str, list[Key]] = {}
-        for key in sorted(set(keys)):
-            by_dataset.setdefault(key[0], []).append(key)
-        sides, planned, places = {}, {}, {}
-        compared = any(gate.measure == "consistency" for gate in gates)
-        for name, own in by_dataset.items():
-            examples = tuple(sorted({key[1] for key in own}))
-            cells: tuple[Configuration, ...] = tuple(sorted({key[2:] for key in own}))
-            rows = {example: place for place, example in enumerate(examples)}
-            columns = {cell: place for place, cell in enumerate(cells)}
-            shape = (len(examples), len(cells))
-            planned[name] = np.zeros(shape, dtype=bool)
-            for key in own:
-                row, column = rows[key[1]], columns[key[2:]]
-                planned[name][row, column] = True
-                places[key] = (name, row, column)
-            sides[name] = Sheet(
-                examples,
-                cells,
-                np.full(shape, np.nan),
-                np.full(shape, np.nan),
-                np.zeros(shape, dtype=bool),
-                np.full(shape, None, dtype=object),
-                checks={test: np.full(shape, np.nan) for own, test in set(checks) if own == name},
-                ways=ways,
-                parts={gate.part: np.full(shape, np.nan) for gate in gates if gate.part},
-                said=np.zeros(shape, dtype=np.int64) if compared else None,
-                tags={tag: [""] * len(examples) for gate in gates for tag, _ in gate.tags},
-                altered=frozenset(altered),
-            )
-        return cls(sides, planned, places)
-
-    def fill(self, record: Any, answer: Hashable | None) -> tuple[str, int, int] | None:
-        """Enter a record; None for one that is not planned or is there already."""
-        place = self.places.get(key_of(record))
-        if place is None or self.sides[place[0]].asked[place[1:]]:
-            return None
-        side = self.sides[place[0]]
-        side.asked[place[1:]] = True
-        score = field_of(record, "score")
-        if score is not None:
-            side.scores[place[1:]] = score
-            side.passed[place[1:]] = bool(field_of(record, "passed"))
-            if side.answers is not None:
-                side.answers[place[1:]] = answer
-        for marks in ("checks", "parts"):
-            own = getattr(side, marks)
-            told = (field_of(record, marks) or {}) if own else {}
-            for name in own.keys() & told.keys():
-                own[name][place[1:]] = np.nan if told[name] is None else told[name]
-        if side.said is not None:
-            side.said[place[1:]] = field_of(record, "said") or 0
-        if side.tags:
-            told = field_of(record, "tags") or {}
-            for tag, column in side.tags.items():
-                column[place[1]] = told.get(tag, column[place[1]])  # type: ignore[index]
-        return place
-
-    def seen(self, masks: Mapping[str, Flags] | None = None) -> Sides:
-        """Return what has arrived, as far as `masks` let it be seen; then without answers.
-
-        Only at the end may equal answers decide: what is not asked yet may differ.
-        """
-        if masks is None:
-            return Sides({name: side for name, side in self.sides.items() if side.asked.any()})
-        return Sides(
-            {
-                name: replace(
-                    side,
-                    scores=np.where(masks[name], side.scores, np.nan),
-                    passed=np.where(masks[name], side.passed, np.nan),
-                    checks={
-                        test: np.where(masks[name], values, np.nan)
-                        for test, values in side.checks.items()
-                    },
-                    asked=side.asked & masks[name],
-                    answers=None,
-                )
-                for name, side in self.sides.items()
-                if (side.asked & masks[name]).any()
-            }
-        )
 
 
 class StoppingRule(ABC):

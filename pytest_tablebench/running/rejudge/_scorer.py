@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
-from pytest_tablebench.datasets import asked, open_dataset
+from pytest_tablebench.datasets import asked, cluster_of, open_dataset
 from pytest_tablebench.errors import DataError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.registry import Registry
@@ -135,8 +135,17 @@ class Scorer:
         judged: dict[str, Record] = {}
         # One example after the other: each is loaded once, and none is kept.
         for record in sorted(self.records, key=lambda one: (one.dataset, one.example_id)):
-            judged[record.case_id] = self._judge(record) if self._is_scored(record) else record
+            judged[record.case_id] = (
+                self._with_cluster(self._judge(record)) if self._is_scored(record) else record
+            )
         return [judged[record.case_id] for record in self.records]
+
+    def _with_cluster(self, record: Record) -> Record:
+        """Return a record with its cluster, which runs of earlier versions do not name."""
+        if record.cluster is not None:
+            return record
+        example = self._load(record.dataset, record.example_id)
+        return replace(record, cluster=cluster_of(example))
 
     def _is_scored(self, record: Record) -> bool:
         if not self.judged_alone:

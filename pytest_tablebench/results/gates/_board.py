@@ -1,0 +1,134 @@
+"""The planned cases of a run that may stop early, filled in as records arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.results._sheets import Configuration, Sheet, with_clusters
+from pytest_tablebench.results.gates._grammar import Gate
+from pytest_tablebench.results.gates._sides import Key, Sides, key_of
+from pytest_tablebench.results.score_table import field_of
+from pytest_tablebench.util.arrays import np
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_table import Flags
+
+
+@dataclass
+class Board:
+    """The planned cases as arrays, filled in as records arrive."""
+
+    sides: dict[str, Sheet]
+    planned: dict[str, Flags]
+    places: dict[Key, tuple[str, int, int]]
+
+    @classmethod
+    def of(
+        cls,
+        keys: Iterable[Key],
+        checks: Iterable[tuple[str, str]] = (),
+        ways: frozenset[str] = frozenset(),
+        *,
+        gates: Sequence[Gate] = (),
+        altered: Collection[str] = (),
+    ) -> Board:
+        """Lay out planned cases; none is asked yet. `checks` are (dataset, test).
+
+        `ways` are the strategy and the modality of all cases; `gates` say which tags and parts
+        are kept, `altered` which perturbations change the meaning of a table.
+        """
+        by_dataset: dict[str, list[Key]] = {}
+        for key in sorted(set(keys)):
+            by_dataset.setdefault(key[0], []).append(key)
+        sides, planned, places = {}, {}, {}
+        compared = any(gate.measure == "consistency" for gate in gates)
+        for name, own in by_dataset.items():
+            examples = tuple(sorted({key[1] for key in own}))
+            cells: tuple[Configuration, ...] = tuple(sorted({key[2:] for key in own}))
+            rows = {example: place for place, example in enumerate(examples)}
+            columns = {cell: place for place, cell in enumerate(cells)}
+            shape = (len(examples), len(cells))
+            planned[name] = np.zeros(shape, dtype=bool)
+            for key in own:
+                row, column = rows[key[1]], columns[key[2:]]
+                planned[name][row, column] = True
+                places[key] = (name, row, column)
+            sides[name] = Sheet(
+                examples,
+                cells,
+                np.full(shape, np.nan),
+                np.full(shape, np.nan),
+                np.zeros(shape, dtype=bool),
+                np.full(shape, None, dtype=object),
+                checks={test: np.full(shape, np.nan) for own, test in set(checks) if own == name},
+                ways=ways,
+                parts={gate.part: np.full(shape, np.nan) for gate in gates if gate.part},
+                said=np.zeros(shape, dtype=np.int64) if compared else None,
+                tags={tag: [""] * len(examples) for gate in gates for tag, _ in gate.tags},
+                altered=frozenset(altered),
+                clusters=[""] * len(examples),
+            )
+        return cls(sides, planned, places)
+
+    def fill(self, record: Any, answer: Hashable | None) -> tuple[str, int, int] | None:
+        """Enter a record; None for one that is not planned or is there already."""
+        place = self.places.get(key_of(record))
+        if place is None or self.sides[place[0]].asked[place[1:]]:
+            return None
+        side = self.sides[place[0]]
+        side.asked[place[1:]] = True
+        score = field_of(record, "score")
+        if score is not None:
+            side.scores[place[1:]] = score
+            side.passed[place[1:]] = bool(field_of(record, "passed"))
+            if side.answers is not None:
+                side.answers[place[1:]] = answer
+        for marks in ("checks", "parts"):
+            own = getattr(side, marks)
+            told = (field_of(record, marks) or {}) if own else {}
+            for name in own.keys() & told.keys():
+                own[name][place[1:]] = np.nan if told[name] is None else told[name]
+        if side.said is not None:
+            side.said[place[1:]] = field_of(record, "said") or 0
+        cluster = field_of(record, "cluster")
+        if cluster:
+            side.clusters[place[1]] = cluster  # type: ignore[index]
+        if side.tags:
+            told = field_of(record, "tags") or {}
+            for tag, column in side.tags.items():
+                column[place[1]] = told.get(tag, column[place[1]])  # type: ignore[index]
+        return place
+
+    def seen(self, masks: Mapping[str, Flags] | None = None) -> Sides:
+        """Return what has arrived, as far as `masks` let it be seen; then without answers.
+
+        Only at the end may equal answers decide: what is not asked yet may differ.
+        """
+        if masks is None:
+            return Sides(
+                {name: _named(side) for name, side in self.sides.items() if side.asked.any()}
+            )
+        return Sides(
+            {
+                name: replace(
+                    _named(side),
+                    scores=np.where(masks[name], side.scores, np.nan),
+                    passed=np.where(masks[name], side.passed, np.nan),
+                    checks={
+                        test: np.where(masks[name], values, np.nan)
+                        for test, values in side.checks.items()
+                    },
+                    asked=side.asked & masks[name],
+                    answers=None,
+                )
+                for name, side in self.sides.items()
+                if (side.asked & masks[name]).any()
+            }
+        )
+
+
+def _named(side: Sheet) -> Sheet:
+    """Return the sheet with the clusters that records have named so far."""
+    return with_clusters(side, side.clusters or ())
