@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
@@ -131,8 +132,10 @@ def _place(text: str, warn: Callable[[str], None]) -> Any:
 
 
 def _surveyed(text: str, warn: Callable[[str], None]) -> Survey:
-    """Read a store; a shared one where it is kept on this machine, brought up to date."""
-    from pytest_tablebench.config.settings import shared_folder
+    """Read a store; a shared one as it is there now.
+
+    The copy on this machine may still have segments that a compaction has put together.
+    """
     from pytest_tablebench.store.upkeep import survey
 
     place = _place(text, warn)
@@ -141,9 +144,9 @@ def _surveyed(text: str, warn: Callable[[str], None]) -> Survey:
             if not place.is_dir():
                 raise SettingsError(f"{printable(str(place))} is no folder of a store")
             return survey(place)
-        folder = shared_folder(text.rstrip("/"))
-        place.fetch(folder)
-        return survey(folder)
+        with TemporaryDirectory(prefix="tablebench-") as folder:
+            place.fetch(Path(folder))
+            return survey(Path(folder))
     except OSError as error:
         raise _failed(error) from None
 

@@ -183,6 +183,8 @@ def _row(pair: Pair, file: str, title: str | None) -> dict[str, Any]:
     for name in ("metric", "tolerance", "unit", "threshold"):
         if value := getattr(pair, name):
             row[name] = value
+    if pair.aliases:
+        row["aliases"] = {answer: list(names) for answer, names in pair.aliases.items()}
     if title:
         row["title"] = title
     return row | {"tags": dict(pair.tags), "perturbations": list(pair.perturbations)}

@@ -19,12 +19,14 @@ __all__ = ["TerminalHooks"]
 
 NOT_OF_ONE_CASE = frozenset(
     {
-        *("datasets", "serializers", "perturbations", "shard", "results", "gates", "gate_point"),
-        *("baseline", "allow_unlike", "stop_rule", "plan", "max_cost", "show", "page", "allure"),
-        "snapshot",
+        *("datasets", "shard", "results", "gates", "gate_point", "baseline", "allow_unlike"),
+        *("stop_rule", "plan", "max_cost", "show", "page", "allure", "snapshot"),
     }
 )
-"""Settings that say nothing of how one case is asked."""
+"""Settings that decide neither whether one case is collected nor how it is asked.
+
+The axes are none of them: a case outside the default grid exists only where an option names it.
+"""
 
 SHOWN = 10
 """Wrong answers, and cases without an answer, up to which all are shown; more are grouped."""

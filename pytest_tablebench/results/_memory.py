@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Floats
 
 _WITHOUT, _CHANGED = "no_table", "counterfactual"
-_FORMER = "memory"
+FORMER = "memory"
 """The part of a score that tells whether a reply is the answer before its cell was changed."""
 
 
@@ -57,7 +57,7 @@ def _shares(sheet: Sheet, name: str) -> Floats:
     scores = sheet.scores[:, columns]
     if name == _CHANGED:
         empty = np.full(sheet.scores.shape, np.nan)
-        values = sheet.parts.get(_FORMER, empty)[:, columns]
+        values = sheet.parts.get(FORMER, empty)[:, columns]
     else:
         values = sheet.passed[:, columns]
     return means(np.where(np.isfinite(scores), values, np.nan))

@@ -8,12 +8,14 @@ Worker      runs cases, and tells the controller what came of each
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+from pluggy import PluggyTeardownRaisedWarning
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.session.messages import (
@@ -182,6 +184,10 @@ class Worker(Role):
         self.unsure = bool(given[UNSURE])
         self.item_prefix = f"{given['workerid']}:" if given[EACH] else ""
         self.note = Path(given[NOTE])
+        # A controller that refuses the run ends the connection: xdist's last message cannot be
+        # sent, and pluggy warns of that behind all hooks.
+        lost = r"(?s).*OSError: cannot send \(already closed"
+        warnings.filterwarnings("ignore", lost, PluggyTeardownRaisedWarning)
 
     def anticipate(self, state: Session) -> None:  # noqa: ARG002 - a role's
         """Tell the controller; of several workers one does."""

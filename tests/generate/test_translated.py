@@ -90,6 +90,7 @@ def folder(tmp_path: Path) -> Path:
         for question, answer in QUESTIONS
     ]
     rows[0] |= {"tags": {"type": "lookup"}, "perturbations": ["none"], "tolerance": "0.5"}
+    rows[0] |= {"aliases": ["12.0"]}
     rows += [
         {"question": "How much is 2 and 2?", "answer": "4"},
         {"table": "ports.csv", "question": "阿尔巴有多少艘船?", "answer": "12"},
@@ -135,7 +136,7 @@ def test_questions_are_kept_that_are_answered_alike_there_and_back(
     assert rows == [
         {
             "id": "1-zh", "table": file, "question": "阿尔巴有多少艘船?", "answer": "12",
-            "metric": "number", "tolerance": "0.5", "title": "港口表",
+            "metric": "number", "tolerance": "0.5", "aliases": {"12": ["12.0"]}, "title": "港口表",
             "tags": {"type": "lookup", "language": "zh", "translation_of": "1"},
             "perturbations": ["none"],
         },
@@ -174,10 +175,19 @@ def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_transla
     there = {
         "港口": "port", "日期": "date", "青岛": "Qingdao", "大连": "Dalian",
         "青岛和大连在哪国?": "In which country are Qingdao and Dalian?", "中国": "China",
-        "青岛的日期是什么?": "What is the date of Qingdao?",
+        "青岛的日期是什么?": "What is the date of Qingdao?", "中华": "Cathay", "吨": "tonnes",
     }  # fmt: skip
     own = [
-        Question("1", 1, ("p",), (table,), "青岛和大连在哪国?", ("中国",), {"kind": "text"}),
+        Question(
+            "1",
+            1,
+            ("p",),
+            (table,),
+            "青岛和大连在哪国?",
+            ("中国",),
+            {"kind": "text", "unit": "吨"},
+            {"中国": ("中华",)},
+        ),
         Question("2", 2, ("p",), (table,), "青岛的日期是什么?", ("2024-03-05",), {"kind": "date"}),
     ]
     answers = {"country": "China", "哪国": "中国", "date": "March 5, 2024", "日期是": "2024-03-05"}
@@ -196,9 +206,14 @@ def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_transla
     )
     made = maker.make(table, None)
     assert made is not None
-    assert [(pair.question, pair.answers, pair.metric) for pair in made[1]] == [
+    pairs = list(made[1])
+    assert [(pair.question, pair.answers, pair.metric) for pair in pairs] == [
         ("In which country are Qingdao and Dalian?", ("China",), "text"),
         ("What is the date of Qingdao?", ("2024-03-05",), "date"),
+    ]
+    assert [(pair.unit, pair.aliases) for pair in pairs] == [
+        ("tonnes", {"China": ("Cathay",)}),
+        ("", {}),
     ]
     assert maker.tally.rejected == {}
 

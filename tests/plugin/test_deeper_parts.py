@@ -79,6 +79,7 @@ def test_what_nobody_registers_is_refused_all_the_same(
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line.startswith("ERROR: ")]
     assert "'deap'; did you mean 'deep'?" in line
+    assert not any("PluggyTeardown" in line for line in result.errlines)
     assert deep.calls("ask") == []
     assert not (deep.path / "run").exists()
 

@@ -375,7 +375,8 @@ def test_the_last_lines_name_a_wrong_case_its_prompt_and_how_to_run_it_again(ben
         "pytest 'test_suite.py::test_toy[bo-csv-none]' --bench-model=tablebench/scripted:"
     )
     assert " (all that failed: the command as now, with --lf)" in again
-    assert "--bench-serializer" not in again  # the item says it
+    # Without these, a case outside the default grid would not be collected.
+    assert "--bench-serializer=html,csv --bench-perturbation=none,transpose" in again
     capsys.readouterr()
     for case in ("toy/bo/csv/none", "toy/bo/csv/n", "test_suite.py::test_toy[bo-csv-none]"):
         assert main(["show", str(bench.path / "run"), case]) == 0

@@ -138,7 +138,7 @@ def check(text):
         [parse_gate(text)],
         datasets=["finqa", "wikitq"],
         benchmarks=["torr"],
-        serializers=["html", "csv"],
+        serializers=["html", "csv", "none"],  # a question without a table has the format `none`
         perturbations=["none", "transpose"],
     )
 
@@ -157,6 +157,10 @@ def test_known_names_pass(text):
     [
         ("wikitqq.performance >= 0", "unknown scope 'wikitqq'; did you mean 'wikitq'"),
         ("wikitq[htm].performance >= 0", "unknown serializer or perturbation 'htm'; did you mean"),
+        (
+            "wikitq[nonne].performance >= 0",
+            "did you mean 'none'? known: csv, html, none, transpose",
+        ),
         ("wikitq[html][csv].performance >= 0", "one serializer and one perturbation"),
     ],
 )

@@ -138,6 +138,17 @@ def test_changed_meaning_is_a_measure_of_its_own():
     assert "no case of this scope" in one(plain, "d.changed_meaning <= 0.2").reason
 
 
+def test_memory_is_a_part_of_the_cases_whose_answer_was_changed():
+    plain = [cell(f"e{n}", "html", 1.0) for n in range(30)]
+    changed = [
+        replace(cell(f"e{n}", "html/counterfactual", 0.0, preserves_meaning=False), parts=parts)
+        for n, parts in enumerate([{"memory": 1.0}] * 3 + [{"memory": 0.0}] * 27)
+    ]
+    judged = one([*plain, *changed], "d.memory <= 0.4")
+    assert (judged.state, judged.estimate, judged.n_examples) == ("holds", pytest.approx(0.1), 30)
+    assert one([*plain, *changed], "d[counterfactual].memory <= 0.4").estimate == judged.estimate
+
+
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_that_stops_looks_at_slices_and_parts_at_the_end(name):
     records = [

@@ -226,6 +226,8 @@ def test_stores_are_brought_together_by_command(
     before, after = capsys.readouterr().out.splitlines()
     assert before.startswith("before: 2 segments, ")
     assert after.startswith("after: 1 segment, ")
+    assert main(["store", "verify", net]) == 0
+    assert capsys.readouterr().out == "3 entries checked: nothing is damaged\n"
     assert main(["store", "compact", net, "--idle", "0"]) == 2
     assert "--idle is for folders" in capsys.readouterr().err
 

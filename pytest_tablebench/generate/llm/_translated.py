@@ -57,6 +57,8 @@ class OwnQuestion(Protocol):
     def metric(self) -> str | None: ...
     @property
     def threshold(self) -> float | None: ...
+    @property
+    def aliases(self) -> Mapping[str, tuple[str, ...]]: ...
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ class Translator(AskingMaker):
         if question.context["kind"] != "yes_no":
             _require_unsaid(question, asked, answers)
         if self._is_solved(both, question, asked, answers):
-            return self._made(both.other, question, asked, answers)
+            return self._made(both.other, question, asked, answers, known)
         return None
 
     def _is_solved(
@@ -238,20 +240,31 @@ class Translator(AskingMaker):
         return there is not None and here is not None
 
     def _made(
-        self, other: Table, question: OwnQuestion, asked: str, answers: tuple[str, ...]
+        self,
+        other: Table,
+        question: OwnQuestion,
+        asked: str,
+        answers: tuple[str, ...],
+        known: Mapping[str, str],
     ) -> Pair:
         context = question.context
+        unit = context.get("unit", "")
+        new_answers = dict(zip(question.answers, answers, strict=True))
         return Pair(
             id=f"{question.id}-{self._to}",
             question=asked,
             answers=answers,
             metric=question.metric or context["kind"],
             tolerance=context.get("tolerance", ""),
-            unit=context.get("unit", ""),
+            unit=known.get(unit, unit),
             tags={**question.tags, "language": self._to, "translation_of": question.id},
             perturbations=question.perturbations or (),
             other=Other(self._to, other),
             threshold="" if question.threshold is None else str(question.threshold),
+            aliases={
+                new_answers[answer]: tuple(known.get(name, name) for name in names)
+                for answer, names in question.aliases.items()
+            },
         )
 
     def _answers(self, question: OwnQuestion, known: Mapping[str, str]) -> tuple[str, ...]:
@@ -287,10 +300,12 @@ def _is_right(
 
 
 def _own_words(question: OwnQuestion, words: _Words) -> list[str]:
-    """Return what an answer says in words that do not stand in the table."""
-    if question.context["kind"] == "yes_no":
-        return []
-    return [one for one in question.answers if one not in words.known and _is_words(one)]
+    """Return the words of answers, aliases and unit that the table does not have."""
+    texts = [name for names in question.aliases.values() for name in names]
+    texts.append(question.context.get("unit", ""))
+    if question.context["kind"] != "yes_no":
+        texts += question.answers
+    return [text for text in dict.fromkeys(texts) if text not in words.known and _is_words(text)]
 
 
 def _shape(question: OwnQuestion) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -92,6 +92,7 @@ class Pair:
         plan: what the answer can be worked out from again, without steps where nothing can.
         other: a table made of the given one, which the question is asked of.
         threshold: the score from which an answer is right, "" where the dataset says.
+        aliases: other texts that are as right as an answer, by that answer.
     """
 
     id: str
@@ -105,3 +106,4 @@ class Pair:
     plan: Plan = Plan("", ())
     other: Other | None = None
     threshold: str = ""
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

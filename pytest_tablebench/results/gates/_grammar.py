@@ -120,7 +120,7 @@ def check_gates(
         if gate.scope not in names and gate.scope != "run":
             raise UnknownNameError(_prefix(gate.text) + unknown_name("scope", gate.scope, names))
         for name in gate.filters:
-            known = [known for axis in axes for known in sorted(axis)]
+            known = dict.fromkeys(known for axis in axes for known in sorted(axis))
             if name not in known:
                 message = unknown_name("serializer or perturbation", name, known)
                 raise UnknownNameError(_prefix(gate.text) + message)

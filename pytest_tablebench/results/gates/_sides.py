@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.results._memory import FORMER
 from pytest_tablebench.results._sheets import Sheet, benchmarks_of, check_once, sheets
 from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digests
 from pytest_tablebench.util.arrays import np
@@ -57,13 +58,13 @@ def about(sheet: Sheet, gate: Gate) -> Flags:
     """Return which configurations belong to a gate's scope.
 
     Those that change the meaning of a table do only where the gate is on them, on a count, or
-    where nothing else was asked.
+    where nothing else was asked. The part `memory` exists only where the answer was changed.
     """
     wanted = [name for name in gate.filters if name not in sheet.ways]
     cells = sheet.configurations
     named: Flags = np.array([all(name in cell for name in wanted) for cell in cells], dtype=bool)
     altered: Flags = np.array([cell[1] in sheet.altered for cell in cells], dtype=bool)
-    if gate.measure == "changed_meaning":
+    if gate.measure in {"changed_meaning", FORMER}:
         return named & altered
     plain: Flags = named & ~altered
     return plain if plain.any() and not gate.counted else named
