@@ -1,40 +1,133 @@
-r"""Reading what a judge says of an answer (spec: treb.md section 5, LLM_score)."""
+r"""Marks in a judge's reply (specs: treb.md section 5, LLM_score; realhitbench.md section 4).
+
+TReB's judge gives 0 to 10 in `\boxed{}`, RealHiTBench's 0 to 100 behind `[Score]:`. The last mark
+of a reply counts. `0 to 10` and `80-85` are scales and ranges, no marks.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from pytest_tablebench.metrics._thinking import after_thinking
 
 HIGHEST = 10.0
-"""Judges give 0 to 10."""
+"""TReB's judges give 0 to 10."""
 
 Status = Literal["ok", "empty_prediction", "not_a_number", "out_of_range"]
 
 _BOX = "\\boxed{"
 _END = re.compile(r"[}\n]")
 
+_LONGEST = 200
+"""The number of characters of one mark with its explanation that are read."""
+
+_BRACES = re.compile(r"\\boxed\{|[{}\n]")
+_DIGITS = str.maketrans("０１２３４５６７８９：", "0123456789:")
+_FRACTION = re.compile(r"\\[dt]?frac\{([^{}]{1,20})\}\{([^{}]{1,20})\}")
+# `\text{8}` and `\mathbf{8}` are 8; bold, dollars and quotes around a mark go.
+_DRESS = re.compile(r"\\[a-zA-Z]{1,20}\s*\{|\\[,;! ]|\\(?=%)|[][{}$*`\"“”]")
+_VALUE = r"[0-9]{1,9}(?:[.,][0-9]{1,9})?"
+_WORD = r"(?:points?|marks?|分)"
+_OUT_OF = re.compile(rf"\s*{_WORD}?\s*(?:/|out\s+of\b|of\b)\s*({_VALUE})(?![0-9_])", re.IGNORECASE)
+_MARK = re.compile(
+    rf"\s*(?:(?:score|mark|rating)\s*[:=])?\s*\(?\s*([-+\u2212]?{_VALUE})"
+    r"(?![\w.,]*[0-9_])(?![^\W\d_分])",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(r"\s*(?:[-\u2013\u2014~]|\.\.|to\b|through\b|or\b)\s*[0-9]", re.IGNORECASE)
+
+_BRACKETED = re.compile(r"\[\s*score\s*\][\s*_`]{0,20}[:：=]?", re.IGNORECASE)
+_BARE = re.compile(r"(?<!\w)Score(?:\s?\([^()\n]{0,30}\))?[*_]{0,4}\s?[:：]")
+
+_RANGE_OF_BOXES = re.compile(r"[\s$]*(?:to|through|[-\u2013\u2014~]|\.\.\.?)[\s$]*")
+_BETWEEN = re.compile(r"between[\s$]*$", re.IGNORECASE)
+_AND = re.compile(r"[\s$]*and[\s$]*")
+_SCALE_BEFORE = re.compile(r"(?:/|\bof)[\s$]*$", re.IGNORECASE)
+
 
 @dataclass(frozen=True)
 class Judged:
-    """What a judge's reply came to: a score from 0 to 10, or why there is none."""
+    """A judge's mark from 0 to 10, or the reason why there is none."""
 
     status: Status
     score: float | None = None
 
 
 def read_judgement(reply: str, prediction: str | None) -> Judged:
-    r"""Read the first `\boxed{}` behind the thinking, as far as a slash (`fixed`).
+    r"""Read the last mark in a `\boxed{}` (`fixed`).
 
-    Of an empty prediction no reply is read. What is no number has a status of its own, so that it
-    is no 0 among the scores.
+    The reply to an empty prediction is not read. A reply without a number has a status of its own,
+    so it adds no 0 to the scores.
     """
     if not prediction:
         return Judged("empty_prediction")
-    number = _number(reply)
+    return _judged(_last_boxed(after_thinking(reply)))
+
+
+def published_judgement(reply: str, prediction: str | None) -> Judged:
+    r"""Read the first `\boxed{}` of a line up to a slash, as the published code does."""
+    if not prediction:
+        return Judged("empty_prediction")
+    return _judged(_published_number(reply))
+
+
+def reference_score(reply: str, prediction: str | None) -> float:
+    r"""Return the score as `reference` counts it: 0 without a mark, NaN for `\boxed{nan}` alone."""
+    judged = published_judgement(reply, prediction)
+    if judged.status == "not_a_number" and _published_number(reply) is not None:
+        return math.nan
+    return judged.score or 0.0
+
+
+def read_score(reply: str) -> float | None:
+    """Return the last mark from 0 to 100 behind `[Score]:`, else behind `Score:`, else None.
+
+    A mark on another scale is converted: `8.5/10` is 85. None for a mark out of range.
+    """
+    for marker in (_BRACKETED, _BARE):
+        ends = [place.end() for place in marker.finditer(reply)]
+        for end in reversed(ends):
+            mark = read_mark(reply[end : end + _LONGEST], 100)
+            if mark is not None:
+                return mark if 0 <= mark <= 100 else None
+    return None
+
+
+def read_mark(text: str, highest: float) -> float | None:
+    """Return the mark at the start of a text, on a scale up to `highest`; None without one.
+
+    `7/10` and `7 out of 10` are 7 tenths of the scale. A percentage is read on a scale of 100.
+    """
+    plain = _FRACTION.sub(r"\1/\2", text[:_LONGEST].translate(_DIGITS))
+    plain = _DRESS.sub("", plain)
+    match = _MARK.match(plain)
+    if match is None:
+        return None
+    behind = plain[match.end() :]
+    if (behind.lstrip().startswith("%") and highest != 100) or _RANGE.match(behind):
+        return None
+    mark = _float(match[1])
+    return _scaled(mark, behind, highest)
+
+
+def _scaled(mark: float, behind: str, highest: float) -> float | None:
+    """Convert a mark to our scale where its own scale is behind it."""
+    scale = _OUT_OF.match(behind)
+    if scale is None:
+        return mark
+    top = _float(scale[1])
+    return mark if top == highest else mark * highest / top if top else None
+
+
+def _float(text: str) -> float:
+    return float(text.replace(",", ".").replace("\u2212", "-"))
+
+
+def _judged(number: float | None) -> Judged:
     if number is None or math.isnan(number):
         return Judged("not_a_number")
     if not 0 <= number <= HIGHEST:
@@ -42,26 +135,66 @@ def read_judgement(reply: str, prediction: str | None) -> Judged:
     return Judged("ok", number)
 
 
-def reference_score(reply: str, prediction: str | None) -> float:
-    r"""Return the score as `reference` takes it: 0 wherever there is none.
+def _last_boxed(text: str) -> float | None:
+    """Return the last mark in a box, without the boxes that name a scale."""
+    boxes = list(_boxes(text))
+    last: float | None = None
+    place = 0
+    while place < len(boxes):
+        start, end = boxes[place]
+        if place + 1 < len(boxes) and _is_range(text, boxes[place], boxes[place + 1]):
+            place += 2
+            continue
+        place += 1
+        if _SCALE_BEFORE.search(text, max(0, start - len(_BOX) - 10), start - len(_BOX)):
+            continue
+        mark = _mark_of_box(text, start, end)
+        last = last if mark is None else mark
+    return last
 
-    Only of `\boxed{nan}` it is nan, and then so is the mean of a whole run.
-    """
-    judged = read_judgement(reply, prediction)
-    if judged.status == "not_a_number" and _number(reply) is not None:
-        return math.nan
-    return judged.score or 0.0
+
+def _mark_of_box(text: str, start: int, end: int) -> float | None:
+    if end - start > _LONGEST:
+        return None
+    behind = text[end + 1 : end + 30].replace(_BOX, "").lstrip("$ ")
+    return read_mark(text[start:end] + (f" {behind}" if _OUT_OF.match(behind) else ""), HIGHEST)
 
 
-def _number(reply: str) -> float | None:
+def _is_range(text: str, first: tuple[int, int], second: tuple[int, int]) -> bool:
+    """Return whether two boxes in a row are the ends of a scale."""
+    start, (_, end) = second[0] - len(_BOX), first
+    if start - end > _LONGEST:
+        return False
+    between = text[end + 1 : start]
+    begin = first[0] - len(_BOX)
+    if _AND.fullmatch(between):
+        return _BETWEEN.search(text, max(0, begin - 20), begin) is not None
+    return _RANGE_OF_BOXES.fullmatch(between) is not None
+
+
+def _boxes(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the content of each box that closes on its line."""
+    opened: list[int | None] = []
+    for brace in _BRACES.finditer(text):
+        if brace[0] == _BOX:
+            opened.append(brace.end())
+        elif brace[0] == "{":
+            opened.append(None)
+        elif brace[0] == "\n":
+            opened.clear()
+        elif opened and (start := opened.pop()) is not None:
+            yield start, brace.start()
+
+
+def _published_number(reply: str) -> float | None:
     try:
-        return float(_boxed(after_thinking(reply)).partition("/")[0])
+        return float(_first_box(after_thinking(reply)).partition("/")[0])
     except ValueError:
         return None
 
 
-def _boxed(text: str) -> str:
-    """What the first box holds that ends on its line; nothing where none does."""
+def _first_box(text: str) -> str:
+    """Return the content of the first box that ends on its line; nothing without one."""
     place = 0
     while (start := text.find(_BOX, place)) >= 0 and (end := _END.search(text, start)):
         if end[0] == "}":

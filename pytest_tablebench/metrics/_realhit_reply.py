@@ -95,14 +95,3 @@ def score_text(reply: str) -> str:
         if found:
             return text.partition("/")[0].strip()
     return reply
-
-
-def read_score(reply: str) -> float | None:
-    """Return a judge's score from 0 to 100; None where the reply holds none (`fixed`)."""
-    if not any(marker in reply for marker in _SCORE_MARKERS):
-        return None
-    try:
-        value = float(score_text(reply))
-    except ValueError:
-        return None
-    return value if 0 <= value <= 100 else None

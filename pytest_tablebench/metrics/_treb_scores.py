@@ -13,7 +13,12 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics._base import Judgement, Processed, Score, judged_with
-from pytest_tablebench.metrics._judge_reply import HIGHEST, read_judgement, reference_score
+from pytest_tablebench.metrics._judge_reply import (
+    HIGHEST,
+    published_judgement,
+    read_judgement,
+    reference_score,
+)
 from pytest_tablebench.metrics._realhit_judge import UNREADABLE
 from pytest_tablebench.metrics._thinking import oddities
 from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
@@ -131,7 +136,8 @@ def _take_marks(
     parts: dict[str, float], reply: str, prediction: str, compat: Compat
 ) -> tuple[str, ...]:
     """Put the judge's marks among the parts; return why there are none."""
-    found = read_judgement(reply, prediction)
+    read = published_judgement if compat == "reference" else read_judgement
+    found = read(reply, prediction)
     marks = found.score
     if compat == "reference":
         marks = reference_score(reply, prediction)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from pathlib import Path
 
 from . import (  # noqa: F401 - they register their replays
@@ -19,6 +20,7 @@ from . import (  # noqa: F401 - they register their replays
     treb,
 )
 from .replay import REPLAYS, read, replay
+from .revisions import REVISIONS
 
 
 def main() -> int:
@@ -32,15 +34,18 @@ def main() -> int:
         print(path)
         totals: dict[str, int] = {}
         wrong: dict[str, list[str]] = {}
+        revised: Counter[str] = Counter()
         for kind, name, record in read(path):
             totals[kind] = totals.get(kind, 0) + 1
+            revised[kind] += name in REVISIONS
             found = replay(kind, record) if kind in REPLAYS else ["no replay of this kind yet"]
             if found:
                 note = "".join(f"\n      {line}" for line in found[:5]) if options.verbose else ""
                 wrong.setdefault(kind, []).append(name + note)
         for kind, total in totals.items():
             bad = wrong.get(kind, [])
-            print(f"  {kind}: {total - len(bad)} of {total}")
+            note = f", {count} of them by a newer rule of ours" if (count := revised[kind]) else ""
+            print(f"  {kind}: {total - len(bad)} of {total}{note}")
             for name in bad:
                 print(f"    {name}")
         different = different or bool(wrong)

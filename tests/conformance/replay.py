@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from .revisions import revised
 from .vectors import decode, read_text
 
 __all__ = ["REPLAYS", "Record", "differences", "kind_of", "read", "replay", "replays"]
@@ -74,9 +75,9 @@ def read(path: Path) -> list[tuple[str, str, Record]]:
     by_id = {record["id"]: record for record in records if "id" in record}
     found = []
     for place, record in enumerate(records):
-        whole = record
+        whole = revised(record)
         if "records_of" in record:
-            whole = {**record, "of": by_id[record["records_of"]]}
+            whole = {**whole, "of": by_id[record["records_of"]]}
         found.append((kind_of(record), str(record.get("id", f"#{place}")), whole))
     return found
 

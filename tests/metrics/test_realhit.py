@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench import postprocess, score
+from pytest_tablebench.metrics._judge_reply import read_score
 from pytest_tablebench.metrics._realhit_reply import (
     Attempts,
     Reading,
     attempts,
     read_reply,
-    read_score,
     score_text,
 )
 

@@ -61,7 +61,7 @@ def test_where_nobody_judges_the_subtasks_own_score_counts() -> None:
         ("It is right.", ("judge_not_a_number",)),
         ("\\boxed{11}", ("judge_out_of_range",)),
         ("<think>hm \\boxed{3", ("judge_unclosed_thinking", "judge_not_a_number")),
-        ("\\boxed{a} or \\boxed{2}", ("judge_several_boxes", "judge_not_a_number")),
+        ("\\boxed{a} or \\boxed{b}", ("judge_several_boxes", "judge_not_a_number")),
     ],
 )
 def test_a_judge_without_marks_leaves_the_other_scores(reply: str, flags: tuple[str, ...]) -> None:

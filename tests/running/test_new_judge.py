@@ -86,6 +86,35 @@ def test_his_marks_count_and_what_he_does_not_mark_stays(run: Path) -> None:
     assert found.run["rejudged"]["judge"] is None
 
 
+def test_his_words_and_cost_replace_those_of_the_judge_before(run: Path) -> None:
+    old = {
+        "kind": "ask", "digest": "0", "outcome": "stop", "model": "old/judge", "latency_s": 1.0,
+        "prompt_tokens": 40, "completion_tokens": 2, "cost_usd": 0.5, "from_store": False,
+    }  # fmt: skip
+    answer = {**old, "model": None, "cost_usd": 0.25, "from_store": True}
+    lines = (run / "records.jsonl").read_text().splitlines()
+    judged = json.loads(lines[0]) | {"steps": [answer, {**old, "text": "[Score]: 10/100"}]}
+    (run / "records.jsonl").write_text("\n".join([json.dumps(judged), *lines[1:], ""]))
+    told = json.loads((run / "run.json").read_text()) | {
+        "judge": "old/judge", "calls_paid": 4, "prompt_tokens": 240, "completion_tokens": 12,
+        "cost_usd": 2.5,
+    }  # fmt: skip
+    (run / "run.json").write_text(json.dumps(told))
+    found = by(run, [{"default": "Nearly. [Score]: 70/100"}])
+    plain, transposed, fact = found.records
+    # The steps of the answer stay; without any the record's own figures are the answer's step.
+    assert [step.get("text") for step in plain.steps] == [None, "Nearly. [Score]: 70/100"]
+    assert [step.get("text") for step in transposed.steps] == [None, "Nearly. [Score]: 70/100"]
+    assert plain.steps[0] == answer
+    assert plain.steps[1]["model"] == found.run["judge"] != "old/judge"
+    assert plain.steps[1]["cost_usd"] != 0.5
+    assert not fact.steps
+    # Four calls, without the old judge's one, with two of the new judge.
+    assert found.run["calls_paid"] == 5
+    assert found.run["prompt_tokens"] is None  # a scripted model does not count tokens
+    assert found.run["cost_usd"] == 2.0
+
+
 def test_marks_that_cannot_be_read_are_no_score_and_the_others_stay(run: Path) -> None:
     plain, *_ = by(run, [{"default": "splendid"}]).records
     assert (plain.score, plain.outcome, plain.reason) == (None, "no_answer", "judge_parse_error")

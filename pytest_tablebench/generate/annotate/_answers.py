@@ -25,7 +25,7 @@ from pytest_tablebench.generate.llm._replies import RefusedError, tolerance_of
 from pytest_tablebench.generate.rules import Pair
 from pytest_tablebench.metrics._chart_values import chart_verdict
 from pytest_tablebench.metrics._charts import chart_step
-from pytest_tablebench.metrics._realhit_reply import read_score
+from pytest_tablebench.metrics._judge_reply import read_score
 from pytest_tablebench.metrics._thinking import after_thinking
 from pytest_tablebench.metrics._typed_answer import answer_kind, typed_answer
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution

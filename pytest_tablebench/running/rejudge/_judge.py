@@ -6,12 +6,14 @@ So does what came of programs: none is run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings, kept_store
 from pytest_tablebench.errors import NotJudgedError, SettingsError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
+from pytest_tablebench.running.answer import StepFacts, step_facts
 from pytest_tablebench.running.judging import converses, of_metric, request_of
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.scoring import Judged, judgement, processed_texts
@@ -46,6 +48,8 @@ class StoredJudge:
         self.name = judge or run.get("judge")
         self.asked = False
         """Whether the last conversation asked the judge."""
+        self.steps: list[StepFacts] = []
+        """The judge's replies in the last conversation."""
         self._shared: list[tuple[str, Path, bool]] = []
         self._models = models or self._of_the_run(run)
 
@@ -72,7 +76,7 @@ class StoredJudge:
         given = (self._registry, dataset, str(record.raw), example.references)
         prediction, references = processed_texts(*given, compat)
         conversation = judgement(*given, compat=compat, **example.context)
-        number, self.asked = 0, False
+        number, self.asked, self.steps = 0, False, []
         try:
             step = next(conversation)
             while True:
@@ -102,7 +106,10 @@ class StoredJudge:
             raise NotJudgedError(str(error)) from None
         request = request_of(route, record, step, about, number)
         self.asked = self.asked or step.model is None
-        return self._reply(request)
+        reply = self._reply(request)
+        facts = step_facts(step, request.key(), reply)
+        self.steps.append(replace(facts, model=request.model, text=reply.written))
+        return reply
 
     def _reply(self, request: Request) -> Reply:
         store = self._store()

@@ -23,6 +23,7 @@ from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.running.asking import AskPlan
 from pytest_tablebench.running.builtins import registry_with
 from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping
+from pytest_tablebench.running.rejudge._judge_steps import totals_with
 from pytest_tablebench.running.rejudge._new_judge import NewJudge
 from pytest_tablebench.running.rejudge._scorer import (
     SAME,
@@ -128,6 +129,7 @@ def rejudge(
         kept = {name: asdict(one) for name, one in agreement.items()}
         told["rejudged"] |= {"judge": run.get("judge"), "agreement": kept}
         told["judge"] = plan.model
+        told |= totals_with(run, records, judged)
     pairs = list(zip(records, judged, strict=True))
     flipped = Counter((old.passed, new.passed) for old, new in pairs)
     return Rejudged(

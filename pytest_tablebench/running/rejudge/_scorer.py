@@ -16,6 +16,7 @@ from pytest_tablebench.registry import Registry
 from pytest_tablebench.results._record import ASSERTION, Outcome, Record
 from pytest_tablebench.running.perturbing import question_change
 from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping
+from pytest_tablebench.running.rejudge._judge_steps import with_judge_steps
 from pytest_tablebench.running.scoring import judge_example
 from pytest_tablebench.strategies import PARSED, way_of
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
@@ -171,15 +172,24 @@ class Scorer:
         # A judge is asked again at each repeat.
         key = record.raw, record.metric, record.part, str(record.repeat), record.strategy, changed
         if key not in self._known:
-            try:
-                self._known[key] = self._score(record, example)
-            except NotJudgedError as error:
-                told = {"reason": error.reason, "parts": error.parts, "flags": error.flags}
-                self._known[key] = {**_NOT_JUDGED, **told}
-            if self.judged_alone and not self.judges.asked:
-                self._known[key] = {}
+            self._known[key] = self._rescored(record, example)
+        elif "judging" in self._known[key]:
+            # The first of the cases that share a reply has paid for it.
+            again = tuple(replace(step, from_store=True) for step in self._known[key]["judging"])
+            self._known[key]["judging"] = again
         found = self._known[key]
         return self._joined(record, found) if found else record
+
+    def _rescored(self, record: Record, example: Example) -> dict[str, Any]:
+        """Return the new fields of a record, none if another judge is not asked about it."""
+        try:
+            fields = self._score(record, example)
+        except NotJudgedError as error:
+            told = {"reason": error.reason, "parts": error.parts, "flags": error.flags}
+            fields = {**_NOT_JUDGED, **told}
+        if not self.judged_alone:
+            return fields
+        return {**fields, "judging": tuple(self.judges.steps)} if self.judges.asked else {}
 
     def _arranged(self, example: Example, perturbation: str) -> Example:
         name, arguments = parse_perturbation(perturbation)
@@ -195,11 +205,13 @@ class Scorer:
             new = {name: value for name, value in found.items() if name != "flags"}
             return under(replace(record, **(new | {"parts": parts})), record.threshold)
         kept = [flag for flag in record.flags if not _OF_JUDGES.match(flag)]
-        new = {**found, "parts": parts, "flags": (*kept, *told)}
+        judging = found["judging"]
+        new = {name: value for name, value in found.items() if name != "judging"}
+        new |= {"parts": parts, "flags": (*kept, *told)}
         limit = record.threshold
         if limit is None:
             limit = self._opened[record.dataset][0].threshold
-        return under(replace(record, **new), limit)
+        return under(with_judge_steps(replace(record, **new), judging), limit)
 
     def _of_the_answer(self, record: Record) -> dict[str, float]:
         """Return the parts that the way to the answer gave, and no metric."""
