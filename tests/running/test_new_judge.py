@@ -14,6 +14,7 @@ from pytest_tablebench.results._folder import RunFolder, read_records
 from pytest_tablebench.results._record import Record
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.rejudge import NewJudge, Rejudged, rejudge
+from pytest_tablebench.running.rejudge._judge_steps import totals_with
 from pytest_tablebench.running.runner import Runner
 from tests.support.openai_server import OpenAIServer, text
 from tests.support.plain_model import Plain
@@ -111,8 +112,25 @@ def test_his_words_and_cost_replace_those_of_the_judge_before(run: Path) -> None
     assert not fact.steps
     # Four calls, without the old judge's one, with two of the new judge.
     assert found.run["calls_paid"] == 5
-    assert found.run["prompt_tokens"] is None  # a scripted model does not count tokens
-    assert found.run["cost_usd"] == 2.0
+    # A scripted model has neither tokens nor a price.
+    assert (found.run["prompt_tokens"], found.run["cost_usd"]) == (None, None)
+
+
+def test_totals_have_the_new_judge_in_place_of_the_old() -> None:
+    def judged(cost: float | None, *, stored: bool = False) -> Record:
+        step = {"text": "x", "prompt_tokens": 10, "completion_tokens": 1, "cost_usd": cost}
+        answer = {"prompt_tokens": 3, "completion_tokens": 3, "cost_usd": 1.0, "from_store": False}
+        return record("realhit_da/2/csv/none", steps=(answer, {**step, "from_store": stored}))
+
+    run = {"calls_paid": 3, "prompt_tokens": 100, "completion_tokens": 9, "cost_usd": 4.0}
+    old = [judged(0.5), judged(0.5, stored=True)]
+    assert totals_with(run, old, [judged(0.25), judged(0.25)]) == {
+        "calls_paid": 4, "prompt_tokens": 110, "completion_tokens": 10, "cost_usd": 4.0,
+    }  # fmt: skip
+    assert totals_with(run, old, [judged(None)])["cost_usd"] is None
+    nothing = {"calls_paid": 0, "prompt_tokens": None, "completion_tokens": None, "cost_usd": None}
+    assert totals_with(nothing, [], []) == nothing
+    assert totals_with(nothing, [], [judged(0.25)])["cost_usd"] == 0.25
 
 
 def test_marks_that_cannot_be_read_are_no_score_and_the_others_stay(run: Path) -> None:
