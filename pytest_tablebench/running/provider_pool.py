@@ -151,7 +151,10 @@ class ProviderPool:
             return local
         from pytest_tablebench.executors.batch import BatchExecutor, Ledger
 
-        return BatchExecutor(local, Ledger(store), self.engine_models(), self.settings.retries)
+        settings = self.settings
+        return BatchExecutor(
+            local, Ledger(store), self.engine_models(), settings.retries, settings.max_cost
+        )
 
     def params(self, about: str | None) -> dict[str, Any]:
         """Return the parameters of a request; None: of one about no dataset and of no metric."""

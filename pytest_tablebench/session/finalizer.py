@@ -185,7 +185,7 @@ class Finalizer:
             batches.write(run.path)
         if not _is_for_gates(int(session.exitstatus), reason) and self.exit_code is None:
             return
-        if self._pending.total() and batches.under_way():
+        if self._pending.total() and (batches.under_way() or batches.over_budget()):
             session.exitstatus = self.exit_code = PENDING_CODE
         elif batches.problems:
             session.exitstatus = self.exit_code = 11 if self._has_gates else 1
@@ -259,13 +259,22 @@ class Finalizer:
         batches = self._state.batches
         if batches is None or not self._pending[model]:
             return []
-        lines = [f"{counted(self._pending[model], 'case')} wait for batches:"]
+        count = self._pending[model]
+        lines = [f"{counted(count, 'case')} {'waits' if count == 1 else 'wait'} for batches:"]
         lines += [
             f"  {printable(one.batch_id or one.name, 80)}  {printable(one.model, 60)}, "
             f"{counted(one.requests, 'request')}, {printable(one.status, 40) or 'not known'}"
             for one in batches.under_way()
         ]
-        return [*lines, "The same command later takes in what is answered, and goes on."]
+        if refused := batches.over_budget():
+            lines.append(
+                f"  {counted(refused, 'request')} not handed in: --bench-max-cost does not cover "
+                f"more. The same command records them as no answer (budget); with a higher limit "
+                f"it hands them in."
+            )
+        if batches.under_way():
+            lines.append("The same command later takes in what is answered, and goes on.")
+        return lines
 
 
 def _is_for_gates(exit_code: int, reason: str) -> bool:

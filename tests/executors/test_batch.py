@@ -75,7 +75,9 @@ class Site:
 
     def ask(self, *requests: Request) -> list[Outcome]:
         """What a session's cases are told, one after the other."""
-        executor = BatchExecutor(self.others, self.ledger, [self.model], self.retries)
+        executor = BatchExecutor(
+            self.others, self.ledger, [self.model], self.retries, self.max_cost
+        )
         told = []
         for request in requests:
             with Store.open(self.store) as store:
@@ -280,6 +282,28 @@ def test_a_budget_leaves_out_what_it_does_not_allow_for(site: Site) -> None:
     site.server.finish()
     assert reasons(site.session(A, B, C)) == ["answered", "budget", "budget"]
     assert site.server.asked == [A.key()]
+
+
+def test_requests_under_way_count_against_the_budget(site: Site) -> None:
+    site.max_cost = 8e-6  # one request is at most about 5.4e-6
+    site.session(A)
+    assert site.server.asked == [A.key()]
+    # A is not answered yet, and may cost 5.4e-6: B is one too many.
+    assert reasons(site.session(A, B)) == [PENDING, PENDING]
+    assert site.server.asked == [A.key()]
+    site.server.finish()
+    assert reasons(site.session(A, B)) == ["answered", "budget"]
+
+
+def test_a_higher_budget_hands_in_what_a_lower_one_refused(site: Site) -> None:
+    site.max_cost = 8e-6
+    site.session(A, B)
+    assert site.server.asked == [A.key()]
+    site.max_cost = 20e-6
+    assert reasons(site.session(A, B)) == [PENDING, PENDING]
+    assert site.server.asked == [A.key(), B.key()]
+    site.server.finish()
+    assert reasons(site.session(A, B)) == ["answered", "answered"]
 
 
 def test_programs_and_other_models_go_elsewhere(site: Site) -> None:

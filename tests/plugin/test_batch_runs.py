@@ -47,3 +47,21 @@ def test_the_same_command_goes_on_until_all_is_answered(tmp_path: Path) -> None:
     assert list((tmp_path / "batch/answers/batches").glob("*.json")) == []
     told = {key: (one.outcome, one.raw) for key, one in last.by_number.items()}
     assert told == {one.id: ("right", right(one)) for one in script.examples}
+
+
+def test_a_budget_that_covers_nothing_leaves_cases_without_an_answer(tmp_path: Path) -> None:
+    def run(url: str, limit: str) -> Any:
+        options = ("--bench-executor=batch", f"--bench-max-cost={limit}")
+        return run_pytest(tmp_path / "batch", url, *options, model=MODEL, count=1)
+
+    with BatchServer(lambda _: "never asked") as server:
+        first = run(server.url, "0.0000001")
+        assert first.exit_code == 12, first.output
+        assert "1 case waits for batches" in first.output
+        assert "1 request not handed in: --bench-max-cost does not cover more" in first.output
+        assert "goes on" not in first.output
+        last = run(server.url, "0.0000001")
+        assert server.asked == []
+    assert last.exit_code == 1, last.output
+    [record] = last.records.values()
+    assert (record.outcome, record.reason) == ("no_answer", "budget")

@@ -25,15 +25,21 @@ class BatchExecutor:
         ledger: what was handed in before.
         models: those with a batch service.
         retries: times that what failed in passing is handed in again.
+        max_cost: US dollars that all batches of the ledger may cost; None: no limit.
     """
 
     def __init__(
-        self, others: Executor, ledger: Ledger, models: Collection[str], retries: int
+        self,
+        others: Executor,
+        ledger: Ledger,
+        models: Collection[str],
+        retries: int,
+        max_cost: float | None = None,
     ) -> None:
         self._others = others
         self._ledger = ledger
         self._models = frozenset(models)
-        self._standing = ledger.standing(retries)
+        self._standing = ledger.standing(retries, max_cost)
         self._ready: list[tuple[str, Outcome]] = []
         self._file: IO[str] | None = None
 

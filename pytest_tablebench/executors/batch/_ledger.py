@@ -57,6 +57,7 @@ class Batch:
         requests: how many there are in it.
         failed: by key, the fields of the error that came of a request, and its attempt.
         calls, prompt_tokens, completion_tokens, cost_usd: what was paid; a cost of None is unknown.
+        cost_at_most: US dollars that the batch costs if each reply is as long as it may be.
         made: when, in ISO 8601.
     """
 
@@ -72,7 +73,13 @@ class Batch:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
+    cost_at_most: float = 0.0
     made: str = ""
+
+    @property
+    def committed(self) -> float:
+        """US dollars that the batch has cost, or may cost until its answers are read."""
+        return (self.cost_usd or 0.0) if self.state == "read" else self.cost_at_most
 
 
 @dataclass(frozen=True)
@@ -178,10 +185,11 @@ class Ledger:
     def _requests(self, batch: Batch) -> Path:
         return self.folder / f"{batch.name}.requests"
 
-    def standing(self, retries: int) -> Standing:
+    def standing(self, retries: int, max_cost: float | None = None) -> Standing:
         """Return what is known of each request; what passes is asked `retries` times again.
 
-        Raises `SettingsError` for a damaged file.
+        A request that a budget refused is asked again if `max_cost` is higher now. Raises
+        `SettingsError` for a damaged file.
         """
         under_way: set[str] = set()
         failed: dict[str, ModelError] = {}
@@ -193,8 +201,11 @@ class Ledger:
             for key, fields in batch.failed.items():
                 given = dict(fields)
                 attempt = int(given.pop("attempt", 1))
+                limit = given.pop("limit", None)
                 error = ModelError(str(given.pop("message", "")), **given)
-                if error.retryable and attempt <= retries:
+                if limit is not None and (max_cost is None or max_cost > limit):
+                    attempts[key] = attempt - 1  # it was never handed in
+                elif error.retryable and attempt <= retries:
                     attempts[key] = attempt
                 else:
                     failed[key] = error

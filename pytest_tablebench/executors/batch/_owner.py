@@ -81,6 +81,19 @@ class Batches:
         """Return those that are not read yet."""
         return [one for one in self.own() if one.state != "read"]
 
+    def over_budget(self) -> int:
+        """Return how many requests the budget has refused, and are not handed in since."""
+        refused = {
+            key
+            for batch in self.own()
+            for key, fields in batch.failed.items()
+            if fields.get("reason") == "budget"
+        }
+        if refused:
+            for batch in self.under_way():
+                refused.difference_update(self.ledger.keys(batch))
+        return len(refused)
+
     def end(self) -> None:
         """Forget what is read: the run has its answers, and tells what failed."""
         for batch in self.own():

@@ -129,39 +129,49 @@ class Desk:
 
     def _hand_in_all(self, service: BatchService) -> None:
         most = self.order.max_cost
-        spent = sum(batch.cost_usd or 0.0 for batch in self.ledger.batches())
+        spent = sum(batch.committed for batch in self.ledger.batches())
         lines: list[bytes] = []
         waiting: list[Waiting] = []
         refused: list[Waiting] = []
-        size = 0
+        size, cost = 0, 0.0
         for fields in self.ledger.wanted():
             if fields["model"] != service.model:
                 continue
             one = Waiting(fields["key"], fields["facts"], fields["attempt"])
+            price = 0.0
             if most is not None:
-                spent += service.price_at_most(fields["messages"], fields["params"]) or 0.0
-                if spent > most:
+                price = service.price_at_most(fields["messages"], fields["params"]) or 0.0
+                if spent + price > most:
                     refused.append(one)
                     continue
+                spent += price
             line = _line(one.key, service.body(fields["messages"], fields["params"]))
             if lines and (len(lines) == MOST_REQUESTS or size + len(line) > MOST_BYTES):
-                self._send(service, lines, waiting)
-                lines, waiting, size = [], [], 0
+                self._send(service, lines, waiting, cost)
+                lines, waiting, size, cost = [], [], 0, 0.0
             lines.append(line)
             waiting.append(one)
             size += len(line)
+            cost += price
         if lines:
-            self._send(service, lines, waiting)
+            self._send(service, lines, waiting, cost)
         if refused:  # they have no answer in this run
-            text = f"{service.model}: the budget does not allow for it"
-            failed = _failed(ModelError(text, reason="budget"), refused)
+            text = f"{service.model}: the budget of {most:g} USD does not cover it"
+            failed = {
+                key: {**fields, "limit": most}
+                for key, fields in _failed(ModelError(text, reason="budget"), refused).items()
+            }
             self.ledger.add(replace(_new(service, refused), state="read", failed=failed), refused)
 
     def _send(
-        self, service: BatchService, lines: Sequence[bytes], waiting: Sequence[Waiting]
+        self,
+        service: BatchService,
+        lines: Sequence[bytes],
+        waiting: Sequence[Waiting],
+        cost_at_most: float,
     ) -> None:
         """Hand in one batch. Raises `ModelError`."""
-        batch = _new(service, waiting)
+        batch = replace(_new(service, waiting), cost_at_most=cost_at_most)
         file_id = service.upload(b"".join(lines), f"{batch.name}.jsonl")
         self.ledger.add(batch, waiting)  # from here on it may exist
         try:
