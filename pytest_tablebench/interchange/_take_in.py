@@ -16,7 +16,9 @@ from pytest_tablebench.interchange._instance import own_fields, turns_of
 from pytest_tablebench.interchange._row_check import check_row, checked_record
 from pytest_tablebench.interchange._source import Row, Source
 from pytest_tablebench.results import RunFolder
+from pytest_tablebench.results._media import merge_media
 from pytest_tablebench.results._record import Record
+from pytest_tablebench.results._spending import add_spending
 from pytest_tablebench.results._texts import TEXTS, example_key
 from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.util.names import counted, printable
@@ -85,11 +87,15 @@ def take_in(sources: Sequence[Source], out: Path, *, model: str | None = None) -
         raise DataError(f"{printable(str(sources[0].path))}: there is no case in it")
     run = _run_facts(sources, found, model)
     summary = summary_of(run, found)  # raises `DataError` for what makes no table
+    add_spending(summary, lambda: found)
     folder = RunFolder(out)
     try:
         for record in found:
             folder.append(record.to_line())
         texts.write(out / TEXTS)
+        # data/<benchmark>/<developer>/<model>/<uuid>.json: pictures are beside `data`.
+        tops = (source.path.parents[4] for source in sources if len(source.path.parents) > 4)
+        merge_media(dict.fromkeys(tops), out)
         folder.write_summary(summary)
         folder.write_run(run)
     finally:

@@ -22,6 +22,7 @@ from pytest_tablebench.interchange._exporter import (
     version_of,
 )
 from pytest_tablebench.interchange._instance import SCHEMA_VERSION, result_id, row_of
+from pytest_tablebench.results._media import MEDIA, merge_media
 from pytest_tablebench.results._record import Record
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.util.entries import mapping
@@ -84,7 +85,9 @@ class EveryEvalEver:
             text = json.dumps(plain(aggregate), indent=2, default=str) + "\n"
             write_whole(folder / own / f"{mark}.json", text)
             written.append(folder / own / f"{mark}.json")
-        return written
+        if self.samples:
+            merge_media([run.path], folder)
+        return [*written, *([media] if (media := folder / MEDIA).is_dir() else [])]
 
     def _aggregate(self, run: LoadedRun, benchmark: str, model_id: str) -> dict[str, Any]:
         facts = run.run

@@ -14,6 +14,7 @@ from pytest_tablebench.results._folder import (
 from pytest_tablebench.results._intervals import interval
 from pytest_tablebench.results._media import MediaFolder
 from pytest_tablebench.results._record import SCHEMA, Cell, Outcome, Record
+from pytest_tablebench.results._spending import spent_on
 from pytest_tablebench.results.analyses import analyse
 from pytest_tablebench.results.figures import pass_at_k, pass_hat_k
 from pytest_tablebench.results.score_table import ScoreTable, ScoreTableBuilder
@@ -37,6 +38,7 @@ __all__ = [
     "pass_hat_k",
     "read_records",
     "read_run",
+    "spent_on",
     "spread",
     "summarize",
     "telling_checks",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from math import fsum
 from typing import Any
 
@@ -13,10 +13,10 @@ from pytest_tablebench.results.figures import mean
 def add_spending(summary: dict[str, Any], records: Callable[[], Iterable[Record]]) -> None:
     """Give each benchmark of a run in several strategies their figures, under `strategies`.
 
-    `performance` is the mean over the datasets of the strategy's; `calls`, tokens, `seconds` and
-    `cost_usd` are sums over the answers, stored ones too, None where those of one are unknown. A
-    question that several cases share counts in each of them: it is what each would take alone.
-    Nothing is read where a run has one strategy.
+    `performance` is the mean over the datasets of the strategy's. `calls`, tokens, `seconds` and
+    `cost_usd` are sums over the answers, stored ones too, None if that of one is unknown. A request
+    that several cases share counts once, as it was made once. Nothing is read if the run has one
+    strategy.
     """
     several = {
         name
@@ -34,7 +34,7 @@ def add_spending(summary: dict[str, Any], records: Callable[[], Iterable[Record]
         benchmark["strategies"] = {
             strategy: {
                 "performance": _performance(benchmark, strategy, found),
-                **_sums([record for record in found if record.raw is not None]),
+                **spent_on(record for record in found if record.raw is not None),
                 "n_cases": len(found),
             }
             for strategy, found in sorted(by_strategy.items())
@@ -52,20 +52,51 @@ def _performance(
     return mean(scope.get("performance") for scope in scopes)
 
 
-def _sums(records: list[Record]) -> dict[str, Any]:
+def spent_on(records: Iterable[Record]) -> dict[str, Any]:
+    """Return calls, tokens, `seconds` and `cost_usd` of answers, each shared request once.
+
+    A sum is None where a part of it is unknown. Requests of judges are not among them. Records of
+    earlier versions do not tell which requests they share: they count in each of them.
+    """
+    parts: dict[Hashable, Mapping[str, Any]] = {}
+    every = list(records)
+    for number, record in enumerate(every):
+        for key, part in _parts(record, number):
+            parts.setdefault(key, part)
+    asked = [part for part in parts.values() if part["calls"]]
+    seconds = _sum(part["latency_s"] for part in parts.values())
+    if seconds is None:  # a step without a time of its own: cases have theirs
+        seconds = _sum(record.latency_s for record in every)
     return {
-        "calls": sum(_calls(record) for record in records),
-        "prompt_tokens": _sum(record.prompt_tokens for record in records),
-        "completion_tokens": _sum(record.completion_tokens for record in records),
-        "seconds": _sum(record.latency_s for record in records),
-        "cost_usd": _sum(record.cost_usd for record in records),
+        "calls": sum(part["calls"] for part in asked),
+        "prompt_tokens": _sum(part["prompt_tokens"] for part in asked),
+        "completion_tokens": _sum(part["completion_tokens"] for part in asked),
+        "seconds": seconds,
+        "cost_usd": _sum(part["cost_usd"] for part in asked),
     }
 
 
-def _calls(record: Record) -> int:
-    """Return how often the model under test was asked for an answer."""
-    own = [one for one in record.steps if one.get("kind") == "ask" and one.get("model") is None]
-    return len(own) if record.steps else 1
+_TAKEN = ("prompt_tokens", "completion_tokens", "cost_usd", "latency_s")
+
+
+def _parts(record: Record, number: int) -> Iterator[tuple[Hashable, Mapping[str, Any]]]:
+    """Yield what an answer took, by what tells it from that of another record."""
+    # A judge's steps are no part of the answer.
+    steps = [step for step in record.steps if step.get("model") is None]
+    whole = {name: getattr(record, name) for name in _TAKEN}
+    if steps and all("key" in step for step in steps):
+        for step in steps:
+            taken = {name: step.get(name) for name in _TAKEN}
+            yield (
+                (step["kind"], step["key"]),
+                {**taken, "calls": int(step["kind"] == "ask")},
+            )
+    elif steps:
+        yield number, {**whole, "calls": sum(step.get("kind") == "ask" for step in steps)}
+    elif record.prompt_digest is None:
+        yield number, {**whole, "calls": 1}
+    else:
+        yield (record.prompt_digest, record.repeat), {**whole, "calls": 1}
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

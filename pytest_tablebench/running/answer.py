@@ -16,6 +16,9 @@ Turn = tuple[str, str]
 """Who speaks (`user`, `reply`, `program`, `output`, or `drawn` for people alone), and what."""
 
 
+KEY = 16
+"""Characters of a step's key that records keep: enough to tell which cases share a call."""
+
 TRUNCATED = "truncated"
 """The flag of a case with a reply that its token limit ended, and that is scored all the same."""
 
@@ -151,6 +154,7 @@ def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
     return tuple(
         {
             "kind": step.kind,
+            "key": step.key[:KEY],
             "digest": step.digest,
             "outcome": step.outcome,
             "model": step.model,

@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -394,8 +394,6 @@ class Session:
         if self.verdicts is None or self.settings.shard is not None:
             return {}
         places = {path.parent for path in self.paths.values()}
-        runner, planned = self.require_runner(), self.verdicts.planned
-        return {
-            model: planned(cases, places, planned_clusters(runner, cases))
-            for model, cases in self.selection.by_model().items()
-        }
+        tables, planned = partial(planned_clusters, self.require_runner()), self.verdicts.planned
+        by_model = self.selection.by_model()
+        return {model: planned(own, places, tables(own)) for model, own in by_model.items()}

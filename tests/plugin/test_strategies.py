@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 
 import pytest
 
+from pytest_tablebench.cli import main
 from pytest_tablebench.results._texts import TranscriptText, read_texts
 
 TREE = "(C0, 1, 1, Name)\n(C0, 2, 2, <img src=x onerror=alert(1)>)"
@@ -73,3 +75,33 @@ def test_one_tree_is_asked_for_all_questions_about_a_table(bench):
     asked = Counter("Now do the following" in text for _, text in bench.calls("ask"))
     assert asked == {False: 1, True: 6}
     assert {record["strategy"] for record in bench.records("again")} == {again[1][17:]}
+
+
+def test_a_shared_tree_is_charged_once_and_the_table_outlives_rejudge_and_import(bench):
+    bench.suite()
+    ways = "--bench-strategy=direct,treethinker"
+    bench.run("--model=echo/any", ways, "--bench-store=answers")
+    shown = bench.summary()["benchmarks"]["toys"]["strategies"]
+    made = Counter("Now do the following" in text for _, text in bench.calls("ask"))
+    # Three questions directly, one tree for the table, three questions with it.
+    assert (shown["direct"]["calls"], shown["treethinker"]["calls"]) == (3, 4)
+    assert sum(made.values()) == 7
+    records = [one for one in bench.records() if one["strategy"] == "treethinker"]
+    first = {one["steps"][0]["key"]: one["steps"][0]["prompt_tokens"] for one in records}
+    second = [one["steps"][1]["prompt_tokens"] for one in records]
+    assert len(first) == 1
+    assert shown["treethinker"]["prompt_tokens"] == sum([*first.values(), *second])
+
+    picture = b"\x89PNG\r\n\x1a\n"
+    name = f"{hashlib.sha256(picture).hexdigest()}.png"
+    media = bench.path / "run" / "media"
+    media.mkdir(exist_ok=True)
+    (media / name).write_bytes(picture)
+    run, new, up, back = (str(bench.path / one) for one in ("run", "new", "upload", "back"))
+    assert main(["rejudge", run, "--bench-threshold", "toy=0.5", "--out", new]) == 0
+    model = ["--model-id", "own/echo"]
+    assert main(["export", run, "--to", "every-eval-ever", *model, "--out", up]) == 0
+    assert main(["import", up, "--out", back]) == 0
+    for folder in ("new", "back"):
+        assert bench.summary(folder)["benchmarks"]["toys"]["strategies"] == shown
+        assert (bench.path / folder / "media" / name).read_bytes() == picture

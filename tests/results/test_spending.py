@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from pytest_tablebench.reports.beside_text import strategy_rows
 from pytest_tablebench.reports.terminal import summary_lines
 from pytest_tablebench.results import Record, summarize
-from pytest_tablebench.results._spending import add_spending
+from pytest_tablebench.results._spending import add_spending, spent_on
 
 
 def record(example: str, strategy: str, score: float, **further: Any) -> Record:
@@ -70,3 +72,22 @@ def test_a_run_in_one_strategy_is_not_read_for_it():
     summary = summarize(RECORDS[:2])
     add_spending(summary, lambda: 1 / 0)  # type: ignore[arg-type, return-value]
     assert "strategies" not in summary["benchmarks"]["b"]
+
+
+def test_a_request_that_several_cases_share_counts_once():
+    def step(key: str, tokens: int, **further: Any) -> dict[str, Any]:
+        taken = {"prompt_tokens": tokens, "completion_tokens": 1, "latency_s": 0.5}
+        return {"kind": "ask", "key": key, "model": None, "cost_usd": 0.1, **taken, **further}
+
+    judge = step("judge", 99, model="judge")
+    run = {"kind": "execute", "key": "program", "model": None, "latency_s": 2.0}
+    first = record("1", "treethinker", 1.0, steps=(step("tree", 7), step("a", 10), run, judge))
+    second = record("2", "treethinker", 1.0, steps=(step("tree", 7), step("b", 10), run))
+    found = spent_on([first, second])
+    assert found["calls"] == 3
+    assert (found["prompt_tokens"], found["completion_tokens"]) == (7 + 10 + 10, 3)
+    assert found["seconds"] == 3 * 0.5 + 2.0
+    assert found["cost_usd"] == pytest.approx(0.3)
+    # Of single questions the prompt says it, and which time it is asked.
+    alike = [record("1", "direct", 1.0, prompt_digest="d", repeat=n) for n in (1, 1, 2)]
+    assert spent_on(alike)["calls"] == 2

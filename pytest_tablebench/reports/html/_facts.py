@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.reports.html._figures import Plot, band_plot, histogram_plot, win_rate_plot
-from pytest_tablebench.results import Record, spread
+from pytest_tablebench.results import Record, spent_on, spread
 from pytest_tablebench.results._folder import imported_text, recorded_text, selection_text
 from pytest_tablebench.results._sheets import sheets
 from pytest_tablebench.results.analyses import _contrasts, winners
@@ -168,32 +168,27 @@ def outcomes(records: Iterable[Record]) -> dict[str, Any]:
 
 
 def cost_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Return latency, tokens and cost by dataset; None where nobody knows."""
+    """Return latency, tokens and cost by dataset, None if unknown; shared requests count once."""
     by_dataset: dict[str, list[Record]] = {}
     for record in records:
         by_dataset.setdefault(record.dataset, []).append(record)
     rows = []
     for name, found in sorted(by_dataset.items()):
+        spent = spent_on(r for r in found if r.outcome != "no_answer")
         latencies = sorted(r.latency_s for r in found if r.latency_s is not None)
         rows.append(
             {
                 "name": name,
                 "median": statistics.median(latencies) if latencies else None,
                 "p95": latencies[int(0.95 * (len(latencies) - 1))] if latencies else None,
-                "prompt": _sum(r.prompt_tokens for r in found if r.outcome != "no_answer"),
-                "completion": _sum(r.completion_tokens for r in found if r.outcome != "no_answer"),
-                "cost": _sum(r.cost_usd for r in found if r.outcome != "no_answer"),
+                "prompt": spent["prompt_tokens"],
+                "completion": spent["completion_tokens"],
+                "cost": spent["cost_usd"],
                 "stored": sum(r.from_store for r in found),
                 "cases": len(found),
             }
         )
     return rows
-
-
-def _sum(values: Iterable[Any]) -> Any:
-    """Sum, or None when nothing is known or any part is unknown."""
-    known = list(values)
-    return None if not known or any(value is None for value in known) else sum(known)
 
 
 def plots(records: Sequence[Record], table: ScoreTable) -> tuple[dict[str, list[Plot]], list[str]]:

@@ -16,7 +16,9 @@ from pytest_tablebench.config.settings import Settings, check_names
 from pytest_tablebench.errors import ModelError, SettingsError, writing
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results._folder import RunFolder, read_records, read_run, recorded_text
+from pytest_tablebench.results._media import merge_media
 from pytest_tablebench.results._record import ASSERTION, Record
+from pytest_tablebench.results._spending import add_spending
 from pytest_tablebench.results._texts import TEXTS
 from pytest_tablebench.results.judges import Agreement, agreement_of
 from pytest_tablebench.results.loaded_run import summary_of
@@ -130,13 +132,15 @@ def rejudge(
         told["rejudged"] |= {"judge": run.get("judge"), "agreement": kept}
         told["judge"] = plan.model
         told |= totals_with(run, records, judged)
+    summary = summary_of(run, judged)
+    add_spending(summary, lambda: judged)
     pairs = list(zip(records, judged, strict=True))
     flipped = Counter((old.passed, new.passed) for old, new in pairs)
     return Rejudged(
         origin=path,
         run=told,
         records=tuple(judged),
-        summary=summary_of(run, judged),
+        summary=summary,
         scored=sum(rescorable(one) for one in records) if compat is not None else 0,
         rescored=sum(_differ(old.score, new.score) for old, new in pairs),
         better=flipped[False, True],
@@ -184,6 +188,7 @@ def write_rejudged(rejudged: Rejudged, out: Path, **facts: Any) -> None:
             folder.close()
             with contextlib.suppress(FileNotFoundError):  # of a run without texts
                 shutil.copyfile(rejudged.origin / TEXTS, out / TEXTS)
+            merge_media([rejudged.origin], out)
             folder.write_summary(rejudged.summary)
             folder.write_run({**rejudged.run, **facts})
     except SettingsError as error:

@@ -1,0 +1,51 @@
+"""What changes the meaning of a table is in no figure of the others: repeats and tests neither."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_tablebench.results import summarize
+from pytest_tablebench.results.gates import judge_gates
+from tests.results.test_clusters import record
+
+
+def cell(number, right, perturbation, repeat=1):
+    one = record(number, float(right), None, perturbation=perturbation)
+    kept = perturbation == "none"
+    return replace(one, preserves_meaning=kept, checks={"test_it": right}, repeat=repeat)
+
+
+# Plain tables: 3 of 4 answers are right. Counterfactual ones: none is.
+RECORDS = [
+    *[cell(number, right, "none", n) for number, n, right in ((0, 1, 1), (0, 2, 1), (1, 1, 1))],
+    cell(1, 0, "none", 2),
+    *[cell(number, 0, "counterfactual", n) for number in (0, 1) for n in (1, 2)],
+]
+
+
+def test_pass_at_k_is_of_plain_tables():
+    for scope in (found := summarize(RECORDS)["benchmarks"]["d"], found["datasets"]["d"]):
+        repeats = scope["repeats"]
+        # The first example is right twice, the second once: (1 + .5) / 2 and (1 + 0) / 2.
+        assert repeats["pass_at_k"] == {"1": 0.75, "2": 1.0}
+        assert repeats["pass_hat_k"] == {"1": 0.75, "2": 0.5}
+        assert repeats["left_out"] == {"1": 0, "2": 0}
+        assert repeats["spread"]["disagree"] == 0.5
+    [gate] = judge_gates(RECORDS, ["d.pass_rate >= 0.5"])
+    assert gate.estimate == repeats["pass_at_k"]["1"]
+
+
+def test_the_rate_of_a_test_is_of_plain_tables_as_its_gate_is():
+    [check] = summarize(RECORDS)["benchmarks"]["d"]["datasets"]["d"]["checks"].values()
+    [gate] = judge_gates(RECORDS, ["d::test_it.pass_rate >= 0.5"])
+    assert check["pass_rate"] == gate.estimate == pytest.approx(0.75)
+    assert (check["n_cases"], check["failed"], check["ci95"]) == (2, 1, list(gate.interval))
+
+
+def test_where_all_tables_are_changed_they_count():
+    changed = [one for one in RECORDS if one.perturbation == "counterfactual"]
+    scope = summarize(changed)["benchmarks"]["d"]["datasets"]["d"]
+    assert scope["repeats"]["pass_at_k"] == {"1": 0.0, "2": 0.0}
+    assert scope["checks"]["test_it"]["pass_rate"] == 0.0
