@@ -18,7 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import MergedCellsError, SettingsError, TableError
+from pytest_tablebench.tables.hierarchy.grid import check_size
+from pytest_tablebench.tables.html_limits import check_markup
 from pytest_tablebench.tables.table import Cell, Table
+from pytest_tablebench.tables.workbook_package import checked_workbook
 from pytest_tablebench.util.names import counted, printable, unknown_name
 
 if TYPE_CHECKING:
@@ -75,11 +78,11 @@ def _csv_rows(text: str, where: str, options: dict[str, Any]) -> list[tuple[int,
 
 
 def find_html_table(
-    source: str | os.PathLike[str], *, index: int, limit: tuple[int, int] | None = None
+    source: str | os.PathLike[str], *, index: int
 ) -> tuple[bs4.Tag, bs4.BeautifulSoup, str | None, str]:
     """Return one table of an HTML text or file, its document, the file's name, and its place.
 
-    `limit` is how many rows and cells the text may hold at most, counted before it is parsed.
+    Raises `TableError` for a text beyond the limits of `html_limits`.
     """
     import bs4
 
@@ -89,15 +92,16 @@ def find_html_table(
         lambda text: _has_line_end(text) or "<table" in text.lower(),
         "has a line end or a <table>",
     )
-    if limit is not None:
-        for pattern, most, what in zip(("<tr", "<t[dh]"), limit, ("rows", "cells"), strict=True):
-            count = len(re.findall(pattern, text, re.IGNORECASE))
-            if count > most:
-                raise TableError(f"{where}: {count:,} {what}; at most {most:,} are read")
+    check_markup(text, where)
     # An XML declaration before XHTML says nothing about the table; the parser warns of it.
     text = re.sub(r"^\s*<\?xml[^>]*>", "", text)
     # Outside of these tags Beautiful Soup makes one blank of a text of blanks only.
-    soup = bs4.BeautifulSoup(text, "html.parser", preserve_whitespace_tags={"table"})
+    try:
+        soup = bs4.BeautifulSoup(text, "html.parser", preserve_whitespace_tags={"table"})
+    except (bs4.ParserRejectedMarkup, AssertionError, RecursionError):
+        raise TableError(
+            f"{where} has a declaration that no parser reads, such as `<![`; take it out"
+        ) from None
     tables = soup.find_all("table")
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(tables):
         known = f"0 to {len(tables) - 1}" if tables else "none"
@@ -128,20 +132,25 @@ def _html_rows(table: bs4.Tag, where: str) -> tuple[list[list[str]], list[list[s
     """
     from bs4.element import CData, NavigableString, Tag
 
-    for inner in table.find_all("table"):
-        inner.replace_with(inner.get_text())
-    for line_break in table.find_all("br"):
-        line_break.replace_with("\n")
     heads: list[list[list[str]]] = []
     bodies: list[list[list[str]]] = []
-    section, cell = bodies, None
+    cell: Tag | None = None
+    # Where an element is, from its parent: where end tags are missing, each row is inside the
+    # one before, and looking upwards from each takes a time that grows as a square.
+    inside: dict[int, tuple[bool, bool, Tag | None]] = {id(table): (False, False, None)}
+    section = bodies
     for node in table.descendants:
+        is_inner, in_head, around = inside[id(node.parent)]
         if isinstance(node, Tag):
-            if node.name in {"thead", "tbody", "tfoot"}:
-                section, cell = (heads if node.name == "thead" else bodies), None
+            is_inner = is_inner or node.name == "table"
+            if is_inner:
+                pass  # only its text counts
+            elif node.name in {"thead", "tbody", "tfoot"}:
+                in_head = node.name == "thead"
+                section, cell = (heads if in_head else bodies), None
             elif node.name == "tr":
                 # Back to the body where a row follows </thead> without a <tbody>.
-                if section is heads and node.find_parent(["thead", "table"]) is table:
+                if section is heads and not in_head:
                     section = bodies
                 section.append([])
                 cell = None
@@ -149,13 +158,12 @@ def _html_rows(table: bs4.Tag, where: str) -> tuple[list[list[str]], list[list[s
                 if not section:
                     raise TableError(f"{where}: a <{node.name}> stands outside of any <tr>")
                 _refuse_span(node, where)
-                cell = node
+                cell = around = node
                 section[-1].append([])
-        elif (
-            type(node) in {NavigableString, CData}
-            and cell is not None
-            and node.find_parent(["td", "th", "table"]) is cell
-        ):
+            elif node.name == "br" and cell is not None and around is cell:
+                section[-1][-1].append("\n")
+            inside[id(node)] = is_inner, in_head, around
+        elif type(node) in {NavigableString, CData} and cell is not None and around is cell:
             section[-1][-1].append(str(node))
     return (
         [["".join(parts) for parts in row] for row in heads if row],
@@ -182,9 +190,13 @@ def read_workbook_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str, str]:
 
 
 def open_sheet(data: bytes, sheet: str | int, where: str) -> tuple[Worksheet, str]:
-    """Return one sheet of a workbook, and what messages call it; no formula is run."""
+    """Return one sheet of a workbook, and what messages call it; no formula is run.
+
+    Raises `TableError` for a workbook beyond the limits of `workbook_package`.
+    """
     import openpyxl
 
+    data = checked_workbook(data, where)
     try:
         with warnings.catch_warnings():
             # About parts of a workbook (styles, validations) that no cell depends on.
@@ -245,9 +257,12 @@ def _sheet_rows(sheet: Worksheet, where: str) -> list[list[Cell]]:
         raise TableError(f"{where} is empty; its first row must be the header")
     lines = [line for line, _ in filled]
     columns = [column for _, column in filled]
+    top, left = min(lines), min(columns)
+    height, width = max(lines) - top + 1, max(columns) - left + 1
+    check_size(height, width, where)
     return [
-        [filled.get((line, column)) for column in range(min(columns), max(columns) + 1)]
-        for line in range(min(lines), max(lines) + 1)
+        [filled.get((line, column)) for column in range(left, left + width)]
+        for line in range(top, top + height)
     ]
 
 

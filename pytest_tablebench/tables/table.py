@@ -240,7 +240,8 @@ class Table:
 
         With `structure` merged cells, header lines, row headers, sections, captions and notes are
         read too (see `hierarchy.layout`). Rows may then be short, blanks around line ends of the
-        source are one blank, and tables beyond 100,000 rows or 1,000,000 cells are refused.
+        source are one blank. Texts beyond 100,000 rows or cells, or 20,000,000 characters, are
+        refused, with `structure` or without.
         """
         from pytest_tablebench.tables import readers
 
@@ -265,7 +266,8 @@ class Table:
 
         With `structure` the lines begin at A1, empty cells are "", and merged cells, header lines,
         row headers, indents, sections, captions and notes are read too (see `hierarchy.layout`).
-        Workbooks beyond 64 MiB unpacked, 100,000 lines or 1,000,000 cells are refused.
+        Workbooks beyond 64 MiB unpacked, 100,000 lines, 400,000 values or 250,000 cells under
+        merged ones are refused, with `structure` or without.
         """
         from pytest_tablebench.tables import readers
 

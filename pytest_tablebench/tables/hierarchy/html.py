@@ -54,6 +54,12 @@ class _Cell:
     style: _Style
     is_link: bool = False
     parts: list[str] = field(default_factory=list)
+    has_text: bool = False
+
+    def add(self, text: str) -> None:
+        """Append a text of the cell."""
+        self.parts.append(text)
+        self.has_text |= bool(text.strip())
 
     @property
     def text(self) -> str:
@@ -77,7 +83,7 @@ def read_html_grid(source: str | PathLike[str], *, index: int) -> Grid:
     cell from above; short rows are filled with empty cells (spec: realhitbench.md section 1).
     Raises `TableError` as `Table.from_html` does, and for tables beyond the limits.
     """
-    table, soup, name, where = find_html_table(source, index=index, limit=(MAX_LINES, MAX_CELLS))
+    table, soup, name, where = find_html_table(source, index=index)
     styles = {
         rule[1]: _Style.read(rule[2])
         for style in soup.find_all("style")
@@ -92,25 +98,27 @@ def _lines(
     """Return the cells of each row, and the part of the table in which the row stands."""
     from bs4.element import CData, NavigableString, Tag
 
-    for inner in table.find_all("table"):
-        inner.replace_with(inner.get_text())
-    for remark in table.find_all("div", class_="comment"):
-        remark.decompose()  # shown beside a cell on demand, and no part of it
-    for line_break in table.find_all("br"):
-        line_break.replace_with("\f")
     lines: list[list[_Cell]] = []
     groups: list[str] = []
     tag: Tag | None = None
-    # What each element lies in, from its parent's: asking upwards takes long where end tags are
-    # missing, for then each row lies in the one before.
-    inside: dict[int, tuple[str, Tag | None]] = {id(table): ("", None)}
+    # Where an element is, from its parent: asking upwards takes long where end tags are missing,
+    # for then each row is inside the one before. Of an inner table only the text counts; a remark
+    # is shown beside a cell on demand, and is no part of it.
+    inside: dict[int, tuple[str, Tag | None, str]] = {id(table): ("", None, "")}
     for node in table.descendants:
-        group, cell = inside[id(node.parent)]
-        if isinstance(node, Tag):
+        group, cell, kind = inside[id(node.parent)]
+        if not isinstance(node, Tag):
+            is_shown = kind != "remark" and type(node) in {NavigableString, CData}
+            if is_shown and tag is not None and cell is tag:
+                lines[-1][-1].add(str(node))
+            continue
+        if not kind:
+            is_remark = node.name == "div" and "comment" in node.get_attribute_list("class")
+            kind = "remark" if is_remark else "table" if node.name == "table" else ""
+        if not kind:
             if node.name in {"thead", "tbody", "tfoot"}:
                 group = node.name
             cell = node if node.name in {"td", "th"} else cell
-            inside[id(node)] = group, cell
             if node.name == "tr":
                 lines.append([])
                 groups.append(group)
@@ -121,13 +129,18 @@ def _lines(
                 tag = node
                 lines[-1].append(_cell(node, styles, f"{where}, row {len(lines)}"))
             elif tag is not None and cell is tag:
-                shown = lines[-1][-1]
-                shown.is_link |= node.name == "a" and node.has_attr("href")
-                if node.name in {"b", "strong"} and not "".join(shown.parts).strip():
-                    shown.style = shown.style._replace(is_bold=True)
-        elif type(node) in {NavigableString, CData} and tag is not None and cell is tag:
-            lines[-1][-1].parts.append(str(node))
+                _note_style(lines[-1][-1], node)
+        inside[id(node)] = group, cell, kind
     return lines, groups
+
+
+def _note_style(shown: _Cell, node: bs4.Tag) -> None:
+    """Note what an element inside of a cell says of it: a line end, a link, bold type."""
+    if node.name == "br":
+        shown.add("\f")
+    shown.is_link |= node.name == "a" and node.has_attr("href")
+    if node.name in {"b", "strong"} and not shown.has_text:
+        shown.style = shown.style._replace(is_bold=True)
 
 
 def _cell(node: bs4.Tag, styles: dict[str, _Style], where: str) -> _Cell:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import re
-import zipfile
 from dataclasses import replace
 from os import PathLike
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.hierarchy.grid import (
-    MAX_CELLS,
-    MAX_COLUMNS,
-    MAX_LINES,
     Grid,
     check_size,
     fit,
@@ -25,12 +19,6 @@ from pytest_tablebench.tables.table import Span, Table
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
 
-_MAX_UNPACKED = 64 * 1024 * 1024
-_MERGE = re.compile(rb"<(?:\w+:)?mergeCell\b([^>]*)>")
-_REFERENCE = re.compile(
-    rb"""\sref\s*=\s*["']([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?["']"""
-)
-
 
 def read_xlsx_grid(path: str | PathLike[str], *, sheet: str | int) -> Grid:
     """Read one sheet as a grid that begins at A1, whatever stands there.
@@ -39,7 +27,6 @@ def read_xlsx_grid(path: str | PathLike[str], *, sheet: str | int) -> Grid:
     does, for workbooks that unpack to more than 64 MiB, and for sheets beyond the limits.
     """
     data, name, where = read_workbook_bytes(path)
-    _check_parts(data, where)
     chosen, where = open_sheet(data, sheet, where)
     values = {(line - 1, column - 1): value for (line, column), value in sheet_values(chosen)}
     if values:
@@ -77,66 +64,6 @@ def _styles(sheet: Worksheet) -> dict[str, Any]:
         "links": frozenset(links),
         "underlined": frozenset(underlined),
     }
-
-
-def _check_parts(data: bytes, where: str) -> None:
-    """Raise a `TableError` for a workbook that would not stay small once it is unpacked.
-
-    The library makes an object of every cell, those that a merged cell covers too, before it can
-    be asked how many there are; so the parts are looked through as they lie in the archive.
-    """
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            # An archive gives no more of a part than the size it declares.
-            unpacked = sum(part.file_size for part in archive.infolist())
-            if unpacked > _MAX_UNPACKED:
-                raise TableError(
-                    f"{where} unpacks to {unpacked:,} bytes; at most {_MAX_UNPACKED:,} are read"
-                )
-            for part in archive.namelist():
-                _check_part(archive.read(part), f"{where}, part {part[:100]!r}")
-    except TableError:
-        raise
-    except Exception as error:  # a damaged archive surfaces as nearly any exception
-        raise TableError(f"{where} cannot be read as a workbook: {error!r}") from error
-
-
-def _check_part(content: bytes, where: str) -> None:
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        content = content.decode("utf-16").encode("utf-8")
-    start = content.removeprefix(b"\xef\xbb\xbf").lstrip()[:200]
-    if not start.startswith((b"<", b"\0<")):
-        return  # a picture, a font; no parser reads this as XML
-    encoding = re.match(rb"""<\?xml[^>]*encoding\s*=\s*["']([\w.-]+)["']""", start)
-    known = not encoding or encoding[1].lower() in {b"utf-8", b"utf-16", b"us-ascii", b"ascii"}
-    if not known or b"\0" in content:
-        raise TableError(f"{where} is not XML in UTF-8")
-    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-        raise TableError(f"{where} declares a document type; workbooks have none")
-    if content.count(b"<row ") + content.count(b":row ") > MAX_LINES:
-        raise TableError(f"{where} has more than {MAX_LINES:,} lines; no more are read")
-    total = 0
-    for merge in _MERGE.finditer(content):
-        reference = _REFERENCE.search(merge[1])
-        if reference is None:
-            raise TableError(f"{where}: merged cells {merge[1][:60]!r} cannot be read")
-        left, top, right, bottom = (reference[number] for number in (1, 2, 3, 4))
-        rows = abs(int(bottom or top) - int(top)) + 1
-        columns = abs(_number(right or left) - _number(left)) + 1
-        total += rows * columns
-        if rows > MAX_LINES or columns > MAX_COLUMNS or total > MAX_CELLS:
-            place = merge[1].strip().decode("ascii", "replace")[:60]
-            raise TableError(
-                f"{where}: merged cells {place} cover {rows:,} x {columns:,} cells; "
-                f"at most {MAX_CELLS:,} are read"
-            )
-
-
-def _number(letters: bytes) -> int:
-    number = 0
-    for letter in letters:
-        number = number * 26 + letter - 64
-    return number
 
 
 def _spans(sheet: Worksheet) -> list[Span]:

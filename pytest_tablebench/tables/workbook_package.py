@@ -1,0 +1,162 @@
+"""The parts of a workbook, checked before a library makes objects of them.
+
+openpyxl makes an object of every cell: of empty ones, of those that a merged cell covers, and of
+each cell in the range of a link or a comment. A workbook of a few KB can ask for millions.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.hierarchy.grid import MAX_COLUMNS, MAX_LINES
+
+__all__ = ["MAX_COVERED", "MAX_FILLED", "MAX_UNPACKED", "checked_workbook"]
+
+MAX_UNPACKED = 64 * 1024 * 1024
+"""Bytes of all parts together."""
+MAX_PARTS = 5_000
+MAX_FILLED = 400_000
+"""Cells with a value in all sheets together; openpyxl reads about 60,000 a second."""
+MAX_COVERED = 250_000
+"""Cells that merged cells, links and comments cover in all sheets together."""
+
+_EMPTY_KEPT = 20_000
+"""Empty cells that a part may have before they are taken out of it."""
+_PREFIX = rb"(?:\w{1,40}:)?"
+_CELL = re.compile(rb"<" + _PREFIX + rb"c(?=[\s/>])")
+_EMPTY = re.compile(rb"<" + _PREFIX + rb"c(?:\s[^<>]*)?(?:/>|(?<!/)>\s*</" + _PREFIX + rb"c\s*>)")
+_ROW = re.compile(rb"<" + _PREFIX + rb"row(?=[\s/>])")
+_STRING = re.compile(rb"<" + _PREFIX + rb"si(?=[\s/>])")
+_RANGE = re.compile(rb"<" + _PREFIX + rb"(mergeCell|hyperlink|comment)(?=[\s/>])([^>]*)>")
+_REFERENCE = re.compile(
+    rb"""\sref\s*=\s*["']\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?["']"""
+)
+_RANGES = {b"mergeCell": "merged cells", b"hyperlink": "link", b"comment": "comment"}
+
+
+def checked_workbook(data: bytes, where: str) -> bytes:
+    """Return a workbook that is small enough to be read, without needless empty cells.
+
+    Raises `TableError` for a workbook beyond the limits, and for one with parts that no
+    spreadsheet program writes.
+
+    Arguments:
+        data: the file.
+        where: what messages call it.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            parts = archive.infolist()
+            # An archive gives no more of a part than the size it declares.
+            unpacked = sum(part.file_size for part in parts)
+            for count, limit, noun in (
+                (unpacked, MAX_UNPACKED, "bytes"),
+                (len(parts), MAX_PARTS, "parts"),
+            ):
+                if count > limit:
+                    raise TableError(
+                        f"{where} unpacks to {count:,} {noun}; at most {limit:,} are read"
+                    )
+            content = {part.filename: archive.read(part) for part in parts}
+    except TableError:
+        raise
+    except Exception as error:  # a damaged archive surfaces as nearly any exception
+        raise TableError(f"{where} cannot be read as a workbook: {error!r}") from error
+    slim = _Checked(where).slim(content)
+    if slim is None:
+        return data
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
+        for name, part in slim.items():
+            archive.writestr(zipfile.ZipInfo(name), part)
+    return written.getvalue()
+
+
+class _Checked:
+    """Counts over all parts of one workbook."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._filled = self._covered = 0
+
+    def slim(self, content: dict[str, bytes]) -> dict[str, bytes] | None:
+        """Return the parts without empty cells; None where they have few."""
+        changed = {}
+        for name, part in content.items():
+            place = f"{self._where}, part {name[:100]!r}"
+            text = _xml(part, place)
+            if text is not None:
+                shorter = self._check(text, place)
+                if shorter is not None:
+                    changed[name] = shorter
+        return content | changed if changed else None
+
+    def _check(self, text: bytes, where: str) -> bytes | None:
+        rows = len(_ROW.findall(text))
+        if rows > MAX_LINES:
+            raise TableError(f"{where} has more than {MAX_LINES:,} lines; no more are read")
+        cells = len(_CELL.findall(text))
+        shorter, empty = None, 0
+        if cells > _EMPTY_KEPT:
+            shorter, empty = _EMPTY.subn(b"", text)
+        self._filled += cells - empty + len(_STRING.findall(text))
+        if self._filled > MAX_FILLED:
+            raise TableError(
+                f"{where}: {self._filled:,} cells and texts so far; at most {MAX_FILLED:,} are read"
+            )
+        self._check_ranges(text, where)
+        return shorter if empty > _EMPTY_KEPT else None
+
+    def _check_ranges(self, text: bytes, where: str) -> None:
+        for match in _RANGE.finditer(text):
+            kind, attributes = _RANGES[match[1]], match[2]
+            reference = _REFERENCE.search(attributes)
+            place = attributes.strip().decode("ascii", "replace")[:60]
+            if reference is None:
+                raise TableError(f"{where}: {kind} {place!r} cannot be read")
+            left, top, right, bottom = (reference[number] for number in (1, 2, 3, 4))
+            rows = abs(int(bottom or top) - int(top)) + 1
+            columns = abs(_number(right or left) - _number(left)) + 1
+            self._covered += rows * columns
+            if rows > MAX_LINES or columns > MAX_COLUMNS or self._covered > MAX_COVERED:
+                raise TableError(
+                    f"{where}: {kind} {place} cover {rows:,} x {columns:,} cells, "
+                    f"{self._covered:,} with those before; at most {MAX_COVERED:,} are read"
+                )
+
+
+def _xml(content: bytes, where: str) -> bytes | None:
+    """Return a part that a parser reads as XML, in UTF-8; None for a picture or a font.
+
+    Raises `TableError` for XML with another encoding, or with a document type.
+    """
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        try:
+            content = content.decode("utf-16").encode("utf-8")
+        except UnicodeError:
+            return None
+    start = content.removeprefix(b"\xef\xbb\xbf").lstrip()[:200]
+    if not start.startswith((b"<", b"\0<")):
+        return None
+    encoding = re.match(rb"""<\?xml[^>]*encoding\s*=\s*["']([\w.-]+)["']""", start)
+    is_readable = not encoding or encoding[1].lower() in {
+        b"utf-8",
+        b"utf-16",
+        b"us-ascii",
+        b"ascii",
+    }
+    if not is_readable or b"\0" in content:
+        raise TableError(f"{where} is not XML in UTF-8")
+    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+        raise TableError(f"{where} declares a document type; workbooks have none")
+    return content
+
+
+def _number(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - 64
+    return number
