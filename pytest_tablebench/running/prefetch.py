@@ -34,11 +34,13 @@ from pytest_tablebench.running.answer import (
     picture_of,
     shown_by,
     step_facts,
+    steps_done,
     turns_of,
 )
 from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.giving_up import GivingUp
 from pytest_tablebench.running.judging import Judging, not_judged, request_of
+from pytest_tablebench.running.limits import Settled, Use, is_cut, limit_of, settled
 from pytest_tablebench.running.pending import PendingCase, Route
 from pytest_tablebench.running.replies import Replies
 from pytest_tablebench.serializers.content import Image, images_of
@@ -229,15 +231,33 @@ class PrefetchWindow:
         if pending.judged:
             about = self._judging.about(pending.case, pending.example)
             route = self._route(self._asked(pending, step), about)
-            request = request_of(route, pending.case, step, about, len(pending.judging))
+            number = steps_done(pending.judging)
+            request = request_of(route, pending.case, step, about, number)
         else:
             route = self._conversations.route_of(pending.case, step)
-            request = self._conversations.request(pending.case, step, len(pending.steps))
-        pending.key = request.key()
+            number = steps_done(pending.steps)
+            request = self._conversations.request(pending.case, step, number)
         self._keep_images(pending.case.model, request)
+        stands = self._settled(pending, request, route)
+        pending.key = stands.request.key()
+        pending.limit = limit_of(stands.request.params)
+        if stands.reply is not None:
+            for replaced, cut in stands.replaced:
+                self._note_replaced(pending, step, replaced, cut)
         media = None if self.media is None else self.media(pending.case.model).path
-        work = Work(pending.key, request, again=self._is_again(pending), media=media)
-        return work, self._replies.at_once(pending.key, request, route)
+        work = Work(pending.key, stands.request, again=self._is_again(pending), media=media)
+        return work, stands.reply
+
+    def _settled(self, pending: PendingCase, request: Request, route: Route) -> Settled:
+        """Return how far the replies to a request go, under each limit that it may have."""
+
+        def find(variant: Request, use: Use) -> Reply | None:
+            key = variant.key()
+            if key in pending.arrived:
+                return pending.arrived[key]
+            return self._replies.at_once(key, variant, route, use=use)
+
+        return settled(request, route.limits, find, asks=not self._replies.replay)
 
     def _is_again(self, pending: PendingCase) -> bool:
         return pending.now and pending.key in self._failed_keys
@@ -286,6 +306,11 @@ class PrefetchWindow:
             self._fail(pending, outcome)
             return
         try:
+            if isinstance(outcome, Reply) and is_cut(outcome) and pending.key is not None:
+                pending.arrived[pending.key] = outcome
+                if pending.step is not None and not pending.dropped:
+                    self._do(pending, pending.step)
+                return
             following = self._go_on(pending, outcome)
             if following is not None and not pending.dropped:
                 self._do(pending, following)
@@ -300,6 +325,7 @@ class PrefetchWindow:
             pending.step, Grade
         ):  # where an answer was scored, no record tells
             self._note(pending, pending.step, pending.key, found)
+        pending.arrived.clear()
         try:
             following: Step | Grade = pending.conversation.send(found)
         except StopIteration as end:
@@ -308,18 +334,26 @@ class PrefetchWindow:
             return self._ended(pending, end.value)
         return following
 
+    def _note_replaced(self, pending: PendingCase, step: Ask, asked: Request, cut: Reply) -> None:
+        """Keep what a record tells of a reply that was cut off and asked for again."""
+        facts = step_facts(step, asked.key(), cut)
+        facts = replace(facts, limit=limit_of(asked.params), is_replaced=True)
+        (pending.judging if pending.judged else pending.steps).append(facts)
+
     def _note(self, pending: PendingCase, step: Step, key: str, found: Reply | Execution) -> None:
         """Keep what a record tells of a step."""
         drawn = picture_of(found)
         if drawn is not None:
             self._keep(pending.case.model, [drawn])
         facts = step_facts(step, key, found)
+        if isinstance(step, Ask):
+            facts = replace(facts, limit=pending.limit)
         if pending.judged and isinstance(step, Ask):
             judge, said = self._asked(pending, step), getattr(found, "written", None)
             pending.judging.append(replace(facts, model=judge, text=said))
         else:
             if not pending.judged:
-                pending.turns += turns_of(step, found, first=not pending.steps)
+                pending.turns += turns_of(step, found, first=not steps_done(pending.steps))
             (pending.judging if pending.judged else pending.steps).append(facts)
 
     def _ended(self, pending: PendingCase, value: Any) -> Step | Grade | None:

@@ -14,6 +14,7 @@ from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import notice
 
 if TYPE_CHECKING:
+    from pytest_tablebench.running.limits import Use
     from pytest_tablebench.running.pending import Route
     from pytest_tablebench.store import Store
 
@@ -38,18 +39,24 @@ class Replies:
     keep: bool
     replay: bool
 
-    def at_once(self, key: str, request: Request, route: Route) -> Reply | None:
-        """Return a reply, None where only the executor can give it. Raises `ModelError`."""
+    def at_once(
+        self, key: str, request: Request, route: Route, *, use: Use = "first"
+    ) -> Reply | None:
+        """Return a reply, None where only the executor can give it. Raises `ModelError`.
+
+        `use` is that of the request's token limit: what is `stored` at most is never asked, and a
+        replay needs the reply to the first call alone.
+        """
         store = self.store() if route.stored else None
         if store is not None:
             found = store.get(key)
             if found is not None:
                 return limited(found, self.max_reply)
-            if self.replay:
+            if self.replay and use == "first":
                 raise ModelError(
                     f"not in the answer store: {store.explain(request)}", reason="not_stored"
                 )
-        if route.provider is None:
+        if route.provider is None or use == "stored" or self.replay:
             return None
         if store is not None and (found := store.look_again(key)) is not None:
             # Another process of this run, or another run, was faster.
