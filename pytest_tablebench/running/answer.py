@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
-from pytest_tablebench.models import Reply
+from pytest_tablebench.models import Reply, Request
+from pytest_tablebench.running.limits import limit_of
 from pytest_tablebench.serializers.content import Content, Image, Message, digest_of, text_of
 from pytest_tablebench.strategies import Said
 
@@ -160,6 +161,12 @@ def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
         found.cut,
         reasoning_tokens=found.reasoning_tokens,
     )
+
+
+def replaced_facts(step: Step, request: Request, reply: Reply) -> StepFacts:
+    """Return what is kept of a reply that was cut off and asked for again."""
+    facts = step_facts(step, request.key(), reply)
+    return replace(facts, limit=limit_of(request.params), is_replaced=True)
 
 
 def steps_done(steps: Sequence[StepFacts]) -> int:

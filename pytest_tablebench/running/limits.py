@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_tablebench.models import Reply, Request, Resolution
 
-__all__ = ["Limit", "Settled", "limit_of", "limits_of", "room_for", "settled"]
+if TYPE_CHECKING:
+    from pytest_tablebench.store import Store
+
+__all__ = ["Limit", "Settled", "is_cut", "limit_of", "limits_of", "room_for", "settled", "stored"]
 
 NAMES = ("max_tokens", "max_completion_tokens")
 """Parameters that limit a reply, as a caller of litellm names them."""
@@ -89,6 +92,20 @@ def settled(request: Request, limits: Sequence[Limit], find: Find, *, asks: bool
         replaced.append((variant, reply))
     variant, last = replaced.pop()
     return Settled(variant, last, tuple(replaced))
+
+
+def stored(
+    request: Request, limits: Sequence[Limit], store: Store | None, *, asks: bool = True
+) -> Settled:
+    """Go through the limits of a request as far as the store has replies to it.
+
+    `asks` is that of `settled`.
+    """
+
+    def find(variant: Request, _: Use) -> Reply | None:
+        return None if store is None else store.get(variant.key())
+
+    return settled(request, limits, find, asks=asks)
 
 
 def _applies(limit: Limit, request: Request, reply: Reply) -> bool:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.metrics import Score
     from pytest_tablebench.metrics.steps import Grade, Step
-    from pytest_tablebench.models import Provider, Reply
+    from pytest_tablebench.models import Provider, Reply, Request
     from pytest_tablebench.running.answer import Answer, StepFacts, Turn
     from pytest_tablebench.running.limits import Limit
     from pytest_tablebench.serializers.content import Content
@@ -68,7 +68,9 @@ class PendingCase:
     limit: int | None = None
     """The token limit of its last request."""
     arrived: dict[str, Reply] = field(default_factory=dict)
-    """Replies to the step that it waits for, by key: there are several where one was cut off."""
+    """Replies to the step that it waits for that were cut off, by key."""
+    replaced: tuple[tuple[Request, Reply], ...] = ()
+    """Requests and replies of that step that were cut off and asked for again."""
     score: Score | None = None
     """Of a metric that asks a judge."""
     unscored: Exception | None = None

@@ -32,6 +32,7 @@ from pytest_tablebench.running.answer import (
     answer_of,
     cut_off_answer,
     picture_of,
+    replaced_facts,
     shown_by,
     step_facts,
     steps_done,
@@ -40,7 +41,7 @@ from pytest_tablebench.running.answer import (
 from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.giving_up import GivingUp
 from pytest_tablebench.running.judging import Judging, not_judged, request_of
-from pytest_tablebench.running.limits import Settled, Use, is_cut, limit_of, settled
+from pytest_tablebench.running.limits import is_cut, limit_of
 from pytest_tablebench.running.pending import PendingCase, Route
 from pytest_tablebench.running.replies import Replies
 from pytest_tablebench.serializers.content import Image, images_of
@@ -238,26 +239,13 @@ class PrefetchWindow:
             number = steps_done(pending.steps)
             request = self._conversations.request(pending.case, step, number)
         self._keep_images(pending.case.model, request)
-        stands = self._settled(pending, request, route)
+        stands = self._replies.settled(request, route, pending.arrived)
         pending.key = stands.request.key()
         pending.limit = limit_of(stands.request.params)
-        if stands.reply is not None:
-            for replaced, cut in stands.replaced:
-                self._note_replaced(pending, step, replaced, cut)
+        pending.replaced = stands.replaced
         media = None if self.media is None else self.media(pending.case.model).path
         work = Work(pending.key, stands.request, again=self._is_again(pending), media=media)
         return work, stands.reply
-
-    def _settled(self, pending: PendingCase, request: Request, route: Route) -> Settled:
-        """Return how far the replies to a request go, under each limit that it may have."""
-
-        def find(variant: Request, use: Use) -> Reply | None:
-            key = variant.key()
-            if key in pending.arrived:
-                return pending.arrived[key]
-            return self._replies.at_once(key, variant, route, use=use)
-
-        return settled(request, route.limits, find, asks=not self._replies.replay)
 
     def _is_again(self, pending: PendingCase) -> bool:
         return pending.now and pending.key in self._failed_keys
@@ -334,12 +322,6 @@ class PrefetchWindow:
             return self._ended(pending, end.value)
         return following
 
-    def _note_replaced(self, pending: PendingCase, step: Ask, asked: Request, cut: Reply) -> None:
-        """Keep what a record tells of a reply that was cut off and asked for again."""
-        facts = step_facts(step, asked.key(), cut)
-        facts = replace(facts, limit=limit_of(asked.params), is_replaced=True)
-        (pending.judging if pending.judged else pending.steps).append(facts)
-
     def _note(self, pending: PendingCase, step: Step, key: str, found: Reply | Execution) -> None:
         """Keep what a record tells of a step."""
         drawn = picture_of(found)
@@ -348,6 +330,8 @@ class PrefetchWindow:
         facts = step_facts(step, key, found)
         if isinstance(step, Ask):
             facts = replace(facts, limit=pending.limit)
+            steps = pending.judging if pending.judged else pending.steps
+            steps += [replaced_facts(step, *replaced) for replaced in pending.replaced]
         if pending.judged and isinstance(step, Ask):
             judge, said = self._asked(pending, step), getattr(found, "written", None)
             pending.judging.append(replace(facts, model=judge, text=said))

@@ -25,7 +25,7 @@ from pytest_tablebench.models import (
     litellm_version,
     not_tested,
 )
-from pytest_tablebench.running.limits import limits_of, room_for
+from pytest_tablebench.running.limits import limit_of, limits_of, room_for
 from pytest_tablebench.running.pending import Route
 
 if TYPE_CHECKING:
@@ -243,6 +243,11 @@ class ProviderPool:
                 known = self.ask_engine("facts", {**asked, "key": key})
             self._facts[key] = Resolution.from_json(known) if known is not None else None
         return self._facts[key]
+
+    def room(self, model: str, about: str | None) -> int:
+        """Return the tokens for thinking that requests have above the limit of the answer."""
+        route = self.route(model, about)
+        return (limit_of(route.params) or 0) - (limit_of(self.params(about)) or 0)
 
     def _room(self, params: Mapping[str, Any], facts: Resolution | None) -> dict[str, int]:
         """Return the limits with room for thinking, of a model that litellm marks."""
