@@ -133,6 +133,9 @@ def pytest_configure(config: pytest.Config) -> None:
         if not role.keeps_run:
             return
         if given:
+            from pytest_tablebench.hooks.rootdir import check_rootdir
+
+            check_rootdir(config, settings)
             runner_of(config)
             unsure = not names_are_known(config, session_of(config))
         if isinstance(role, Controller):

@@ -103,6 +103,19 @@ def test_every_command_that_is_shown_exists(page: str, command: str) -> None:
     assert "pytest" not in words[:3] or given <= FLAGS, (page, given - FLAGS)
 
 
+WORKFLOWS = sorted((DOCS.parent / ".github").rglob("*.y*ml"))
+_BEHIND_A_BLANK = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(o.flag for o in OPTIONS if o.path or o.key == 'bench_dataset')}) +"
+    r"(?!(?:is|to|and|or|with|leaves|compares)\b)[\w.~/\"'$]"
+)
+
+
+def test_values_of_options_stand_behind_an_equals_sign() -> None:
+    """Behind a blank pytest may take them for places to look for its settings file."""
+    texts = [path.read_text("utf-8") for path in (DOCS.parent / "README.md", *PAGES, *WORKFLOWS)]
+    assert [match for text in texts for match in _BEHIND_A_BLANK.findall(text)] == []
+
+
 def _examples() -> list[Path]:
     return [page for page in PAGES if "```python" in page.read_text("utf-8")]
 

@@ -282,7 +282,7 @@ def test_suite_of_ones_own(command: str, tmp_path: Path) -> None:
 
 OWN_TABLES = [
     "tablebench check shop",
-    "pytest --bench-data shop --bench-dataset shop --model tablebench/lexical "
+    "pytest --bench-data=shop --bench-dataset=shop --model tablebench/lexical "
     '--bench-gate "shop.pass_rate >= 0.3"',
 ]
 
@@ -319,13 +319,13 @@ def test_a_folder_to_begin_with(command: str, checkout: Path) -> None:
     done = run(command, checkout)
     assert done.returncode == 0, done.stderr
     done = run(
-        "pytest --bench-data mine", checkout, PYTEST_ADDOPTS=f"{LEAN} -q --bench-dataset=mine"
+        "pytest --bench-data=mine", checkout, PYTEST_ADDOPTS=f"{LEAN} -q --bench-dataset=mine"
     )
     assert done.returncode in {0, 1}, done.stdout + done.stderr
     assert len(records(checkout)) == 4 * 35
 
 
-GENERATED = ["tablebench generate rules tables -o my_dataset", "pytest --bench-data my_dataset"]
+GENERATED = ["tablebench generate rules tables -o my_dataset", "pytest --bench-data=my_dataset"]
 
 
 def test_questions_by_rule(checkout: Path) -> None:

@@ -59,7 +59,7 @@ def check_baseline(gates: Iterable[Gate]) -> None:
         if gate.baseline:
             raise SettingsError(
                 f"gate {printable(gate.text, 100)!r} compares with a baseline; name its run "
-                f"folder: --bench-baseline RUN"
+                f"folder: --bench-baseline=RUN"
             )
 
 

@@ -14,7 +14,7 @@ def check_and_run(folder: Path) -> list[str]:
     shown = quoted(folder)
     return [
         f"look for mistakes: tablebench check {shown}",
-        f"run: pytest --pyargs {SUITES}.test_own --bench-data {shown}",
+        f"run: pytest --pyargs {SUITES}.test_own --bench-data={shown}",
     ]
 
 

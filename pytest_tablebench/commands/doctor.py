@@ -70,7 +70,7 @@ def _doctor(given: argparse.Namespace) -> tuple[list[str], int]:
     broken = [what for what, (state, _) in found.items() if state == "NO"]
     if broken:
         return [*lines, f"To be mended before a run: {', '.join(broken)}."], 1
-    first = f"pytest --pyargs {SUITES}.test_starter --bench-limit 5"
+    first = f"pytest --pyargs {SUITES}.test_starter --bench-limit=5"
     return [*lines, f"Ready: {first}"], 0
 
 
@@ -142,7 +142,7 @@ def _store(settings: Settings) -> Finding:
     free = shutil.disk_usage(folder).free
     text = f"{kept:,} answers in {folder}{'' if there else ' (new)'}, {free / 1e9:,.0f} GB free"
     if free < SMALLEST_DISK:
-        return "NO", f"{text}; make room, or name another with --bench-store DIR"
+        return "NO", f"{text}; make room, or name another with --bench-store=DIR"
     return "ok", text
 
 

@@ -33,7 +33,7 @@ def fetch_command(get: str, folder: Path) -> str:
     if not command.startswith(PULL):
         return command
     data = str(folder.parent)
-    return f'{command} --bench-data "{data}"' if " " in data else f"{command} --bench-data {data}"
+    return f'{command} --bench-data="{data}"' if " " in data else f"{command} --bench-data={data}"
 
 
 def require_files(folder: Path, files: Sequence[str], *, get: str) -> None:

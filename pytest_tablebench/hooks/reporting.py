@@ -77,7 +77,7 @@ class ReportingHooks:
         """Say what is run, where it was asked for."""
         if not self.settings.given:
             return []
-        return [self._header(), *_overlooked_configuration(self.config)]
+        return [self._header()]
 
     def _header(self) -> str:
         from pytest_tablebench.reports.terminal import header_line
@@ -387,25 +387,3 @@ def _without_collections() -> Iterator[None]:
     finally:
         if paused:
             gc.enable()
-
-
-def _overlooked_configuration(config: pytest.Config) -> list[str]:
-    """Return a line where pytest missed the configuration of the folder it was started in.
-
-    It looks for one before plugins add their options, and takes the value of an option it does
-    not know yet for a path to start from.
-    """
-    if config.inipath is not None:
-        return []
-    here = config.invocation_params.dir
-    for name, section in (("pytest.ini", "[pytest]"), ("pyproject.toml", "[tool.pytest")):
-        try:
-            found = section in (here / name).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        if found:
-            return [
-                f"tablebench: pytest did not read {name} here: write paths behind an equals sign, "
-                f"as in --bench-data=DIR"
-            ]
-    return []

@@ -115,7 +115,7 @@ class TerminalHooks:
             {"selected_by": writer.selected_by, "shard": writer.settings.shard}
         )
         if self._grouped:
-            terminal.write_sep("=", "wrong and unanswered, grouped (--bench-show N shows them)")
+            terminal.write_sep("=", "wrong and unanswered, grouped (--bench-show=N shows them)")
             cells = {model: kept.cells for model, kept in writer.kept.items()}
             for line in grouped_lines(cells, self._grouped):
                 terminal.write_line(line)

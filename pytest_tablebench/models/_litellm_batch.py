@@ -216,7 +216,7 @@ class BatchService(LiteLLMModel):
             if provider not in BATCH_PROVIDERS:
                 raise ModelError(
                     f"{self.model}: no batch service of {provider} is known here; those of "
-                    f"{', '.join(sorted(BATCH_PROVIDERS))} are. Leave --bench-executor batch out",
+                    f"{', '.join(sorted(BATCH_PROVIDERS))} are. Leave --bench-executor=batch out",
                     reason="bad_request",
                     whole_run=True,
                 )

@@ -103,7 +103,7 @@ def new_failure_lines(comparison: Comparison, show: int | None) -> list[str]:
     ]
     lines += [f"  {printable(case, 200)}" for case in shown]
     if shown and len(worse) > len(shown):
-        lines.append(f"  and {len(worse) - len(shown):,} more (--bench-show N names N)")
+        lines.append(f"  and {len(worse) - len(shown):,} more (--bench-show=N names N)")
     return lines
 
 

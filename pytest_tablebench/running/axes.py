@@ -233,7 +233,7 @@ class Axes:
         configurations = max(grids, default=1)
         if grids and (settings.configs_per_example or 1) > configurations:
             raise SettingsError(
-                f"--bench-configs-per-example {settings.configs_per_example}: the grid has only "
+                f"--bench-configs-per-example={settings.configs_per_example}: the grid has only "
                 f"{configurations} configurations"
             )
         check_names("serializer", settings.serializers, registry.serializers)

@@ -39,7 +39,7 @@ def check_replay(runner: Runner) -> None:
         where = "none is kept" if folder is None else f"{folder} does not exist"
         raise SettingsError(
             f"--bench-replay answers from a store, and there is none ({where}); name it with "
-            f"--bench-store DIR or --bench-store-readonly DIR"
+            f"--bench-store=DIR or --bench-store-readonly=DIR"
         )
 
 
@@ -53,7 +53,7 @@ def check_sight(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
         if shown is not None and runner.models.sees(model, shown.dataset) is False:
             raise SettingsError(
                 f"{printable(model, 80)} reads no pictures, and {shown.dataset} shows them "
-                f"({shown.modality}); leave them out with --bench-modality text, or give a model "
+                f"({shown.modality}); leave them out with --bench-modality=text, or give a model "
                 f"that does"
             )
 

@@ -106,7 +106,7 @@ class Runner:
             if isinstance(made, GGUFModel) and settings.executor != "local":
                 raise SettingsError(
                     f"{flag}: {printable(model, 80)} is served on this machine, to processes of "
-                    f"its own; leave out --bench-executor {settings.executor}"
+                    f"its own; leave out --bench-executor={settings.executor}"
                 )
 
     def source(self, dataset: str) -> Source:

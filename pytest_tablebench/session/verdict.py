@@ -93,7 +93,7 @@ class Verdicts:
                 if gate.baseline:
                     raise SettingsError(
                         f"--bench-gate {gate.text!r} compares with a baseline: name its run "
-                        f"folder with --bench-baseline RUN"
+                        f"folder with --bench-baseline=RUN"
                     )
         if settings.stop_rule is not None and not self._gates:
             raise SettingsError("--bench-stop-when-decided needs a --bench-gate to decide")

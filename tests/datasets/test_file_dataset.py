@@ -112,7 +112,7 @@ def test_what_is_missing_is_named_with_the_command(folder: Path, gone: str, said
     (folder / gone).rename(folder / "else")
     with pytest.raises(DataError, match=said) as error:
         Boats().open(folder)
-    command = f"tablebench pull boats --bench-data {folder.parent}"
+    command = f"tablebench pull boats --bench-data={folder.parent}"
     assert str(error.value).endswith(f"get it with: {command}")
     with pytest.raises(DataMissing, match=r"no data in .*; get it with: tablebench pull boats"):
         Boats().open(folder.parent / "nowhere")

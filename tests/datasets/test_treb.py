@@ -174,7 +174,7 @@ def test_without_data_one_line_says_which_command_fetches_it(tmp_path: Path) -> 
             dataset.open(tmp_path / "data" / "treb")
         said[name] = str(caught.value)
     (line,) = set(said.values())
-    assert line.endswith(f"get them with: tablebench pull treb --bench-data {tmp_path / 'data'}")
+    assert line.endswith(f"get them with: tablebench pull treb --bench-data={tmp_path / 'data'}")
 
 
 @pytest.mark.parametrize(

@@ -401,15 +401,15 @@ def test_without_dask_the_extra_is_named(
     monkeypatch.setattr(broker, "find_spec", lambda _: None)
     assert broker.main() == 2
     assert capsys.readouterr().err == (
-        "--bench-executor dask needs Dask: pip install 'pytest-tablebench[dask]'\n"
+        "--bench-executor=dask needs Dask: pip install 'pytest-tablebench[dask]'\n"
     )
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"bench_scheduler": "tcp://h:1"}, "--bench-scheduler goes with --bench-executor dask"),
-        ({"bench_score_there": True}, "--bench-score-there goes with --bench-executor dask"),
+        ({"bench_scheduler": "tcp://h:1"}, "--bench-scheduler goes with --bench-executor=dask"),
+        ({"bench_score_there": True}, "--bench-score-there goes with --bench-executor=dask"),
         (
             {"bench_executor": "dask", "bench_api_base": "http://me:secret@h/v1"},
             "--bench-api-base with a password or a query would go to every machine",

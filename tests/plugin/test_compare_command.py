@@ -173,7 +173,7 @@ def test_gates_against_a_baseline(two, capsys):
     assert command(capsys, "rejudge", "a", *gate, "--bench-baseline", "b")[0] == 10
     code, _, err = command(capsys, "rejudge", "b", *gate)
     assert code == 2
-    assert "--bench-baseline RUN" in err
+    assert "--bench-baseline=RUN" in err
 
 
 def test_an_unlike_baseline_is_refused(bench, capsys):

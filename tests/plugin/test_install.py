@@ -162,7 +162,7 @@ def test_the_suites_run_from_an_empty_folder(installed: Path, tmp_path: Path) ->
     [line] = [text for text in lines if text.startswith("skipped, no data: ")]
     assert "more datasets (`tablebench list` has the command for each)" in line
     for dataset in ("wikitq", "tabfact"):
-        assert f"tablebench pull {dataset} --bench-data {data}" in done.stdout  # by -rs
+        assert f"tablebench pull {dataset} --bench-data={data}" in done.stdout  # by -rs
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "suites").glob("test_*.py")]
     suites = re.findall(
         r'^@pytest\.mark\.tablebench\("(?!starter)|benchmark=', "".join(texts), re.M

@@ -108,7 +108,7 @@ def test_list_names_the_command_until_the_files_are_there(
         return found
 
     command = line("wikitq").partition("get it with: ")[2]
-    assert command == f"tablebench pull wikitq --bench-data {data}"
+    assert command == f"tablebench pull wikitq --bench-data={data}"
     assert main(command.split()[1:]) == 0
     capsys.readouterr()
     assert line("wikitq").endswith("there")

@@ -51,7 +51,7 @@ def test_new_failures_are_counted_and_some_named() -> None:
         "2 without an answer that had one"
     )
     assert named == [f"  d/e{place}/html/none" for place in range(5)]
-    assert last == "  and 2 more (--bench-show N names N)"
+    assert last == "  and 2 more (--bench-show=N names N)"
     assert len(new_failure_lines(compared(7, 1, 0), 7)) == 8
     assert len(new_failure_lines(compared(7, 1, 0), 0)) == 1
 

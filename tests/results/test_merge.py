@@ -375,7 +375,7 @@ def test_a_baseline_is_compared_with(tmp_path: Path, capsys: pytest.CaptureFixtu
     gate = ["--bench-gate", "toy.performance >= baseline - 0.5"]
     out = ["-o", str(tmp_path / "out")]
     assert main(["merge", *paths, *gate, *out]) == 2
-    assert "name its run folder: --bench-baseline RUN" in capsys.readouterr().err
+    assert "name its run folder: --bench-baseline=RUN" in capsys.readouterr().err
     assert main(["merge", *paths, *gate, *out, "--bench-baseline", str(base)]) == 0
     assert "same" in (tmp_path / "out" / "summary.md").read_text()
     unlike = write_run(tmp_path / "unlike", cases(TWO), compat="reference")

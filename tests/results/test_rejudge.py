@@ -348,7 +348,7 @@ def test_a_markers_threshold_has_to_be_named(tmp_path, toy):
     case = scored("e1", GRID[0], "no", 0.0, **said)
     run = write_run(tmp_path / "a", [case])
     with pytest.raises(
-        SettingsError, match=r"not judged by the threshold 1 .*--bench-threshold toy=X"
+        SettingsError, match=r"not judged by the threshold 1 .*--bench-threshold=toy=X"
     ):
         rejudge(run, compat="fixed", registry=toy[1])
     found = rejudge(run, compat="fixed", thresholds={"toy": 0.0}, registry=toy[1])

@@ -37,7 +37,7 @@ class Batches:
         store = settings.store_folder()
         if store is None:
             raise SettingsError(
-                "--bench-executor batch needs a store that stays: leave out --bench-store none"
+                "--bench-executor=batch needs a store that stays: leave out --bench-store=none"
             )
         self._settings = settings
         self._lanes = list(lanes)

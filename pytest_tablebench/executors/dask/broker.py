@@ -16,7 +16,7 @@ def main() -> int:
     """Serve one run."""
     if find_spec("distributed") is None:
         sys.stderr.write(
-            "--bench-executor dask needs Dask: pip install 'pytest-tablebench[dask]'\n"
+            "--bench-executor=dask needs Dask: pip install 'pytest-tablebench[dask]'\n"
         )
         return 2
     return broker.main(lambda owner: Fleet(owner.config, owner.loop, owner))

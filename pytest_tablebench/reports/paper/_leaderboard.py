@@ -98,7 +98,7 @@ def _notes(run: RunData, scope: Mapping[str, Any]) -> list[str]:
     if compat != "reference":
         notes.append(
             f"mode {printable(str(compat), 20)}: several metrics differ from the paper's, "
-            f"--bench-compat reference has the published code's"
+            f"--bench-compat=reference has the published code's"
         )
     notes += _grid_notes(run)
     shots = run.run.get("shots")

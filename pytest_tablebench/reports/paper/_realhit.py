@@ -38,7 +38,7 @@ _CITATION = (
 )
 _CAVEATS = (
     "published rows were measured by other code, which compares the answers about rearranged "
-    "tables with the model's own (--bench-structure self), and judged by GPT-4o",
+    "tables with the model's own (--bench-structure=self), and judged by GPT-4o",
     "the printed header of the paper's Table 5 has its columns swapped; they stand here by name",
 )
 

@@ -65,7 +65,7 @@ def judge_gates(
         given = baseline_run if gate.measure == "cost" else baseline
         if gate.baseline and given is None:
             raise SettingsError(
-                f"gate {gate.text!r} compares with a baseline; name one with --bench-baseline RUN"
+                f"gate {gate.text!r} compares with a baseline; name one with --bench-baseline=RUN"
             )
     new = read_side(records, answers)
     old = read_side(baseline, baseline_answers) if baseline is not None else None

@@ -262,7 +262,7 @@ def _threshold(record: Record, asked: Mapping[str, float], registry: Registry) -
             f"{record.dataset}: the run was not judged by the threshold {limit:g} (case "
             f"{printable(record.case_id, 120)} has score {record.score:g} and "
             f"{'passed' if record.passed else 'failed'}); name the one that is to count: "
-            f"--bench-threshold {record.dataset}=X"
+            f"--bench-threshold={record.dataset}=X"
         )
     return limit
 

@@ -95,7 +95,7 @@ class Opener:
                     f"{name}: {printable(str(file), 120)} in {folder} is not what the run used "
                     f"(SHA-256 {str(files.get(file, 'none'))[:12]}, the run had "
                     f"{printable(str(digest), 12)}); give the folder with that data: "
-                    f"--bench-data DIR"
+                    f"--bench-data=DIR"
                 )
 
 

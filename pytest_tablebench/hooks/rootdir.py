@@ -1,0 +1,120 @@
+"""Detection of option values that pytest took for places to look for its settings file.
+
+Pytest determines rootdir and settings file before it knows the options of plugins. Until then the
+value in `--bench-data DIR` is a bare argument, and an existing path among these is a place to start
+from. `--bench-data=DIR` is not.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_tablebench.config.options import OPTIONS
+from pytest_tablebench.config.secrets import placed_secrets, redact
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_tablebench.config.settings import Settings
+
+HIDDEN = "***"
+
+
+class Places(NamedTuple):
+    """Where a session starts from."""
+
+    rootdir: Path
+    settings_file: Path | None
+
+
+def check_rootdir(config: pytest.Config, settings: Settings) -> None:
+    """Raise `SettingsError` if a value behind a blank has moved the settings file or snapshots.
+
+    Without its settings file a session has none of the gates and limits that the file sets.
+    """
+    from_variable = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
+    words = [*from_variable, *config.invocation_params.args]
+    folder = config.invocation_params.dir
+    moved = [place for place in _values(words) if _exists(folder, words[place])]
+    if not moved:
+        return
+    actual = Places(config.rootpath, config.inipath)
+    expected = _places_without_values(config)
+    if expected is None or expected.settings_file == actual.settings_file:
+        is_moved = settings.snapshot and expected is not None and expected != actual
+        if not is_moved:
+            return
+        effect = f"look for snapshots in {printable(str(actual.rootdir))}"
+    else:
+        effect = f"not read {printable(str(expected.settings_file))}"
+        if expected.settings_file is None:
+            effect = f"read {printable(str(actual.settings_file))}"
+    flags = ", ".join(dict.fromkeys(words[place - 1] for place in moved))
+    secrets = placed_secrets(settings.api_base, settings.params)
+    command = shlex.join(_with_equals_signs(words[len(from_variable) :], secrets))
+    raise SettingsError(
+        f"{flags}: write the value behind an equals sign. Behind a blank pytest takes it for a "
+        f"place to start from, and would {effect}. The same command with equals signs:\n"
+        f"  pytest {printable(command, 2000)}"
+    )
+
+
+def _flags() -> dict[str, bool]:
+    """Return each of our flags that takes a value, and whether it works without one too."""
+    flags = {option.flag: option.bare is not None for option in OPTIONS if not option.switch}
+    return {**flags, "--model": False}
+
+
+def _values(words: Sequence[str]) -> Iterator[int]:
+    """Yield the positions of words that are values of our options, behind a blank."""
+    flags = _flags()
+    for place, word in enumerate(words[1:], start=1):
+        if words[place - 1] in flags and not word.startswith("-"):
+            yield place
+
+
+def _exists(folder: Path, word: str) -> bool:
+    try:
+        return bool(word) and (folder / word.partition("::")[0]).exists()
+    except (OSError, ValueError):  # too long, or a NUL character
+        return False
+
+
+def _places_without_values(config: pytest.Config) -> Places | None:
+    """Return where the session would start from if all values stood behind equals signs.
+
+    None if this version of pytest does not tell: there is no public way to ask.
+    """
+    known = config.known_args_namespace
+    try:
+        from _pytest.config.findpaths import determine_setup
+
+        rootdir, settings_file, *_ = determine_setup(
+            inifile=known.inifilename,
+            override_ini=known.override_ini,
+            args=known.file_or_dir,
+            rootdir_cmd_arg=known.rootdir or None,
+            invocation_dir=config.invocation_params.dir,
+        )
+    except Exception:
+        return None
+    return Places(rootdir, settings_file)
+
+
+def _with_equals_signs(words: Sequence[str], secrets: frozenset[str]) -> list[str]:
+    """Return the words of a command line with each option of ours and its value in one word."""
+    joined: list[str] = []
+    values = set(_values(words))
+    for place, word in enumerate(words):
+        shown = word if redact(word, secrets) == word else HIDDEN
+        if place in values:
+            joined[-1] += f"={shown}"
+        else:
+            joined.append(shown)
+    return joined

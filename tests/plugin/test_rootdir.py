@@ -1,0 +1,126 @@
+"""Values behind a blank, which pytest takes for places to look for its settings file."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.support.toy_bench import Bench
+
+UNDECIDED = 11
+"""The exit code of a gate over three examples; without the gate it would be 1."""
+
+GATED = """
+[tool.pytest.ini_options]
+bench_gate = ["toy.pass_rate >= 0.9"]
+bench_model = "echo/any"
+bench_serializer = "html"
+bench_perturbation = "none"
+bench_store = "none"
+bench_results = "run"
+"""
+
+
+@pytest.fixture
+def gated(bench: Bench) -> Bench:
+    """A project whose settings file has a gate that its model fails."""
+    (bench.path / "pyproject.toml").write_text(GATED, encoding="utf-8")
+    bench.suite()
+    return bench
+
+
+def command_of(result: pytest.RunResult) -> list[str]:
+    """The command that the error prints."""
+    [line] = [line for line in result.errlines if line.startswith("  pytest ")]
+    return shlex.split(line)[1:]
+
+
+@pytest.mark.parametrize(
+    "flag", ["data", "results", "store", "store-readonly", "baseline", "dataset"]
+)
+def test_a_blank_that_loses_a_gate_is_refused_with_the_command_that_works(
+    gated: Bench, tmp_path_factory: pytest.TempPathFactory, flag: str
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    result = gated.pytester.runpytest_inprocess(f"--bench-{flag}", str(outside), "-q")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line.startswith("ERROR: ")]
+    assert line.startswith(f"ERROR: --bench-{flag}: write the value behind an equals sign.")
+    assert f"would not read {gated.path / 'pyproject.toml'}" in line
+    assert command_of(result) == [f"--bench-{flag}={outside}", "-q"]
+    assert not (gated.path / "run").exists()
+
+
+def test_the_printed_command_has_the_gate(gated: Bench, tmp_path_factory) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    refused = gated.pytester.runpytest_subprocess("-n2", "--bench-data", str(outside))
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    assert gated.pytester.runpytest_inprocess(*command_of(refused)[1:]).ret == UNDECIDED
+
+
+def test_a_variable_for_options_counts_too(
+    gated: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"--bench-data {outside}")
+    result = gated.pytester.runpytest_inprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"would not read {gated.path / 'pyproject.toml'}" in result.stderr.str()
+
+
+def test_a_place_inside_the_project_loses_nothing(gated: Bench) -> None:
+    (gated.path / "tables").mkdir()
+    result = gated.pytester.runpytest_inprocess("--bench-data", "tables")
+    assert result.ret == UNDECIDED
+
+
+def test_an_equals_sign_moves_nothing(
+    gated: Bench, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    assert gated.pytester.runpytest_inprocess(f"--bench-data={outside}").ret == UNDECIDED
+
+
+def test_a_settings_file_that_pytest_would_not_read_is_named(
+    bench: Bench, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    bench.suite()
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    result = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-data", str(outside))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"would read {outside / 'pytest.ini'}" in result.stderr.str()
+
+
+def test_snapshots_of_another_folder_are_refused(
+    bench: Bench, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    bench.suite()
+    outside = str(tmp_path_factory.mktemp("outside"))
+    given = ["--model=echo/any", "--bench-serializer=html", "--bench-perturbation=none"]
+    given += ["--bench-results=run", "--bench-store=none", "--bench-data", outside]
+    assert bench.pytester.runpytest_inprocess(*given).ret == pytest.ExitCode.TESTS_FAILED
+    result = bench.pytester.runpytest_inprocess(*given, "--bench-snapshot")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "would look for snapshots in " in result.stderr.str()
+
+
+def test_a_key_in_the_command_is_not_printed(
+    gated: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-marked-4711aaaa")
+    outside = str(tmp_path_factory.mktemp("outside"))
+    given = ["--bench-param=x=sk-marked-4711aaaa", "--bench-data", outside]
+    result = gated.pytester.runpytest_inprocess(*given)
+    assert command_of(result) == ["***", f"--bench-data={outside}"]
+    assert "sk-marked" not in result.stderr.str()
+
+
+def test_other_options_with_values_are_none_of_ours(gated: Bench) -> None:
+    (gated.path / "sub").mkdir()
+    (gated.path / "sub" / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    result = gated.pytester.runpytest_inprocess("--model=echo/any", "--rootdir", "sub")
+    assert "write the value behind an equals sign" not in result.stderr.str()
+    assert Path(gated.path / "run").exists()
