@@ -15,6 +15,7 @@ from pytest_tablebench.errors import (
     MetricError,
     ModelError,
     TableBenchError,
+    TableError,
 )
 from pytest_tablebench.hooks.items import case_of, check_of, key_of
 from pytest_tablebench.results._joined import Finding
@@ -96,6 +97,9 @@ def annotate(
         if error.reason == MODEL_STOPPED and stopped is None:  # else the session says why
             report.tablebench_given_up = run.case.model, str(error)  # type: ignore[attr-defined]
         return
+    if isinstance(error, TableError) and not run.preserves_meaning:
+        _leave_out(item, run, report, error)
+        return
     finding = _finding(item, run, report, error, state.role.item_prefix)
     if not report.skipped or hasattr(report, "wasxfail"):
         _word(error, run.error, report)
@@ -108,6 +112,26 @@ def annotate(
         # On the item: pytest writes what the report of the tear-down holds.
         properties = junit_properties(Record.from_line(message.found.line))
         replace_properties(item.user_properties, properties)
+
+
+def _leave_out(
+    item: pytest.Item, run: CaseRun, report: pytest.TestReport, error: TableError
+) -> None:
+    """Skip a case to which its perturbation does not apply, as its table or question tells.
+
+    A perturbation that changes the meaning asks another question; where it cannot make one, there
+    is none without an answer.
+    """
+    case = run.case
+    name = case.perturbation.partition("[")[0]
+    report.outcome = "skipped"
+    path, line, _ = item.location
+    report.longrepr = (path, line or 0, f"Skipped: does not apply: {printable(str(error), 300)}")
+    why = f"{name} cannot change the question"
+    report.tablebench_inapplicable = (  # type: ignore[attr-defined]
+        *(case.model, case.dataset, case.case_id),
+        why,
+    )
 
 
 def _word(

@@ -14,6 +14,7 @@ from pytest_tablebench.errors import OUR_STOP, SettingsError, TableBenchError
 from pytest_tablebench.hooks.current import ROLE, SESSION, SETTINGS, begin
 from pytest_tablebench.hooks.progress import ProgressLine
 from pytest_tablebench.hooks.selection import selected_by
+from pytest_tablebench.results.inapplicable import Inapplicable
 from pytest_tablebench.session.roles import Controller
 from pytest_tablebench.util.names import escaped
 from pytest_tablebench.util.notices import Unsaid
@@ -175,6 +176,10 @@ class ReportingHooks:
         pending = report.__dict__.pop("tablebench_pending", None)
         if pending is not None and self.state is not None:
             self._end(self.state).wait_for(pending)
+        inapplicable = report.__dict__.pop("tablebench_inapplicable", None)
+        if inapplicable is not None and self.state is not None:
+            self.state.require_writer().inapplicable.add(Inapplicable(*inapplicable))
+            return
         message: CaseMessage | None = report.__dict__.pop("tablebench", None)
         if message is None:
             if report.__dict__.pop("tablebench_part", False):

@@ -26,6 +26,7 @@ from pytest_tablebench.results import (
 )
 from pytest_tablebench.results._joined import JoinedCase, with_checks
 from pytest_tablebench.results._kept import Kept
+from pytest_tablebench.results.inapplicable import InapplicableCases
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.message import CaseMessage
 
@@ -48,6 +49,8 @@ class RunWriter:
         self.started = datetime.now(UTC)
         self.counts: dict[str, int] = {"right": 0, "wrong": 0, "no_answer": 0}
         self.facts: dict[str, Any] = {}
+        self.inapplicable = InapplicableCases()
+        """Cases whose tables told that a perturbation does not apply to them."""
         self.kept = {model: Kept(model, path) for model, path in paths.items()}
         self.made: list[Path] = []
         self.plans: dict[str, dict[str, Any]] = {}
@@ -211,10 +214,11 @@ class RunWriter:
         """Return whether all planned cases of a model are recorded, as all their tests see them."""
         kept = self.kept[model]
         planned = self.facts.get("cases", {}).get(model)
-        if planned is None or len(kept.cells) < planned:
+        if planned is None or len(kept.cells) < planned - self.inapplicable.count(model):
             return False
         found = sum(len(case.findings) for case in kept.cases.values())
-        return found >= int(self.facts.get("items", {}).get(model, 0))
+        items = int(self.facts.get("items", {}).get(model, 0))
+        return found >= items - self.inapplicable.items[model]
 
     def _status(self, kept: Kept) -> str:
         return "complete" if self.complete(kept.model) else "incomplete"
@@ -268,14 +272,14 @@ class RunWriter:
             "strategy": self._axis("strategies", "direct"),
             "modality": self._axis("modalities", "text"),
             "grid": self.facts.get("grid"),
-            "by_dataset": self.facts.get("by_dataset", {}),
+            "by_dataset": self.inapplicable.added_to(self.facts.get("by_dataset", {}), kept.model),
             "judge_params": self.facts.get("judge_params", {}),
             "datasets": self.facts.get("datasets", {}),
             "missing": self.facts.get("missing", {}),
             "named_by": self.named_by,
             "selected_by": self.selected_by,
             "shards": self.facts.get("shards") or None,
-            "cases_planned": self.facts.get("cases", {}).get(kept.model),
+            "cases_planned": self._planned(kept.model),
             "cases_recorded": len(kept.cells),
             "start": self.started.isoformat(timespec="seconds"),
             "end": None if status == "running" else datetime.now(UTC).isoformat(timespec="seconds"),
@@ -288,6 +292,11 @@ class RunWriter:
                 "python": platform.python_version(),
             },
         }
+
+    def _planned(self, model: str) -> int | None:
+        """Return how many cases of a model were to be asked, without those that do not apply."""
+        planned = self.facts.get("cases", {}).get(model)
+        return None if planned is None else planned - self.inapplicable.count(model)
 
     def _axis(self, name: str, usual: str) -> str:
         """Return the names on an axis of the grid, one behind the other."""

@@ -75,6 +75,11 @@ class CaseRun:
         return self.case.case_id
 
     @property
+    def preserves_meaning(self) -> bool:
+        """Whether the perturbation leaves the question of the plain table."""
+        return self.runner.axes.preserves_meaning(self.case.perturbation)
+
+    @property
     def prompt_digest(self) -> str | None:
         """The first 16 hexadecimal digits of the prompt's SHA-256; None without a prompt."""
         return digest_of(self.prompt) if self.prompt is not None else None
@@ -265,7 +270,7 @@ class CaseRun:
             flags=self.flags if answer else (),
             tags={str(name): str(value) for name, value in example.tags.items()} if example else {},
             cluster=example.cluster if example else None,
-            preserves_meaning=self.runner.axes.preserves_meaning(case.perturbation),
+            preserves_meaning=self.preserves_meaning,
             prompt_digest=self.prompt_digest,
             transcript=self.transcript,
             steps=step_records([*answer.steps, *self.judging]) if answer else (),

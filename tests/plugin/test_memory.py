@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from pytest_tablebench.results import read_records
 from pytest_tablebench.running.rejudge import rejudge
+from tests.support.toy_bench import ADA, BO
 
 SUITE = """
 import pytest
@@ -47,3 +50,31 @@ def test_a_model_that_remembers_is_told_from_one_that_reads(bench):
         for records in (again.records, read_records(path))
     ]
     assert scored[0] == scored[1]
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
+def test_a_question_without_a_counterfactual_is_no_case(bench, workers):
+    """Two of three questions here have a number as their answer, which others may compare."""
+    bench.suite()
+    bench.data(toy=[ADA, BO, ["old", "Who is the oldest?", ["Bo"]]])
+    run = bench.run_apart if workers else bench.run
+    result = run(
+        *(f"--model={bench.script({'default': '?'})}", "--bench-serializer=html", *workers),
+        *("--bench-perturbation=none,counterfactual", "--bench-store=none"),
+        *("--bench-gate=all.no_answer <= 0", "--bench-gate-point"),
+    )
+    asked = [(record["example_id"], record["perturbation"]) for record in bench.records()]
+    assert sorted(asked) == [
+        ("ada", "none"),
+        ("bo", "none"),
+        ("old", "counterfactual"),
+        ("old", "none"),
+    ]
+    facts = bench.facts()
+    why = {"counterfactual cannot change the question": 2}
+    assert facts["by_dataset"]["toy"]["does_not_apply"] == why
+    assert (facts["cases_planned"], facts["status"]) == (4, "complete")
+    [gate] = facts["gates"]
+    assert (gate["state"], gate["n_cases"], gate["n_no_answer"]) == ("holds", 4, 0)
+    assert result.ret == 0
+    result.assert_outcomes(failed=4, skipped=2)
