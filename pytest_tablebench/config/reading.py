@@ -26,11 +26,13 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import printable, split_names, unknown_name
 
 __all__ = [
+    "EFFORTS",
     "Given",
     "Reader",
     "address",
     "choice",
     "compat",
+    "effort",
     "existing_folder",
     "folder",
     "known_names",
@@ -47,6 +49,9 @@ __all__ = [
     "texts",
     "thresholds",
 ]
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""litellm's words for how hard a model thinks."""
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -214,6 +219,16 @@ def choice(*known: str) -> Reader:
         return text
 
     return read
+
+
+def effort(given: Given) -> str:
+    """Return how hard models think. Raises `SettingsError` for several words at once."""
+    if len(texts(given)) > 1 or "," in str(given.value):
+        raise SettingsError(
+            f"{given.flag} takes one effort: run once for each, and compare the runs with "
+            "`tablebench compare RUN RUN`"
+        )
+    return str(choice(*EFFORTS)(given))
 
 
 def compat(given: Given) -> Compat:

@@ -31,6 +31,9 @@ Demos = Literal["perturbed", "fixed"]
 USUAL_PARAMS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 512}
 """Parameters of a call that nobody says anything of."""
 
+EFFORT = "reasoning_effort"
+"""litellm's parameter for how hard a model thinks."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -55,6 +58,9 @@ class Settings:
     compat: Compat = "fixed"
     api_base: str | None = field(default=None, repr=False)
     params: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    reasoning_tokens: int = 8192
+    effort: str | None = None
+    extend_cut: int | None = None
     timeout: float = 120.0
     max_reply: int = 1_000_000
     retries: int = 5
@@ -99,7 +105,8 @@ class Settings:
 
         What a dataset declares goes before that, and options before both.
         """
-        return {**USUAL_PARAMS, **(declared or {}), **self.params}
+        effort = {} if self.effort is None else {EFFORT: self.effort}
+        return {**USUAL_PARAMS, **(declared or {}), **effort, **self.params}
 
     def data_folder(self) -> Path:
         """Return the folder holding one folder per dataset."""
@@ -169,6 +176,8 @@ def read_settings(get: Callable[[str], Any], base: Path, given: Iterable[str] = 
         raise SettingsError(
             "--bench-sample draws from all examples, so it does not go with --bench-limit: give one"
         )
+    if "effort" in found and EFFORT in found.get("params", {}):
+        raise SettingsError(f"--bench-effort and --bench-param {EFFORT} are the same: give one")
     _check_executor(found)
     if found.get("stop_rule") == "auto":  # without a name: the one that fits what gates judge
         found["stop_rule"] = "point" if found.get("gate_point") else "passes"

@@ -42,7 +42,7 @@ def cluster_of(example: Example) -> str:
 
     Without one of its own it is a digest of its tables, or its id without a table.
     """
-    return cluster_name(stratum_of(example).table if example.cluster is None else example.cluster)
+    return cluster_name(example.cluster or stratum_of(example).table)
 
 
 def cluster_name(shared: Hashable) -> str:

@@ -83,6 +83,7 @@ class Reply:
     Whoever makes a reply, its numbers are sound: what is no whole number of tokens from 0 to 10^9,
     no cost and no time from 0 to 10^9, is unknown. `from_store` marks an answer that was paid for
     earlier; its counts, cost and latency are those of that time. `cut`: the model said more.
+    `reasoning_tokens` are those of its thinking, a part of `completion_tokens`.
 
     `text` is the answer without the model's thoughts. A reply is made with the whole text: the
     constructor moves leading thoughts to `thinking`, behind those that a server sends in a field
@@ -99,6 +100,7 @@ class Reply:
     cut: bool = False
     thinking: str = ""
     raw: str | None = None
+    reasoning_tokens: int | None = None
 
     def __post_init__(self) -> None:
         given = vars(self)  # a frozen dataclass is changed only here, before anybody has seen it
@@ -111,7 +113,7 @@ class Reply:
             if answer != self.text:
                 thinking = joined(self.thinking, parts.thinking)
                 given.update(raw=self.text, text=answer, thinking=thinking)
-        for name in ("prompt_tokens", "completion_tokens"):
+        for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens"):
             given[name] = count(given[name])
         for name in ("cost_usd", "latency_s"):
             given[name] = amount(given[name])

@@ -205,7 +205,14 @@ class LiteLLMModel:
             cost_usd=cost or None,
             latency_s=latency_s,
             thinking=thinking,
+            reasoning_tokens=_reasoning_tokens(usage) if known else None,
         )
+
+
+def _reasoning_tokens(usage: Any) -> int | None:
+    """Return the tokens of thinking that a usage names; None where it names none."""
+    details = getattr(usage, "completion_tokens_details", None)
+    return getattr(details, "reasoning_tokens", None)
 
 
 async def close() -> None:

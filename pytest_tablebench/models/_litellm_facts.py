@@ -6,19 +6,17 @@ All of it comes from tables inside litellm. Nothing here opens a connection.
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.secrets import redact, without_secrets
 from pytest_tablebench.models._base import Message
 from pytest_tablebench.models._litellm_load import load
 from pytest_tablebench.models._openai import as_openai
+from pytest_tablebench.models._tokenizers import STANDS_FOR, tokenizer_of
 
 TESTED = ((1, 106), (1, 110))
 """Releases of litellm, from the first one on and before the second, whose calls others may send."""
@@ -68,17 +66,6 @@ FOR_LITELLM = frozenset(
     {"allowed_openai_params", "api_version", "custom_llm_provider", "metadata", "organization"}
 )
 
-# A model with the encoding, by the name under which litellm's counter picks that encoding.
-STANDS_FOR = {
-    "cl100k_base": "gpt-4",
-    "o200k_base": "gpt-4o",
-    # The same merges with other special tokens.
-    "o200k_harmony": "gpt-4o",
-}
-
-# Providers that serve OpenAI's models under OpenAI's names.
-OPENAI_NAMES = frozenset({"azure", "azure_ai", "chatgpt", "github_copilot", "openai", "openrouter"})
-
 
 @dataclass(frozen=True)
 class Resolution:
@@ -97,6 +84,10 @@ class Resolution:
         tokenizer: name of the tokenizer that `count_tokens` counts with.
         sees: whether the model reads pictures.
         continues: whether the model goes on with an assistant's turn that ends the messages.
+        reasons: whether litellm's table says that the model thinks before it answers, with these
+            parameters: Claude does so only when told to. None from a version of this package that
+            did not look.
+        max_output_tokens: how many tokens the model writes at most, thinking included.
         litellm_version: the release whose tables these facts come from.
     """
 
@@ -112,6 +103,8 @@ class Resolution:
     tokenizer: str | None = None
     sees: bool | None = None
     continues: bool | None = None
+    reasons: bool | None = None
+    max_output_tokens: int | None = None
     litellm_version: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -155,9 +148,12 @@ def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Reso
         batch_input_cost_per_token=_batch_price(facts, "input_cost_per_token"),
         batch_output_cost_per_token=_batch_price(facts, "output_cost_per_token"),
         max_input_tokens=int(_positive(facts.get("max_input_tokens")) or 0) or None,
-        tokenizer=_tokenizer(litellm, name, provider),
+        tokenizer=tokenizer_of(litellm, name, provider),
         sees=_sees(facts),
         continues=facts.get("supports_assistant_prefill"),
+        reasons=facts.get("supports_reasoning") is True
+        and ("claude" not in name or _is_thinking_claude(litellm, name, str(provider), kept)),
+        max_output_tokens=int(_positive(facts.get("max_output_tokens")) or 0) or None,
         litellm_version=litellm_version(),
     )
 
@@ -182,7 +178,7 @@ def tokens_of(model: str, messages: Sequence[Mapping[str, Any]]) -> int | None:
     """Count what `count_tokens` counts, of messages in the form of the OpenAI protocol."""
     litellm = load()
     provider, name = provider_of(litellm, model, None)
-    tokenizer = _tokenizer(litellm, name, provider)
+    tokenizer = tokenizer_of(litellm, name, provider)
     if tokenizer is None:
         return None
     count = litellm.token_counter(
@@ -233,6 +229,9 @@ def _sift(
         if len(refused) in {0, len(offered)}:
             break
         offered = {key: params[key] for key in refused}
+    if kept.get("temperature", 1) != 1 and _is_thinking_claude(litellm, name, provider, kept):
+        refused["temperature"] = "a Claude model that thinks takes no temperature but 1"
+        del kept["temperature"]
     for key in CHANGES_THE_REPLY.intersection(kept):
         if _lost(litellm, name, provider, key, kept[key]):
             refused[key] = f"litellm does not send it to {provider}"
@@ -253,6 +252,15 @@ def _refusal(litellm: Any, name: str, provider: str, params: dict[str, Any]) -> 
     except Exception:  # a wrong value and the like: the call itself will say so
         return None
     return None
+
+
+def _is_thinking_claude(litellm: Any, name: str, provider: str, params: Mapping[str, Any]) -> bool:
+    """Return whether litellm has a Claude model think with these parameters."""
+    try:
+        mapped = _mapped(litellm, name, provider, params) if "claude" in name.lower() else {}
+    except Exception:  # a wrong value and the like: the call itself will say so
+        return False
+    return bool(mapped.get("thinking", {}).get("type", "disabled") != "disabled")
 
 
 def _lost(litellm: Any, name: str, provider: str, key: str, value: Any) -> bool:
@@ -329,38 +337,6 @@ def _batch_price(facts: Mapping[str, Any], name: str) -> float | None:
 def _positive(value: Any) -> float | None:
     """A number above 0. Where litellm says 0 (models on own servers) it means unknown."""
     return float(value) if isinstance(value, int | float) and value > 0 else None
-
-
-def _tokenizer(litellm: Any, name: str, provider: str | None) -> str | None:
-    """The name of a model's tokenizer, if litellm brings it along."""
-    if provider == "anthropic":
-        # The only one that was ever published. litellm leaves it out for the models that it
-        # counts far too low for, and would count those with a tokenizer of OpenAI's.
-        known = name in litellm.anthropic_models and "claude-3" not in name
-        return "anthropic" if known and _bundled("anthropic_tokenizer.json", litellm) else None
-    if provider not in OPENAI_NAMES:
-        return None
-    import tiktoken
-
-    try:
-        encoding = str(tiktoken.encoding_name_for_model(name.removeprefix("openai/")))
-    except KeyError:
-        return None
-    if encoding not in STANDS_FOR:
-        return None
-    # tiktoken's cache has a file for each encoding, named for the address it comes from.
-    merges = "o200k_base" if encoding == "o200k_harmony" else encoding
-    address = f"https://openaipublic.blob.core.windows.net/encodings/{merges}.tiktoken"
-    file = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
-    return encoding if _bundled(file, litellm) else None
-
-
-def _bundled(file: str, litellm: Any) -> bool:
-    """Whether litellm has a tokenizer's file, in its package or in the folder it is told to use."""
-    own = Path(litellm.__file__).parent / "litellm_core_utils" / "tokenizers"
-    other = os.environ.get("CUSTOM_TIKTOKEN_CACHE_DIR")
-    folder = Path(other) if other and not file.endswith(".json") else own
-    return (folder / file).is_file()
 
 
 def litellm_version() -> str | None:

@@ -52,6 +52,11 @@ def plan_lines(
                 f"tablebench: {name}: whether it is asked about "
                 f"{counted(plan['unknown'], 'answer')} hangs on programs that have not run yet"
             )
+        if plan.get("room"):
+            lines.append(
+                f"tablebench: {name}: it thinks, so its limit is {plan['room']:,} tokens above "
+                f"that of the answer (--bench-reasoning-tokens){_sent_limit(plan['sent'] or {})}"
+            )
         for parameter, why in (plan["dropped"] or {}).items():
             lines.append(
                 f"tablebench: {name}: {printable(parameter)} is not sent: {printable(why)}"
@@ -66,6 +71,12 @@ def plan_lines(
     if settings.plan:
         lines.append("tablebench: this was the plan only; no call was made")
     return lines
+
+
+def _sent_limit(sent: Mapping[str, Any]) -> str:
+    """Return the parameters that limit a reply, as they are sent."""
+    found = [f"{key}={value}" for key, value in sent.items() if "tokens" in key.lower()]
+    return f": {', '.join(found)}" if found else ""
 
 
 def _line(name: str, plan: Mapping[str, Any]) -> str:

@@ -40,7 +40,9 @@ class Record:
     perturbation leaves another question than the plain table's. `steps` are those of an answer
     that took more than one: kind, digest of text or program, outcome, model, tokens, cost and
     seconds of each; `transcript` is the digest of what was said in them, as texts.jsonl.gz has it.
-    Cost and token counts are None when unknown, never 0. `repeat` is 1 the first time a case is
+    Cost and token counts are None when unknown, never 0; `reasoning_tokens` are those of
+    `completion_tokens` that were thinking. `reply_limit` is how many tokens the reply could have.
+    `repeat` is 1 the first time a case is
     asked, 2 the second, and so on; a record without it comes from a run that asked once.
     `cluster` names what the example shares with others: its table, document or paraphrase group.
     Intervals take clusters as independent, not examples. None in records of earlier versions, and
@@ -79,6 +81,8 @@ class Record:
     latency_s: float | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    reasoning_tokens: int | None = field(default=None, kw_only=True)
+    reply_limit: int | None = field(default=None, kw_only=True)
     cost_usd: float | None = None
     from_store: bool = False
 

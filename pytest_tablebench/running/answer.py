@@ -8,9 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
-from pytest_tablebench.models import Reply
+from pytest_tablebench.models import Reply, Request
+from pytest_tablebench.running.limits import limit_of
 from pytest_tablebench.serializers.content import Content, Image, Message, digest_of, text_of
 from pytest_tablebench.strategies import Said
+
+EXTENDED = "extended"
+"""The flag of an answer with a reply that was cut off and asked for again with more tokens."""
 
 Turn = tuple[str, str]
 """Who speaks (`user`, `reply`, `program`, `output`, or `drawn` for people alone), and what."""
@@ -38,6 +42,9 @@ class StepFacts:
         cut: whether a reply was longer than is kept.
         text: what a judge said, which stands nowhere else in a run.
         picture: the file in `media/` that shows what a program drew.
+        reasoning_tokens: those of `completion_tokens` that were thinking.
+        limit: how many tokens a reply could have.
+        is_replaced: whether a reply was cut off, and asked for again with a higher limit.
     """
 
     kind: Literal["ask", "execute"]
@@ -53,6 +60,9 @@ class StepFacts:
     cut: bool = False
     text: str | None = None
     picture: str | None = None
+    reasoning_tokens: int | None = None
+    limit: int | None = None
+    is_replaced: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,9 @@ class Answer:
     latency_s: float | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    reply_limit: int | None = None
+    """How many tokens its last reply could have."""
     cost_usd: float | None = None
     from_store: bool = False
     steps: tuple[StepFacts, ...] = ()
@@ -146,7 +159,22 @@ def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
         found.cost_usd,
         found.from_store,
         found.cut,
+        reasoning_tokens=found.reasoning_tokens,
     )
+
+
+def replaced_facts(step: Step, request: Request, reply: Reply) -> StepFacts:
+    """Return what is kept of a reply that was cut off and asked for again."""
+    facts = step_facts(step, request.key(), reply)
+    return replace(facts, limit=limit_of(request.params), is_replaced=True)
+
+
+def steps_done(steps: Sequence[StepFacts]) -> int:
+    """Return how many steps of a conversation are done; a reply asked for again is none."""
+    return sum(not step.is_replaced for step in steps)
+
+
+REASONING = "reasoning_tokens"
 
 
 def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
@@ -163,6 +191,8 @@ def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
             "completion_tokens": step.completion_tokens,
             "cost_usd": step.cost_usd,
             "from_store": step.from_store,
+            **({} if step.reasoning_tokens is None else {REASONING: step.reasoning_tokens}),
+            **({} if step.limit is None else {"reply_limit": step.limit}),
             **({} if step.picture is None else {"picture": step.picture}),
             **({} if step.text is None else {"text": step.text}),
         }
@@ -176,18 +206,22 @@ def answer_of(
     """Return the answer that steps ended in; `elapsed` are its seconds where they say none."""
     said = said if isinstance(said, Said) else Said(str(said))
     asked = [step for step in steps if step.kind == "ask"]
-    truncated = any(step.outcome == "length" for step in asked)
-    cut = any(step.cut for step in asked)
+    kept = [step for step in asked if not step.is_replaced]
+    truncated = any(step.outcome == "length" for step in kept)
+    cut = any(step.cut for step in kept)
+    extended = len(kept) < len(asked)
     return Answer(
         text=said.text,
         raw=said.raw,
-        flags=(TRUNCATED,) * truncated + ("cut",) * cut + said.flags,
+        flags=(TRUNCATED,) * truncated + ("cut",) * cut + (EXTENDED,) * extended + said.flags,
         parts=said.parts,
         turns=_told(said, turns),
         calls=sum(not step.from_store for step in asked),
         latency_s=_total([step.seconds for step in steps]) or round(elapsed, 6),
         prompt_tokens=_total([step.prompt_tokens for step in asked]),
         completion_tokens=_total([step.completion_tokens for step in asked]),
+        reasoning_tokens=_sum_of_parts([step.reasoning_tokens for step in asked]),
+        reply_limit=kept[-1].limit if kept else None,
         cost_usd=_total([step.cost_usd for step in asked]),
         from_store=all(step.from_store for step in asked),
         steps=tuple(steps),
@@ -214,3 +248,9 @@ def _total(values: list[Any]) -> Any:
     if not values or any(value is None for value in values):
         return None
     return sum(values) if all(isinstance(value, int) for value in values) else math.fsum(values)
+
+
+def _sum_of_parts(values: list[int | None]) -> int | None:
+    """Return the sum of the values that are known, None without any."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

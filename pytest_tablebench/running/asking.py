@@ -14,11 +14,13 @@ from pytest_tablebench.executors.local import Engine, EngineConfig
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.models import Reply, Request, ask
+from pytest_tablebench.running.limits import settled
 from pytest_tablebench.running.plan import price
 from pytest_tablebench.running.prefetch import PROGRAMS
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.running.limits import Limit, Use
     from pytest_tablebench.running.provider_pool import ProviderPool
     from pytest_tablebench.store.shared import SharedStores
 
@@ -115,21 +117,26 @@ class Asking:
         self._engine = engine = Engine(EngineConfig.of(self._settings, lanes))
         self._models.address = lambda: engine.client.address
 
-    def reply(self, request: Request) -> Reply | None:
+    def reply(self, request: Request, limits: Sequence[Limit] = ()) -> Reply | None:
         """Return the reply to a request; None: it is missing.
 
         Raises `ModelError` where it was asked and has none.
         """
-        key = request.key()
-        if isinstance(found := self._known(key), Reply):
-            return found
         store = self._models.store() if self._models.is_stored(request.model) else None
-        stored = store.get(key) if store is not None else None
-        if stored is None:
-            self.missing[key] = request
-            return None
-        self.hits[key] = request.model
-        return stored
+
+        def find(variant: Request, _: Use) -> Reply | None:
+            key = variant.key()
+            if isinstance(found := self._known(key), Reply):
+                return found
+            return store.get(key) if store is not None else None
+
+        stands = settled(request, limits, find)
+        key = stands.request.key()
+        if stands.reply is None:
+            self.missing[key] = stands.request
+        elif key not in self._told:
+            self.hits[key] = request.model
+        return stands.reply
 
     def execution(self, step: Execute) -> Execution | None:
         """Return what came of a program; None: it has not run yet, and does when all is asked.

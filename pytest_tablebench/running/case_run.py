@@ -277,6 +277,8 @@ class CaseRun:
             latency_s=answer.latency_s if answer else None,
             prompt_tokens=answer.prompt_tokens if answer else None,
             completion_tokens=answer.completion_tokens if answer else None,
+            reasoning_tokens=answer.reasoning_tokens if answer else None,
+            reply_limit=answer.reply_limit if answer else None,
             cost_usd=answer.cost_usd if answer else None,
             from_store=answer.from_store if answer else False,
         )

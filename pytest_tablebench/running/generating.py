@@ -31,7 +31,8 @@ class Correspondence(Asking):
 
     def tell(self, step: Ask) -> str | None:
         """Return the reply to a question, None as long as there is none. Raises `ModelError`."""
-        reply = self.reply(self._request(step))
+        request = self._request(step)
+        reply = self.reply(request, self._models.route(request.model, ABOUT).limits)
         return None if reply is None else reply.text
 
     def _request(self, step: Ask) -> Request:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
 from pytest_tablebench.running.judging import request_of
+from pytest_tablebench.running.limits import stored
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
@@ -72,9 +73,9 @@ class JudgeQuestions:
             return ran
         about = self._runner.judging.about(case, example)
         route = models.route(step.model or self.judge, about)
-        request = request_of(route, case, step, about, number)
+        stands = stored(request_of(route, case, step, about, number), route.limits, store)
+        request, reply = stands.request, stands.reply
         key = request.key()
-        reply = store.get(key) if store is not None else None
         if route.model != self.judge or (store is not None and key in self._known):
             return reply
         self._known.add(key)

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.metrics import Score
     from pytest_tablebench.metrics.steps import Grade, Step
-    from pytest_tablebench.models import Provider
+    from pytest_tablebench.models import Provider, Reply, Request
     from pytest_tablebench.running.answer import Answer, StepFacts, Turn
+    from pytest_tablebench.running.limits import Limit
     from pytest_tablebench.serializers.content import Content
 
 
@@ -28,6 +29,7 @@ class Route:
         stored: whether its answers are kept and looked up.
         continues: whether it goes on with an unfinished turn of its own; None: nobody knows.
         continuing: parameters sent besides where it is to go on with such a turn.
+        limits: the token limits that a request may have; empty: only that of `params`.
     """
 
     model: str
@@ -37,6 +39,7 @@ class Route:
     stored: bool = True
     continues: bool | None = None
     continuing: Mapping[str, Any] = field(default_factory=dict)
+    limits: tuple[Limit, ...] = ()
 
 
 @dataclass(eq=False)
@@ -62,6 +65,12 @@ class PendingCase:
     """Begun for an item that runs, not ahead."""
     key: str | None = None
     """Of its last request."""
+    limit: int | None = None
+    """The token limit of its last request."""
+    arrived: dict[str, Reply] = field(default_factory=dict)
+    """Replies to the step that it waits for that were cut off, by key."""
+    replaced: tuple[tuple[Request, Reply], ...] = ()
+    """Requests and replies of that step that were cut off and asked for again."""
     score: Score | None = None
     """Of a metric that asks a judge."""
     unscored: Exception | None = None

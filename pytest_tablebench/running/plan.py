@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import ceil, fsum
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.errors import CUT_OFF, ModelError, SettingsError
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.models import picture_size, picture_tokens
+from pytest_tablebench.running.limits import limit_of, stored
 from pytest_tablebench.serializers.content import images_of
 from pytest_tablebench.strategies import rounds_of
 from pytest_tablebench.util.names import counted
@@ -65,6 +66,7 @@ class ModelPlan:
         priced_by_reply: whether only its replies tell what a call costs.
         sent: parameters as they go to the server, as far as all datasets have the same ones.
         dropped: parameters that are not sent, and why.
+        room: tokens for thinking, above the limit of the answer.
     """
 
     model: str
@@ -90,6 +92,7 @@ class ModelPlan:
     priced_by_reply: bool = False
     sent: dict[str, Any] | None = None
     dropped: dict[str, str] | None = None
+    room: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class _Prompt:
 
 
 def _prompt(request: Request) -> _Prompt:
-    contents, limit = [message.content for message in request.messages], _limit(request.params)
+    contents, limit = [message.content for message in request.messages], limit_of(request.params)
     if all(isinstance(content, str) for content in contents):
         return _Prompt(request.text, limit)
     return _Prompt(
@@ -156,6 +159,7 @@ def plan_model(
         exact=exact,
         unusable=round(looked.unusable * scale),
         further=tuple(sorted(looked.further)),
+        room=max((runner.models.room(model, dataset) for dataset in datasets), default=0),
         **_figures(runner, model, told, requests - hits, asked=prompts, stored=stored),
     )
 
@@ -174,6 +178,7 @@ def plan_judge(runner: Runner, judge: JudgeQuestions, *, exact: bool) -> ModelPl
         judges=True,
         supposed=round(judge.supposed),
         unknown=round(judge.unknown),
+        room=runner.models.room(judge.judge, None),
         **_figures(runner, judge.judge, told, calls, asked=prompts, stored=judge.replies),
     )
 
@@ -256,6 +261,10 @@ def _follow(runner: Runner, case: Case, task: Task, looked: _Looked) -> str | No
             step, number = conversation.send(reply), number + 1
         except StopIteration as end:
             return str(end.value.text)
+        except ModelError as error:
+            if error.reason != CUT_OFF:
+                raise
+            return None  # the stored reply holds no answer, and nothing further is asked
     looked.further.add(_named(runner, case))
     return None
 
@@ -277,16 +286,15 @@ def _look_up(runner: Runner, case: Case, step: Step, number: int, looked: _Looke
         # What is asked next is known when that was done.
         looked.further.add(_named(runner, case))
         return None
-    request, store = runner.conversations.request(case, step, number), runner.models.store()
-    key = request.key()
-    reply = looked.stored.get(key)
-    if reply is None and key not in looked.prompts:
-        reply = store.get(key) if store is not None else None
-    if reply is None:
-        looked.prompts[key] = _prompt(request)
-        return None
-    looked.stored[key] = reply
-    return reply
+    request = runner.conversations.request(case, step, number)
+    limits = runner.conversations.route_of(case, step).limits
+    stands = stored(request, limits, runner.models.store())
+    key = stands.request.key()
+    if stands.reply is None:
+        looked.prompts[key] = _prompt(stands.request)
+    else:
+        looked.stored[key] = stands.reply
+    return stands.reply
 
 
 def price(
@@ -342,9 +350,3 @@ def _tokens(
         "pictures": round(uncounted / len(prompts) * calls),
         "too_long": sum(length > most for length in lengths) if most else 0,
     }
-
-
-def _limit(params: Mapping[str, Any]) -> int | None:
-    """Return how many tokens a reply may have; None where nothing says."""
-    limit = params.get("max_tokens", params.get("max_completion_tokens"))
-    return limit if isinstance(limit, int) else None

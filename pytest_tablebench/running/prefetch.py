@@ -32,13 +32,16 @@ from pytest_tablebench.running.answer import (
     answer_of,
     cut_off_answer,
     picture_of,
+    replaced_facts,
     shown_by,
     step_facts,
+    steps_done,
     turns_of,
 )
 from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.giving_up import GivingUp
 from pytest_tablebench.running.judging import Judging, not_judged, request_of
+from pytest_tablebench.running.limits import is_cut, limit_of
 from pytest_tablebench.running.pending import PendingCase, Route
 from pytest_tablebench.running.replies import Replies
 from pytest_tablebench.serializers.content import Image, images_of
@@ -229,15 +232,20 @@ class PrefetchWindow:
         if pending.judged:
             about = self._judging.about(pending.case, pending.example)
             route = self._route(self._asked(pending, step), about)
-            request = request_of(route, pending.case, step, about, len(pending.judging))
+            number = steps_done(pending.judging)
+            request = request_of(route, pending.case, step, about, number)
         else:
             route = self._conversations.route_of(pending.case, step)
-            request = self._conversations.request(pending.case, step, len(pending.steps))
-        pending.key = request.key()
+            number = steps_done(pending.steps)
+            request = self._conversations.request(pending.case, step, number)
         self._keep_images(pending.case.model, request)
+        stands = self._replies.settled(request, route, pending.arrived)
+        pending.key = stands.request.key()
+        pending.limit = limit_of(stands.request.params)
+        pending.replaced = stands.replaced
         media = None if self.media is None else self.media(pending.case.model).path
-        work = Work(pending.key, request, again=self._is_again(pending), media=media)
-        return work, self._replies.at_once(pending.key, request, route)
+        work = Work(pending.key, stands.request, again=self._is_again(pending), media=media)
+        return work, stands.reply
 
     def _is_again(self, pending: PendingCase) -> bool:
         return pending.now and pending.key in self._failed_keys
@@ -286,6 +294,11 @@ class PrefetchWindow:
             self._fail(pending, outcome)
             return
         try:
+            if isinstance(outcome, Reply) and is_cut(outcome) and pending.key is not None:
+                pending.arrived[pending.key] = outcome
+                if pending.step is not None and not pending.dropped:
+                    self._do(pending, pending.step)
+                return
             following = self._go_on(pending, outcome)
             if following is not None and not pending.dropped:
                 self._do(pending, following)
@@ -300,6 +313,7 @@ class PrefetchWindow:
             pending.step, Grade
         ):  # where an answer was scored, no record tells
             self._note(pending, pending.step, pending.key, found)
+        pending.arrived.clear()
         try:
             following: Step | Grade = pending.conversation.send(found)
         except StopIteration as end:
@@ -314,12 +328,16 @@ class PrefetchWindow:
         if drawn is not None:
             self._keep(pending.case.model, [drawn])
         facts = step_facts(step, key, found)
+        if isinstance(step, Ask):
+            facts = replace(facts, limit=pending.limit)
+            steps = pending.judging if pending.judged else pending.steps
+            steps += [replaced_facts(step, *replaced) for replaced in pending.replaced]
         if pending.judged and isinstance(step, Ask):
             judge, said = self._asked(pending, step), getattr(found, "written", None)
             pending.judging.append(replace(facts, model=judge, text=said))
         else:
             if not pending.judged:
-                pending.turns += turns_of(step, found, first=not pending.steps)
+                pending.turns += turns_of(step, found, first=not steps_done(pending.steps))
             (pending.judging if pending.judged else pending.steps).append(facts)
 
     def _ended(self, pending: PendingCase, value: Any) -> Step | Grade | None:

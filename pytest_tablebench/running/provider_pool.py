@@ -25,7 +25,8 @@ from pytest_tablebench.models import (
     litellm_version,
     not_tested,
 )
-from pytest_tablebench.running.prefetch import Route
+from pytest_tablebench.running.limits import limit_of, limits_of, room_for
+from pytest_tablebench.running.pending import Route
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.executors.local._providers import Reference
     from pytest_tablebench.models import Provider
     from pytest_tablebench.registry import Registry
+    from pytest_tablebench.running.limits import Limit
     from pytest_tablebench.store import Store
 
 
@@ -169,27 +171,30 @@ class ProviderPool:
         """
         key = model, about
         if key not in self._routes:
-            provider, params = self.provider(model), self.params(about)
+            provider, asked = self.provider(model), self.params(about)
             if isinstance(provider, LiteLLMModel):
                 found = self.facts_about(model, about)
                 dropped, owner = (found.dropped, found.provider) if found else ({}, None)
+                kept = {name: value for name, value in asked.items() if name not in dropped}
                 self._routes[key] = Route(
                     model,
-                    {name: value for name, value in params.items() if name not in dropped},
+                    {**kept, **self._room(kept, found)},
                     api_base=self._asked_at(model, provider, owner),
                     continues=getattr(provider, "continues", found.continues if found else None),
                     continuing=CONTINUING.get(owner or model.partition("/")[0], {}),
+                    limits=self._limits(kept, found),
                 )
             else:
                 stored, base = self.is_stored(model), self.settings.api_base
                 self._routes[key] = Route(
                     model,
-                    params,
+                    asked,
                     # A registered provider is given the option, and may read the variables.
                     api_base=getattr(provider, "identity", None)
                     or (endpoint(model, base, model.partition("/")[0]) if stored else None),
                     provider=None if model in self.lanes() else provider,
                     stored=stored,
+                    limits=self._limits(asked, None) if stored else (),
                 )
         return self._routes[key]
 
@@ -225,13 +230,33 @@ class ProviderPool:
         """
         if model not in self.engine_models():
             return None
-        asked, key = self._facts_request(model, about, litellm_version())
+        params = self.params(about)
+        found = self._resolved(model, params)
+        room = self._room(params, found)
+        return self._resolved(model, {**params, **room}) if room else found
+
+    def _resolved(self, model: str, params: Mapping[str, Any]) -> Resolution | None:
+        asked, key = self._facts_request(model, params, litellm_version())
         if key not in self._facts:
-            known = self._stored_facts(model, about)
+            known = self._stored_facts(model, params)
             if known is None and not self.settings.replay:
                 known = self.ask_engine("facts", {**asked, "key": key})
             self._facts[key] = Resolution.from_json(known) if known is not None else None
         return self._facts[key]
+
+    def room(self, model: str, about: str | None) -> int:
+        """Return the tokens for thinking that requests have above the limit of the answer."""
+        route = self.route(model, about)
+        return (limit_of(route.params) or 0) - (limit_of(self.params(about)) or 0)
+
+    def _room(self, params: Mapping[str, Any], facts: Resolution | None) -> dict[str, int]:
+        """Return the limits with room for thinking, of a model that litellm marks."""
+        return room_for(params, facts, self.settings.reasoning_tokens)
+
+    def _limits(self, params: Mapping[str, Any], facts: Resolution | None) -> tuple[Limit, ...]:
+        settings = self.settings
+        found = limits_of(params, facts, settings.reasoning_tokens, settings.extend_cut)
+        return found if len(found) > 1 else ()
 
     def sees(self, model: str, about: str) -> bool | None:
         """Return whether a model that a dataset asks reads pictures, None where nobody knows.
@@ -247,9 +272,11 @@ class ProviderPool:
 
     def facts_are_stored(self, model: str, about: str | None = None) -> bool:
         """Whether `facts_about` a model needs no engine."""
-        return model not in self.engine_models() or self._stored_facts(model, about) is not None
+        if model not in self.engine_models():
+            return True
+        return self._stored_facts(model, self.params(about)) is not None
 
-    def _stored_facts(self, model: str, about: str | None) -> dict[str, Any] | None:
+    def _stored_facts(self, model: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return what the same litellm told before, else, in a replay, what another told last.
 
         A replay asks for what was paid for, wherever that was: what was sent then decides which
@@ -258,23 +285,25 @@ class ProviderPool:
         store = self.store()
         if store is None:
             return None
-        own = self._facts_request(model, about, litellm_version())[1]
+        own = self._facts_request(model, params, litellm_version())[1]
         found = store.get_resolution(own)
+        if found is not None and "reasons" not in found["facts"] and not self.settings.replay:
+            return None  # an earlier version of this package did not look whether it thinks
         if found is None and self.settings.replay:
             for other in store.resolutions():
                 told_by = other.get("facts", {}).get("litellm_version")
-                if other["key"] == self._facts_request(model, about, told_by)[1]:
+                if other["key"] == self._facts_request(model, params, told_by)[1]:
                     found = other
                     break
         return None if found is None else found["facts"]
 
     def _facts_request(
-        self, model: str, about: str | None, litellm: str | None
+        self, model: str, params: Mapping[str, Any], litellm: str | None
     ) -> tuple[dict[str, Any], str]:
         asked = {
             "model": self.engine_models()[model].model,
             "api_base": self.engine_models()[model].api_base,
-            "params": self.params(about),
+            "params": dict(params),
             "litellm": litellm,
         }
         text = json.dumps(asked, sort_keys=True, default=str)

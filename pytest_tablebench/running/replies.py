@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,12 @@ from pytest_tablebench.errors import ModelError, StoreError
 from pytest_tablebench.metrics.steps import Execution
 from pytest_tablebench.models import Reply, Request, ask, limited
 from pytest_tablebench.running.giving_up import GivingUp
+from pytest_tablebench.running.limits import settled
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import notice
 
 if TYPE_CHECKING:
+    from pytest_tablebench.running.limits import Settled, Use
     from pytest_tablebench.running.pending import Route
     from pytest_tablebench.store import Store
 
@@ -38,18 +40,37 @@ class Replies:
     keep: bool
     replay: bool
 
-    def at_once(self, key: str, request: Request, route: Route) -> Reply | None:
-        """Return a reply, None where only the executor can give it. Raises `ModelError`."""
+    def settled(self, request: Request, route: Route, arrived: Mapping[str, Reply]) -> Settled:
+        """Return how far the replies to a request go, under each limit that it may have.
+
+        `arrived` are replies of this run, by key. Raises `ModelError`.
+        """
+
+        def find(variant: Request, use: Use) -> Reply | None:
+            key = variant.key()
+            return arrived.get(key) or self.at_once(key, variant, route, use=use)
+
+        return settled(request, route.limits, find, asks=not self.replay)
+
+    def at_once(
+        self, key: str, request: Request, route: Route, *, use: Use = "first"
+    ) -> Reply | None:
+        """Return a reply, None where only the executor can give it. Raises `ModelError`.
+
+        `use` is that of the request's token limit: what is `stored` at most is never asked, and a
+        replay needs the reply to the first call alone.
+        """
         store = self.store() if route.stored else None
         if store is not None:
             found = store.get(key)
             if found is not None:
                 return limited(found, self.max_reply)
-            if self.replay:
+            if self.replay and use == "first":
                 raise ModelError(
                     f"not in the answer store: {store.explain(request)}", reason="not_stored"
                 )
-        if route.provider is None:
+        is_further = use != "first" and self.replay
+        if route.provider is None or use == "stored" or is_further:
             return None
         if store is not None and (found := store.look_again(key)) is not None:
             # Another process of this run, or another run, was faster.

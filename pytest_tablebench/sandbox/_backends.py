@@ -11,15 +11,22 @@ import os
 import platform
 import shutil
 import sys
+import sysconfig
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest_tablebench
+from pytest_tablebench.sandbox.inside._libraries import Installed, installed
+from pytest_tablebench.sandbox.inside._places import Places, places
 
 _PACKAGE = Path(pytest_tablebench.__file__).parent
+_MODULES = ("sandbox/inside", "util/removal.py")
+"""All of the package that the sandbox loads."""
 _IN_CONTAINER = "/opt/tablebench"
-_INSIDE = "/tmp"  # noqa: S108 - inside, where it is empty
+_IN_BUBBLEWRAP = "/run/tablebench-programs"
+_TMP = "/tmp"  # noqa: S108 - in a container, where it is empty
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,8 @@ class Backend:
         absent: returns why it cannot be here; None where it may.
         command: returns the command line of the process that forks, given the folder in which
             programs' own folders are made; None: it makes one inside.
-        own_folder: whether that folder is one of its own, inside.
+        own_folder: the empty folder in which they are made, where it is not one of this machine.
+        own_libraries: whether it has libraries of its own, not this machine's.
     """
 
     name: str
@@ -41,7 +49,20 @@ class Backend:
     parts: frozenset[str]
     absent: Callable[[], str | None]
     command: Callable[[str], Sequence[str]]
-    own_folder: bool = False
+    own_folder: str = ""
+    own_libraries: bool = False
+
+
+@cache
+def host_libraries() -> Installed:
+    """Return the libraries of this machine that programs may import."""
+    return installed()
+
+
+@cache
+def host_places() -> Places:
+    """Return what programs may read of this machine; never this package."""
+    return places(host_libraries().paths, [str(_PACKAGE)])
 
 
 def backends(container: str | None = None, *, unsafe: bool = False) -> list[Backend]:
@@ -60,16 +81,25 @@ def backends(container: str | None = None, *, unsafe: bool = False) -> list[Back
 
 
 def _python(root: Path | str, executable: str) -> list[str]:
-    """Return the command that serves; -I: nothing of the user's, neither variable nor folder."""
-    start = (
-        f"import sys; sys.path.insert(0, {str(root)!r}); "
-        "from pytest_tablebench.sandbox.inside.serve import main; main()"
-    )
-    return [executable, "-I", "-B", "-X", "utf8", "-c", start]
+    """Return the command that serves, without anything of the user's environment.
+
+    The packages above its modules are empty ones: nothing else of ours is loaded or readable.
+    """
+    start = [
+        "import sys, types",
+        "for name in ('', '.sandbox', '.util'):",
+        "    module = sys.modules['pytest_tablebench' + name] = types.ModuleType(name)",
+        f"    module.__path__ = [{str(root)!r} + name.replace('.', '/')]",
+        "from pytest_tablebench.sandbox.inside.serve import main",
+        "main()",
+    ]
+    return [executable, "-I", "-B", "-X", "utf8", "-c", "\n".join(start)]
 
 
 def _here(_: str = "") -> list[str]:
-    return _python(_PACKAGE.parent, sys.executable)
+    # -S: no code of installed packages runs, and no folder of packages is searched.
+    program, *rest = _python(_PACKAGE, sys.executable)
+    return [program, "-S", *rest]
 
 
 def _landlock() -> Backend:
@@ -94,24 +124,36 @@ def _bubblewrap() -> Backend:
         return None if shutil.which("bwrap") else "there is no bwrap: install bubblewrap"
 
     def command(_: str) -> list[str]:
-        from pytest_tablebench.sandbox.inside._confine import readable
-
-        # A virtual environment's python needs the folder of its own, and where it comes from.
-        shown = [*readable(), str(_PACKAGE), sys.prefix, sys.base_prefix]
-        bound = [word for path in shown for word in ("--ro-bind-try", path, path)]
+        shown = host_places()
+        # The interpreter itself: a virtual environment's is a link to it.
+        program = os.path.realpath(sys.executable)
+        before = [program, *shown.whole]
+        after = [*shown.libraries, *(str(_PACKAGE / name) for name in _MODULES)]
+        empty = [word for path in shown.hidden for word in ("--tmpfs", path)]
+        bubblewrap = shutil.which("bwrap") or "bwrap"
+        sealed = [word for path in (*shown.hidden, "/dev", "/") for word in ("--remount-ro", path)]
         return [
-            "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-            "--tmpfs", _INSIDE, "--dev", "/dev", "--proc", "/proc", *bound,
-            "--chdir", _INSIDE, "--", *_here(),
+            bubblewrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+            "--tmpfs", _IN_BUBBLEWRAP, "--dev", "/dev", "--proc", "/proc",
+            *_bound(before), *empty, *_bound(after), *sealed,
+            "--chdir", _IN_BUBBLEWRAP, "--", program, *_here()[1:],
         ]  # fmt: skip
 
     held = "bubblewrap: name spaces of its own, with seccomp where the kernel has it"
-    return Backend("bubblewrap", held, frozenset(), absent, command, own_folder=True)
+    return Backend("bubblewrap", held, frozenset(), absent, command, own_folder=_IN_BUBBLEWRAP)
+
+
+def _bound(paths: Sequence[str]) -> list[str]:
+    return [word for path in paths for word in ("--ro-bind-try", path, path)]
 
 
 def _quoted(path: str) -> str:
     """Return a real path as a profile of Seatbelt quotes it."""
     return json.dumps(os.path.realpath(path), ensure_ascii=False)
+
+
+def _subpaths(paths: Sequence[str]) -> str:
+    return " ".join(f"(subpath {path})" for path in dict.fromkeys(map(_quoted, paths)))
 
 
 def _seatbelt() -> Backend:
@@ -121,16 +163,19 @@ def _seatbelt() -> Backend:
         return None if shutil.which("sandbox-exec") else "there is no sandbox-exec"
 
     def command(folder: str) -> list[str]:
-        from pytest_tablebench.sandbox.inside._confine import readable
-
-        shown = [*readable(), str(_PACKAGE), sys.prefix, sys.base_prefix, "/System", "/usr/lib"]
+        places = host_places()
+        shown = [*places.whole, sys.prefix, sys.base_prefix, "/System", "/usr/lib"]
+        sites = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+        hidden = _subpaths([str(_PACKAGE), *places.hidden, *sites])
+        after = [*places.libraries, *(str(_PACKAGE / name) for name in _MODULES), folder]
         # It compares real paths, and macOS has folders for temporary files behind links.
         program, base, own = map(_quoted, (sys.executable, sys.base_prefix, folder))
-        paths = " ".join(f"(subpath {path})" for path in dict.fromkeys(map(_quoted, shown)))
         profile = (
             "(version 1)(deny default)(allow process-fork)(allow sysctl-read)"
-            f"(allow file-read-metadata)(allow file-read* {paths} (subpath {own}) "
+            f"(allow file-read-metadata)(allow file-read* {_subpaths(shown)} "
             '(literal "/dev/null") (literal "/dev/urandom") (literal "/"))'
+            # The last rule that fits a path decides.
+            f"(deny file-read-data {hidden})(allow file-read* {_subpaths(after)})"
             f'(allow file-write* (subpath {own}) (literal "/dev/null"))'
             f"(allow process-exec (literal {program}) (subpath {base}))"
             "(allow signal (target self) (target children))"
@@ -153,12 +198,15 @@ def _container(image: str) -> Backend:
             "--tmpfs=/tmp:rw,size=512m", "--cap-drop=ALL", "--security-opt=no-new-privileges",
             "--pids-limit=64", "--user=65534:65534", "--env=HOME=/tmp", "--env=MPLBACKEND=Agg",
             "--env=OPENBLAS_NUM_THREADS=1", "--pull=never",
-            f"--volume={_PACKAGE}:{_IN_CONTAINER}/pytest_tablebench:ro", "--workdir=/tmp",
+            *(f"--volume={_PACKAGE / name}:{_IN_CONTAINER}/{name}:ro" for name in _MODULES),
+            "--workdir=/tmp",
             "--entrypoint=python3", image, *_python(_IN_CONTAINER, "")[1:],
         ]  # fmt: skip
 
     held = "a container without network, with Landlock and seccomp where the kernel has them"
-    return Backend("container", held, frozenset(), absent, command, own_folder=True)
+    return Backend(
+        "container", held, frozenset(), absent, command, own_folder=_TMP, own_libraries=True
+    )
 
 
 def _bare() -> Backend:

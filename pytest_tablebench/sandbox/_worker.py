@@ -11,14 +11,13 @@ import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.metrics.steps import Execute, Execution
-from pytest_tablebench.sandbox._backends import Backend
+from pytest_tablebench.sandbox._backends import Backend, host_libraries, host_places
+from pytest_tablebench.sandbox.inside._libraries import LIBRARIES
 from pytest_tablebench.util.leftovers import TemporaryFolder
-
-LIBRARIES = ("numpy", "pandas", "matplotlib.pyplot", "openpyxl", "bs4")
-"""Loaded once, for all programs."""
 
 START_S = 60.0
 """Seconds that loading them may take."""
@@ -49,10 +48,15 @@ class Worker:
 
     def __init__(self, backend: Backend, *, warm: bool = True) -> None:
         self._backend = backend
-        self._load = LIBRARIES if warm else ()
+        self._load = [one.load for one in LIBRARIES if warm and one.load]
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: TemporaryFolder | None = None
         self._rest = b""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder below which programs work, where it is one of this machine."""
+        return None if self._folder is None else self._folder.path / "programs"
 
     def run(self, task: Execute) -> Execution:
         """Run one program. Raises `NotConfinedError`."""
@@ -76,21 +80,28 @@ class Worker:
             raise NotConfinedError(said or str(error)) from None
 
     def _start(self) -> None:
-        folder = ""
-        if not self._backend.own_folder:
+        folder = self._backend.own_folder
+        if not folder:
             self._folder = TemporaryFolder()
-            folder = str(self._folder.path)
+            folder = str(self._folder.path / "programs")
+            Path(folder).mkdir(0o700)
         self._process = subprocess.Popen(  # noqa: S603 - of ours
             self._backend.command(folder),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=_environment(folder),
-            cwd=folder or "/",
+            cwd="/",
             start_new_session=True,
         )
-        parts = sorted(self._backend.parts)
-        self._converse({"parts": parts, "load": self._load, "folder": folder}, START_S)
+        config = {
+            "parts": sorted(self._backend.parts),
+            "load": self._load,
+            "folder": folder,
+            "modules": None if self._backend.own_libraries else host_libraries().modules,
+            "places": None if self._backend.own_libraries else asdict(host_places()),
+        }
+        self._converse(config, START_S)
 
     def _converse(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """Send a line and return the one that comes back. Raises `OSError`, `_EndedError`."""
@@ -150,15 +161,14 @@ class Worker:
 
 def _environment(folder: str) -> dict[str, str]:
     """Return all that programs find in their environment; nothing of ours but the processor's."""
-    home = folder or "/tmp"  # noqa: S108 - inside, where it is empty
     told = {name: value for name, value in os.environ.items() if name.startswith("OPENBLAS_")}
     return {
         **told,
         "PATH": "/usr/local/bin:/usr/bin:/bin",
-        "HOME": home,
+        "HOME": folder,
         "LANG": "C.UTF-8",
         "MPLBACKEND": "Agg",
-        "MPLCONFIGDIR": home,
+        "MPLCONFIGDIR": folder,
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",

@@ -55,6 +55,8 @@ def answer_line(key: str, facts: Mapping[str, Any], reply: Reply) -> bytes:
         "text": _text_field(reply.written),
         **{name: getattr(reply, name) for name in _BESIDE},
     }
+    if reply.reasoning_tokens is None:
+        del said["reasoning_tokens"]
     if reply.cut:
         said["cut"] = True
     if beside := reply.beside:
@@ -139,7 +141,10 @@ def execution_of(data: Mapping[str, Any]) -> Execution:
         raise BadLine("it holds no outcome of a program") from None
 
 
-_BESIDE = ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_s")
+_BESIDE = (
+    *("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_s"),
+    "reasoning_tokens",
+)
 
 
 def _line(at: int, **fields: Any) -> bytes:

@@ -10,6 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from pytest_tablebench.util.removal import empty
+
 STORES, RUNNING = "tablebench-answers-", "tablebench-running-"
 """How the names of temporary stores, and of notes on the case that runs, begin."""
 
@@ -36,7 +38,7 @@ class TemporaryFolder:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-        shutil.rmtree(self.path, ignore_errors=True)
+        _remove(self.path)
 
 
 def sweep(folder: Path | None = None) -> None:
@@ -57,7 +59,12 @@ def sweep(folder: Path | None = None) -> None:
                     if time.time() - about.st_mtime > _OLD_S:
                         path.unlink()
                 elif path.is_dir() and not path.is_symlink() and _left_behind(path):
-                    shutil.rmtree(path, ignore_errors=True)
+                    _remove(path)
+
+
+def _remove(path: Path) -> None:
+    empty(str(path))
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _left_behind(path: Path) -> bool:

@@ -100,12 +100,12 @@ def test_what_a_comparison_refuses():
         *("bench_serializer", "bench_perturbation", "bench_strategy", "bench_modality"),
         *("bench_shots", "bench_demos", "bench_configs_per_example", "bench_seed"),
         *("bench_compat", "bench_param", "bench_repeats", "bench_threshold", "bench_judge"),
-        *("bench_structure", "bench_format_retries"),
+        *("bench_structure", "bench_format_retries", "bench_effort"),
     }
     noted = {option.key for option in OPTIONS if option.differs.verdict == "note"}
     assert noted == {
         *("bench_model", "bench_limit", "bench_sample", "bench_shard", "bench_api_base"),
-        "bench_sandbox_container",
+        *("bench_sandbox_container", "bench_reasoning_tokens", "bench_extend_cut"),
     }
 
 

@@ -81,6 +81,8 @@ def test_examples_of_other_packages_share_the_content_of_their_tables():
     own = table_question("q", tables[0], "?", ["1"], cluster="report 7")
     assert cluster_of(own) == "report 7"
     assert cluster_of(Example("q9", {"question": "?"}, "?", ("1",), "1")) == "q9"
+    empty = table_question("q", tables[0], "?", ["1"], cluster="")
+    assert cluster_of(empty) == first
     long = table_question("q", tables[0], "?", ["1"], cluster="x" * 500)
     assert len(cluster_of(long)) == 20
     assert memory_source([own], [], SourceFacts({})).example("q").cluster == "report 7"

@@ -176,8 +176,30 @@ def test_price_by_any_name_of_a_model(model: str) -> None:
 def test_unknown_model(model: str) -> None:
     found = resolve(model, None, {"temperature": 0})
     assert found == Resolution(
-        params={"temperature": 0}, sent={"temperature": 0}, litellm_version=found.litellm_version
+        params={"temperature": 0},
+        sent={"temperature": 0},
+        reasons=False,
+        litellm_version=found.litellm_version,
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "params", "reasons"),
+    [
+        ("o3-mini", {}, True),
+        ("deepseek/deepseek-reasoner", {}, True),
+        ("gemini/gemini-2.5-flash", {}, True),
+        ("gpt-4o", {}, False),
+        ("anthropic/claude-sonnet-4-5", {}, False),  # it thinks only when told to
+        ("anthropic/claude-sonnet-4-5", {"reasoning_effort": "high"}, True),
+        ("anthropic/claude-sonnet-4-5", {"thinking": {"type": "disabled"}}, False),
+    ],
+)
+def test_models_that_think(model: str, params: dict[str, Any], reasons: bool) -> None:
+    found = resolve(model, None, {"temperature": 0, "max_tokens": 512, **params})
+    assert found.reasons is reasons
+    is_claude_that_thinks = reasons and "claude" in model
+    assert ("temperature" in found.dropped) is (is_claude_that_thinks or model == "o3-mini")
 
 
 @pytest.mark.parametrize("model", ["ollama/llama3.2", "hosted_vllm/test", "openrouter/openai/o1"])

@@ -123,10 +123,10 @@ def test_a_comparison_flips_and_bounds_by_table(tmp_path):
     from pytest_tablebench.results.compare import compare_runs
     from pytest_tablebench.results.loaded_run import LoadedRun
 
-    def loaded(name, values):
+    def loaded(name, values, tables="aaabbbccc"):
         folder = tmp_path / name
         folder.mkdir()
-        lines = [one.to_line() for one in run(values, "aaabbbccc")]
+        lines = [one.to_line() for one in run(values, tables)]
         folder.joinpath("records.jsonl").write_text("".join(lines))
         return LoadedRun(folder, {"model": "m", "cases_planned": 9})
 
@@ -147,6 +147,15 @@ def test_a_comparison_flips_and_bounds_by_table(tmp_path):
     [cell] = found.configurations
     assert (cell.better, cell.worse, cell.test) == (5, 0, "sign-flip over tables")
     assert cell.p == pytest.approx(0.5, abs=0.03)  # exact McNemar over five flips says .0625
+    assert found.remarks == ()
+
+    older = compare_runs(loaded("older", before, None), loaded("newer", after, None))
+    [dataset] = [scope for scope in older.scopes if scope.kind == "dataset"]
+    assert dataset.measures["pass_rate"].test == "exact McNemar"
+    assert "neither run names the tables of d" in older.remarks[-1]
+    # One side that names them is enough: the examples are the same.
+    mixed = compare_runs(loaded("old-2", before, None), loaded("new-2", after))
+    assert mixed.configurations[0].test == "sign-flip over tables"
 
 
 def test_what_stands_out_is_not_the_luck_of_one_table():

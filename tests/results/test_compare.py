@@ -183,7 +183,7 @@ def test_no_answer_is_left_out_on_both_sides_and_counted(tmp_path):
     assert (whole.no_answer_before, whole.no_answer_after) == (5 / 16, 5 / 16)
     answers = comparison.answers
     assert (answers.gained, answers.lost, answers.neither) == (5, 5, 0)
-    assert "what one model could not answer does not count against it" in comparison.remarks[-1]
+    assert "what one model could not answer does not count against it" in comparison.remarks[0]
 
 
 def test_robustness_needs_the_whole_grid_on_both_sides(tmp_path):

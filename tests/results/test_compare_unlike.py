@@ -136,7 +136,7 @@ def test_a_dataset_that_one_side_lacks_is_said(tmp_path):
     comparison = compare_runs(
         write_run(tmp_path / "a", cases), write_run(tmp_path / "b", cases + extra)
     )
-    assert comparison.remarks == ("only after has extra: no benchmark's mean here holds it",)
+    assert comparison.remarks[0] == "only after has extra: no benchmark's mean here holds it"
     assert [one.name for one in comparison.scopes if one.kind == "dataset"] == ["toy"]
 
 

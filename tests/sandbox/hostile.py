@@ -15,14 +15,29 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import pytest_tablebench
 from pytest_tablebench.metrics.steps import Execute, Execution, Limits
-from pytest_tablebench.sandbox._backends import backends
+from pytest_tablebench.sandbox import Backend, backends
 from pytest_tablebench.sandbox._worker import Worker
+from pytest_tablebench.sandbox.inside._confine import WITHOUT_LANDLOCK
 
-__all__ = ["HOSTILE", "LIMITS", "Found", "World", "attack", "world"]
+__all__ = [
+    "HOSTILE",
+    "LIMITS",
+    "STOPPED",
+    "Found",
+    "World",
+    "all_backends",
+    "attack",
+    "left_behind",
+    "world",
+]
+
+PACKAGE = Path(pytest_tablebench.__file__).resolve().parent
+GOLD = next((PACKAGE / "datasets" / "starter").rglob("*.json*"))
 
 LIMITS = Limits(cpu_s=1, wall_s=1.5, memory_mib=128, output_bytes=100_000, disk_mib=8, files=20)
 
@@ -48,6 +63,8 @@ def call(number, *given):
     if found >= 0:
         escaped(number)
     return found
+def here(x86_64, aarch64):
+    return x86_64 if os.uname().machine == "x86_64" else aarch64
 """
 
 STOPPED = frozenset({"timeout"})
@@ -63,7 +80,12 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
         DENIED,
         "tries(lambda: open(os.path.join(world['home'], '.ssh/id')).read())",
     ),
-    "lists a folder": (DENIED, "tries(os.listdir, world['folder'])\ntries(os.listdir, '/')"),
+    "lists a folder": (
+        DENIED,
+        "tries(os.listdir, world['folder'])\nabove, name = os.path.split(world['folder'])\n"
+        "tries(lambda: os.listdir(above).index(name))\n"
+        "tries(lambda: os.listdir('/').index('var'))",
+    ),
     "reads by a symbolic link": (
         DENIED,
         "tries(os.symlink, world['secret'], 'link')\ntries(lambda: open('link').read())",
@@ -96,12 +118,54 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
         "tries(os.utime, world['store'])\ntries(os.setxattr, world['store'], 'user.a', b'b')",
     ),
     "writes into the library": (DENIED, "import json\ntries(open, json.__file__, 'a')"),
+    "reads the package and its questions": (
+        DENIED,
+        "tries(lambda: open(world['gold']).read())\n"
+        "tries(lambda: os.listdir(world['package']).index('datasets'))\n"
+        "tries(os.listdir, os.path.dirname(world['gold']))",
+    ),
+    "imports what it may not": (
+        DENIED,
+        "import importlib\n"
+        "for name in ('pytest', 'pip', 'litellm', 'pytest_tablebench.datasets'):\n"
+        "    tries(importlib.import_module, name)\n"
+        "importlib.invalidate_caches()\ntries(importlib.import_module, 'yaml')",
+    ),
+    "searches the folders of packages": (
+        DENIED,
+        "import sysconfig\n"
+        "for path in {*sys.path, *sysconfig.get_paths().values(), '/usr/lib/python3'}:\n"
+        "    names = []\n"
+        "    for below in (path, path + '/site-packages', path + '/dist-packages'):\n"
+        "        try: names += os.listdir(below)\n"
+        "        except OSError: pass\n"
+        "    if 'pip' in names or 'pytest' in names: escaped(path)",
+    ),
+    "opens a folder for its path alone": (
+        DENIED,
+        "tries(os.open, world['folder'], os.O_PATH)\ntries(os.open, '/', os.O_PATH)\n"
+        "call(437, -100, world['folder'].encode(), b'\\0' * 2 + b'\\x20' + b'\\0' * 21, 24)",
+    ),
+    "locks a library": (
+        DENIED,
+        "import fcntl\nfile = open(json.__file__)\n"
+        "tries(fcntl.flock, file, fcntl.LOCK_SH | fcntl.LOCK_NB)\n"
+        "tries(fcntl.lockf, file, fcntl.LOCK_SH | fcntl.LOCK_NB)\n"
+        "tries(fcntl.fcntl, file, 37, b'\\0' * 32)\n"  # F_OFD_SETLK
+        "tries(fcntl.fcntl, file, fcntl.F_SETLEASE, fcntl.F_RDLCK)",
+    ),
+    "watches a folder": (
+        DENIED,
+        "import fcntl\nfolder = os.open('.', os.O_RDONLY)\n"
+        "tries(fcntl.fcntl, folder, fcntl.F_NOTIFY, 0x3f)\ncall(here(253, 26), 0)\n"
+        "call(here(294, 26), 0)",
+    ),
     "makes a device": (DENIED, "tries(os.mknod, 'disk', 0o60666, os.makedev(254, 0))"),
     # The environment and other processes.
     "reads its environment": (
         DENIED,
         "if world['word'] in repr(dict(os.environ)): escaped()\n"
-        "tries(lambda: open('/proc/self/environ').read())",
+        "tries(lambda: open('/proc/self/environ').read().index(world['word']))",
     ),
     "reads its parent's environment": (
         DENIED,
@@ -113,7 +177,7 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
         "tries(lambda: open(f'/proc/{os.getppid()}/mem', 'r+b'))\n"
         "call({'x86_64': 101}.get(os.uname().machine, 117), 16, os.getppid(), 0, 0)",
     ),
-    "lists processes": (DENIED, "tries(os.listdir, '/proc')"),
+    "lists processes": (DENIED, "tries(lambda: os.listdir('/proc').index(str(world['pid'])))"),
     "kills its parent": (DENIED, "tries(os.kill, os.getppid(), 9)"),
     "kills the run": (DENIED, "tries(os.kill, world['pid'], 9)"),
     "kills everybody": (DENIED, "tries(os.kill, -1, 9)"),
@@ -139,6 +203,24 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
         DENIED,
         "import multiprocessing\n"
         "tries(multiprocessing.get_context('fork').Process(target=escaped).start)",
+    ),
+    "shares memory with others": (
+        DENIED,
+        "call(here(29, 194), 0, 4096, 0o1600)\ncall(here(31, 195), 0, 14, bytes(200))\n"
+        "call(here(30, 196), 0, 0, 0)",
+    ),
+    "reads the messages of others": (
+        DENIED,
+        "call(here(68, 186), 0, 0o1600)\ncall(here(71, 187), 0, 12, bytes(200))\n"
+        "call(here(240, 180), b'a', 0o102, 0o600, 0)",
+    ),
+    "counts with others": (
+        DENIED,
+        "call(here(64, 190), 0, 1, 0o1600)\ncall(here(66, 191), 0, 0, 19, bytes(200))",
+    ),
+    "reads the limits of the run": (
+        DENIED,
+        "import resource\ntries(resource.prlimit, world['pid'], resource.RLIMIT_NOFILE)",
     ),
     # System calls by number.
     "forks by ctypes": (DENIED, "import ctypes\nif ctypes.CDLL(None).fork() >= 0: escaped()"),
@@ -213,6 +295,35 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
         "while True:\n"
         "    for file in files: os.write(file, b'x' * 10 ** 5)",
     ),
+    "fills the disk beyond the end of a file": (
+        frozenset({"files", "error", "ok"}),
+        "file = os.open('a', os.O_CREAT | os.O_RDWR)\n"
+        "call(here(285, 47), file, 1, 0, 10 ** 8)\n"
+        "tries(os.posix_fallocate, file, 0, 10 ** 8)",
+    ),
+    "fills the disk where nobody may look": (
+        frozenset({"files", "error"}),
+        "os.mkdir('a', 0o300)\nn = 0\n"
+        "while True:\n"
+        "    n += 1\n"
+        "    with open(f'a/{n % 10}', 'ab') as file: file.write(b'x' * 10 ** 6)",
+    ),
+    "fills the disk deeper than a path is long": (
+        frozenset({"files", "error"}),
+        "for _ in range(18):\n    os.mkdir('d' * 250)\n    os.chdir('d' * 250)\n"
+        "while True:\n"
+        "    with open('a', 'ab') as file: file.write(b'x' * 10 ** 5)\n"
+        "    if os.stat('a').st_size > 4 * 10 ** 6: open('a', 'w').close()",
+    ),
+    "makes folders without rights": (
+        frozenset({"ok", "files"}),
+        "for n in range(5):\n    os.mkdir(f'{n}', 0)\n    os.mkdir(f'{n}b')\n"
+        "    os.mkdir(f'{n}b/c', 0o100)",
+    ),
+    "makes folders as deep as it can": (
+        frozenset({"ok", "files", "error"}),
+        "for _ in range(3000):\n    os.mkdir('d' * 200)\n    os.chdir('d' * 200)",
+    ),
     "makes files without end": (
         frozenset({"files", "error"}),
         "n = 0\nwhile True:\n    n += 1\n    os.mkdir('d')\n    os.chdir('d')",
@@ -225,6 +336,28 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
     ),
     "ends at once": (frozenset({"killed"}), "os._exit(0)"),
     "crashes": (frozenset({"killed"}), "import ctypes\nctypes.string_at(0)"),
+    **{
+        f"sends itself signal {number}": (
+            frozenset({"killed"}),
+            f"os.kill(os.getpid(), {number})\nimport time\ntime.sleep(5)",
+        )
+        for number in (9, 32, 33, 34, 50, 63, 64)
+    },
+    "minds no limit of processor time": (
+        STOPPED,
+        "import signal, time\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\n"
+        "while time.process_time() < 1.1: pass",
+    ),
+    "burns processors in threads": (
+        STOPPED,
+        "import hashlib, signal, threading, time\n"
+        "signal.signal(signal.SIGXCPU, signal.SIG_IGN)\n"
+        "def burn():\n"
+        "    while time.process_time() < 1.2: hashlib.sha256(b'x' * 10 ** 6).digest()\n"
+        "threads = [threading.Thread(target=burn) for _ in range(4)]\n"
+        "for thread in threads: thread.start()\n"
+        "for thread in threads: thread.join()",
+    ),
     "leaves a thread": (
         DENIED,
         "import threading, time\n"
@@ -271,6 +404,8 @@ class World:
             "port": self.port,
             "pid": os.getpid(),
             "word": SECRET,
+            "package": str(PACKAGE),
+            "gold": str(GOLD),
         }
         return json.dumps(told).encode()
 
@@ -326,15 +461,30 @@ def attack(worker: Worker, where: World, name: str) -> Found:
     return Found(ran.outcome, ran.error, tuple(where.harm(ran)), tuple(ran.files))
 
 
+def left_behind(worker: Worker) -> list[str]:
+    """Return what is in the folder below which the programs of a worker work."""
+    folder = worker.folder
+    return [] if folder is None else [path.name for path in folder.iterdir()]
+
+
+def all_backends() -> dict[str, Backend]:
+    """Return the backends by name; with bubblewrap as it is on a kernel without Landlock."""
+    made = {one.name: one for one in backends()}
+    parts = frozenset({WITHOUT_LANDLOCK})
+    made["bubblewrap alone"] = replace(made["bubblewrap"], name="bubblewrap alone", parts=parts)
+    return made
+
+
 def main() -> None:
-    [backend] = [one for one in backends() if one.name == sys.argv[1]]
+    backend = all_backends()[sys.argv[1]]
     worker = Worker(backend, warm=False)
     os.environ["OPENAI_API_KEY"] = SECRET
     with world() as where:
         names = [name for name, (may_be, _) in HOSTILE.items() if may_be != STOPPED]
         found = {name: asdict(attack(worker, where, name)) for name in names}
+    left = left_behind(worker)
     worker.close()
-    sys.stdout.write(json.dumps({"user": os.getuid(), "found": found}))
+    sys.stdout.write(json.dumps({"user": os.getuid(), "found": found, "left": left}))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,16 @@ import pytest
 from pytest_tablebench.metrics.steps import Execute, Execution, Limits
 from pytest_tablebench.sandbox import Backend, backends, choose
 from pytest_tablebench.sandbox._worker import Worker
-from tests.sandbox.hostile import HOSTILE, SECRET, World, attack, world
+from tests.sandbox.hostile import (
+    HOSTILE,
+    SECRET,
+    STOPPED,
+    World,
+    all_backends,
+    attack,
+    left_behind,
+    world,
+)
 from tests.support.sandboxes import shared_sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,6 +64,48 @@ def test_a_hostile_program_harms_nobody(name: str, worker: Worker, where: World)
     assert found.outcome == "ok" or found.error
     after = worker.run(Execute("print('fine')"))
     assert (after.outcome, after.output) == ("ok", "fine\n")
+    assert left_behind(worker) == []
+
+
+OTHER_WALLS = ("bubblewrap", "bubblewrap alone")
+
+
+@pytest.mark.parametrize("name", OTHER_WALLS)
+def test_bubblewrap_holds_as_well(name: str, where: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    worker = Worker(present(name), warm=False)
+    try:
+        worker.start()
+        for program, (outcomes, _) in HOSTILE.items():
+            if outcomes != STOPPED:
+                attacked = attack(worker, where, program)
+                assert (attacked.harm, attacked.kept) == ((), ()), program
+                assert attacked.outcome in outcomes, program
+        # Nothing can be written beside the folder of the programs, nor stays in it.
+        ran = worker.run(Execute(WRITES_ANYWHERE))
+    finally:
+        worker.close()
+    assert (ran.outcome, ran.output) == ("ok", "")
+
+
+WRITES_ANYWHERE = """
+import os, sys
+for folder in ("/", "/dev", "/dev/shm", "/tmp", "/run", "/usr/lib/python3", os.path.dirname(os.__file__)):
+    try:
+        with open(os.path.join(folder, "new"), "w"): print("wrote in", folder)
+    except OSError: pass
+try: print(*(set(os.listdir("..")) - {"program"}), end="")
+except OSError: pass
+"""  # noqa: E501 - a program's line
+
+
+def present(name: str) -> Backend:
+    """Return a backend, or skip the test where it cannot be on this machine."""
+    backend = all_backends()[name]
+    why = backend.absent() or choose([backend])[0].why
+    if why is not None:
+        pytest.skip(f"{name}: {why}")
+    return backend
 
 
 def ordinary_python() -> str | None:
@@ -73,7 +124,9 @@ def ordinary_python() -> str | None:
 @pytest.mark.skipif(
     not hasattr(os, "getuid") or os.getuid() != 0, reason="the other tests are an ordinary user's"
 )
-def test_an_ordinary_user_is_as_safe_as_root(backend: Backend) -> None:
+@pytest.mark.parametrize("name", ["landlock", *OTHER_WALLS])
+def test_an_ordinary_user_is_as_safe_as_root(name: str) -> None:
+    backend = present(name)
     python = ordinary_python()
     if python is None:
         pytest.skip("no python of this version that an ordinary user may start")
@@ -91,10 +144,11 @@ def test_an_ordinary_user_is_as_safe_as_root(backend: Backend) -> None:
     )
     told = json.loads(done.stdout)
     assert told["user"] == NOBODY
-    assert len(told["found"]) >= 40
-    for name, found in told["found"].items():
-        assert (found["harm"], found["kept"]) == ([], []), name
-        assert found["outcome"] in HOSTILE[name][0], name
+    assert len(told["found"]) >= 60
+    for program, found in told["found"].items():
+        assert (found["harm"], found["kept"]) == ([], []), program
+        assert found["outcome"] in HOSTILE[program][0], program
+    assert told["left"] == []
 
 
 CHART = Execute(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pytest_tablebench.config.options._option import Option, ignore, note, refuse
 from pytest_tablebench.config.reading import (
+    EFFORTS,
     address,
     choice,
+    effort,
     number,
     one_name,
     params,
@@ -38,6 +40,30 @@ CALLS = (
         repeat=True,
         shown=True,
         by_dataset=True,
+    ),
+    Option(
+        "--bench-reasoning-tokens",
+        "N",
+        "tokens that a model which thinks may use for thinking, above the limit of the answer "
+        "(`max_tokens`). 0: none. Default: 8192",
+        read=number(int, 0, "a whole number from 0"),
+        differs=note("replies of models that think may be cut off elsewhere"),
+    ),
+    Option(
+        "--bench-effort",
+        "EFFORT",
+        f"how hard a model thinks: {', '.join(EFFORTS)}; sent as `reasoning_effort`. Default: the "
+        "provider's",
+        read=effort,
+        differs=refuse("the model was told to think more or less", unset="the provider's"),
+    ),
+    Option(
+        "--bench-extend-cut",
+        "N",
+        "ask again, with N tokens, what the stored replies were cut off of; all other cases keep "
+        "their stored replies. Default: off",
+        read=number(int, 1, "a whole number from 1"),
+        differs=note("replies that were cut off were asked for again with more tokens"),
     ),
     Option(
         "--bench-connections",

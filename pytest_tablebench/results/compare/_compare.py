@@ -73,7 +73,10 @@ def compare_runs(
         other_answer=_named(new, (pair for pair in pairs if pair.told and not pair.same_answer)),
         only_before=_ids(old, old.rows.keys() - common),
         only_after=_ids(new, new.rows.keys() - common),
-        remarks=tuple(_remarks(old, new, any(found.unlike for found in differences))),
+        remarks=(
+            *_remarks(old, new, any(found.unlike for found in differences)),
+            *_table_remarks(part for parts in datasets.values() for part in parts),
+        ),
     )
 
 
@@ -250,6 +253,17 @@ def _configurations(
             yield ConfigurationFlips(*key, n, better, worse, p, "sign-flip over tables")
         else:
             yield ConfigurationFlips(*key, n, better, worse, mcnemar(better, worse))
+
+
+def _table_remarks(parts: Iterable[PairedDataset]) -> Iterator[str]:
+    """Yield what is known of the tables that examples share, where it is not all."""
+    unknown = [part.dataset for part in parts if not part.names_tables]
+    if unknown:
+        shown = ", ".join(printable(name, 60) for name in unknown)
+        yield (
+            f"neither run names the tables of {shown}: intervals take every example as "
+            f"independent, and are too narrow where examples share a table"
+        )
 
 
 def _remarks(old: ComparedRun, new: ComparedRun, unlike: bool) -> Iterator[str]:

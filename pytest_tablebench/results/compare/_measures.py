@@ -121,6 +121,11 @@ class PairedDataset:
         return None if groups is None else dict(zip(examples, groups.tolist(), strict=True))
 
     @property
+    def names_tables(self) -> bool:
+        """Whether the records of a side name the tables of their examples."""
+        return self.after.clusters is not None or self.before.clusters is not None
+
+    @property
     def groups(self) -> NDArray[np.object_] | None:
         """The clusters that intervals take as independent; None: every example is."""
         return with_common_clusters(self.after, self.before).groups

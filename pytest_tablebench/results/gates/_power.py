@@ -180,6 +180,11 @@ def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> Pla
     place = "the bound"
     if gate.baseline:
         place = "the baseline" if abs(gate.bound) < 1e-9 else "the margin"
+    correlated = (
+        part.design > 1 and not own for (_, own), part in zip(spreads, parts, strict=True)
+    )
+    if any(correlated):
+        mark += f"; correlation {TABLE_CORRELATION:g} inside tables assumed"
     over = "" if tables in (None, total) else f" over {counted(tables or 0, 'table')}"
     basis = f"({counted(total, 'example')}{over}{mark})"
     room = _room(gate)

@@ -17,7 +17,14 @@ from pytest_tablebench.results._record import Cell, Record, cell_values
 from pytest_tablebench.results.score_table import ScoreTableBuilder
 from pytest_tablebench.util.names import counted, printable
 
-_SPENT = ("latency_s", "prompt_tokens", "completion_tokens", "cost_usd", "from_store")
+_SPENT = (
+    "latency_s",
+    "prompt_tokens",
+    "completion_tokens",
+    "reasoning_tokens",
+    "cost_usd",
+    "from_store",
+)
 """Fields of a record and of its steps that tell what an answer took, and not what it was."""
 
 NAMED = 5

@@ -5,7 +5,7 @@ So does what came of programs: none is run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from pytest_tablebench.errors import NotJudgedError, SettingsError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
 from pytest_tablebench.running.answer import StepFacts, step_facts
 from pytest_tablebench.running.judging import converses, of_metric, request_of
+from pytest_tablebench.running.limits import stored
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.scoring import Judged, judgement, processed_texts
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.models import Reply, Request
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.results._record import Record
+    from pytest_tablebench.running.limits import Limit
     from pytest_tablebench.store import Store
 
 
@@ -55,14 +57,16 @@ class StoredJudge:
 
     def _of_the_run(self, run: Mapping[str, Any]) -> ProviderPool:
         kept = kept_store(run.get("store"))
-        stored = kept is not None and (not isinstance(kept, Path) or kept.is_dir())
+        is_kept = kept is not None and (not isinstance(kept, Path) or kept.is_dir())
         settings = Settings(
             models=(self.name,) if isinstance(self.name, str) else (),
             params=mapping(run.get("params")),
             api_base=run.get("api_base"),
             replay=True,
-            store=kept if stored else None,
-            stored=stored,
+            store=kept if is_kept else None,
+            stored=is_kept,
+            reasoning_tokens=_count(run.get("reasoning_tokens")) or 0,
+            extend_cut=_count(run.get("extend_cut")),
         )
         self._shared = [(place, folder, False) for place, folder, _ in settings.shared_stores()]
         return ProviderPool(settings, self._registry, judged_as(run, settings))
@@ -106,16 +110,16 @@ class StoredJudge:
             raise NotJudgedError(str(error)) from None
         request = request_of(route, record, step, about, number)
         self.asked = self.asked or step.model is None
-        reply = self._reply(request)
+        reply = self._reply(request, route.limits)
         facts = step_facts(step, request.key(), reply)
         self.steps.append(replace(facts, model=request.model, text=reply.written))
         return reply
 
-    def _reply(self, request: Request) -> Reply:
+    def _reply(self, request: Request, limits: Sequence[Limit]) -> Reply:
         store = self._store()
         if store is None:
             raise NotJudgedError("the run keeps no answer of a judge")
-        found = store.get(request.key())
+        found = stored(request, limits, store, asks=False).reply
         if found is None:
             raise NotJudgedError(f"not in the answer store: {store.explain(request)}")
         return found
@@ -143,3 +147,7 @@ def judged_as(run: Mapping[str, Any], settings: Settings) -> Callable[[str], Map
 def mapping(value: object) -> dict[str, Any]:
     """Return a mapping as a dict, an empty one for anything else."""
     return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _count(value: object) -> int | None:
+    return value if type(value) is int else None

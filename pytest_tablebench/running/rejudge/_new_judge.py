@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings, kept_store
@@ -15,6 +15,7 @@ from pytest_tablebench.running.rejudge._judge import StoredJudge, judged_as, map
 
 if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
+    from pytest_tablebench.running.limits import Limit
 
 
 class NewJudge(StoredJudge):
@@ -52,9 +53,9 @@ class NewJudge(StoredJudge):
         self.problems: list[str] = []
         """What is wrong with a shared store; all of it after `close`."""
 
-    def _reply(self, request: Request) -> Reply:
+    def _reply(self, request: Request, limits: Sequence[Limit]) -> Reply:
         try:
-            found = self.asking.reply(request)
+            found = self.asking.reply(request, limits)
         except ModelError as error:
             raise not_judged(error) from None
         if found is None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import CodeType
 from typing import Any
 
-from pytest_tablebench.sandbox.inside._confine import confine, end_with_parent
+from pytest_tablebench.sandbox.inside._confine import confine, end_with_parent, hide_memory
 
 ABSENT = "absent"
 """The outcome where the process could not be confined: the program was not run."""
@@ -28,14 +28,14 @@ LONGEST_ERROR = 2000
 
 def become(
     job: Mapping[str, Any],
-    runner: CodeType,
     folder: str,
     parts: frozenset[str],
+    rules: int | None,
     pipes: tuple[int, int],
     *,
     parent: int,
 ) -> None:
-    """Run a job's program by a runner, tell what came of it, and end this process.
+    """Run a job's program by its runner, report its outcome, and end this process.
 
     `pipes` are where it prints, and where its value goes: three lines, of which the last may be
     long. Whatever the program does to this module, it speaks for itself alone.
@@ -43,15 +43,20 @@ def become(
     try:
         os.setsid()
         end_with_parent(parent)
+        hide_memory(hidden=False)  # the parent looks at the files it has open
+        runner = compile(job["runner"] or SCRIPT, "<runner>", "exec")
         nothing = os.open(os.devnull, os.O_RDWR)
         for source, target in ((nothing, 0), (pipes[0], 1), (nothing, 2), (pipes[1], 3)):
             os.dup2(source, target)
-        os.closerange(4, 1024)
+        first = 4
+        if rules is not None:
+            rules, first = os.dup2(rules, 4), 5
+        os.closerange(first, 1024)
         os.chdir(folder)
         os.environ["HOME"] = os.environ["TMPDIR"] = folder
         sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115
         sys.stdout, sys.stderr = _stream(1), _stream(2)
-        confine(folder, job["limits"], parts)
+        confine(folder, job["limits"], parts, rules)
     except BaseException as error:
         _tell(ABSENT, str(error) or type(error).__name__, "null")
     os.write(3, BEGUN)

@@ -9,28 +9,20 @@ import resource
 import signal
 import struct
 import sys
-import sysconfig
-from collections.abc import Collection, Mapping
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from pytest_tablebench.sandbox.inside._landlock import restrict_files, version
+from pytest_tablebench.sandbox.inside._landlock import read_rules, restrict_files, version
 from pytest_tablebench.sandbox.inside._seccomp import restrict_calls, supported
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 OPEN_FILES = 64
+WITHOUT_LANDLOCK = "without Landlock"
+"""A part that tests ask for: everything is as on a kernel that has no Landlock."""
+
 _MIB = 1 << 20
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _CAPSET = {"x86_64": 126, "aarch64": 91, "arm64": 91}
-
-
-@lru_cache(maxsize=1)
-def readable() -> tuple[str, ...]:
-    """Return the paths a program may read: Python's libraries, shared ones, fonts, time zones."""
-    found = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    found += ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"]
-    found += ["/usr/share/fonts", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/localtime"]
-    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def end_with_parent(parent: int) -> None:
@@ -41,19 +33,38 @@ def end_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-def confine(folder: str, limits: Mapping[str, Any], parts: Collection[str]) -> None:
+def hide_memory(*, hidden: bool) -> None:
+    """Forbid or allow other processes of this user to look into this one (Linux)."""
+    if sys.platform == "linux":
+        _prctl(_PR_SET_DUMPABLE, int(not hidden))
+
+
+def file_rules(parts: frozenset[str], readable: Iterable[str], base: str) -> int | None:
+    """Return Landlock's rules for all programs; None where it is neither required nor there.
+
+    Raises `OSError`.
+    """
+    if "landlock" not in parts and (parts & {"bare", WITHOUT_LANDLOCK} or version() < 1):
+        return None
+    return read_rules(readable, base, DEVICES)
+
+
+def confine(
+    folder: str, limits: Mapping[str, Any], parts: Collection[str], rules: int | None
+) -> None:
     """Take from this process all that a program does not need.
 
-    `parts` are those that must hold: `landlock`, `seccomp`. Both are set up where the system has
-    them. Raises `OSError` where one that must hold cannot be.
+    `parts` must hold: `landlock`, `seccomp`. Both are set up where the system has them. `rules` are
+    those of `file_rules`. Raises `OSError` where a part that must hold cannot be set up.
     """
     _limit(limits)
     if sys.platform != "linux":
         return
     _drop_capabilities()
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    if "landlock" in parts or ("bare" not in parts and version() > 0):
-        restrict_files(readable(), folder, DEVICES)
+    if rules is not None:
+        restrict_files(rules, folder, DEVICES)
+        os.close(rules)  # a program that held them could add to them
     if "seccomp" in parts or ("bare" not in parts and supported()):
         restrict_calls()
 

@@ -1,15 +1,18 @@
-"""The folder of one program: what lies in it, how large it grows, and its end."""
+"""The folder of one program: its files, its size, and what it leaves."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterable, Mapping
 
+from pytest_tablebench.util.removal import entries
+
 
 def fill(folder: str, files: Mapping[str, bytes]) -> None:
-    """Lay the given files into a folder. Raises `OSError`, `ValueError` for names that lead out."""
+    """Write the given files into a folder. Raises `OSError`, `ValueError` for names with a path."""
     for name, data in files.items():
         if name in {"", ".", ".."} or "/" in name or "\0" in name:
             raise ValueError(f"no name of a file: {name!r}")
@@ -18,28 +21,42 @@ def fill(folder: str, files: Mapping[str, bytes]) -> None:
 
 
 def grown(folder: str, child: int, most_files: int, most_bytes: int) -> bool:
-    """Return whether a program's folder holds more than it may, files without a name counted in."""
-    count, size = 0, _unnamed(child)
+    """Return whether a folder holds more than it may, files without a name counted in.
+
+    A path that is too long to look at counts as too many files.
+    """
+    count, size = -1, _unnamed(child)  # the program's own folder is not one of its files
     todo = [folder]
     while todo:
+        inner = todo.pop()
         try:
-            entries = list(os.scandir(todo.pop()))
-        except OSError:
-            continue
-        for entry in entries:
-            with contextlib.suppress(OSError):
-                about = entry.stat(follow_symlinks=False)
-                size += about.st_blocks * 512
-                if stat.S_ISDIR(about.st_mode):
-                    todo.append(entry.path)
-            count += 1
-            if count > most_files or size > most_bytes:
+            for entry in entries(inner):
+                count += 1
+                about = _about(entry)
+                if about is not None:
+                    size += about.st_blocks * 512
+                    if stat.S_ISDIR(about.st_mode):
+                        todo.append(entry.path)
+                if count > most_files or size > most_bytes:
+                    return True
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
                 return True
-    return False
+    return size > most_bytes
+
+
+def _about(entry: os.DirEntry[str]) -> os.stat_result | None:
+    """Return a file's size and kind; None if it is gone. Raises `OSError` for a long path."""
+    try:
+        return entry.stat(follow_symlinks=False)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise
+        return None
 
 
 def _unnamed(child: int) -> int:
-    """Return the bytes of files that a process has open and that no folder shows (Linux)."""
+    """Return the bytes of open files of a process that no folder shows (Linux)."""
     size = 0
     with contextlib.suppress(OSError):
         for entry in os.scandir(f"/proc/{child}/fd"):
@@ -51,8 +68,8 @@ def _unnamed(child: int) -> int:
 
 
 def left(folder: str, names: Iterable[str], most: int) -> dict[str, bytes]:
-    """Return the files of these names, as far as they are plain files of at most so many bytes."""
-    found = {}
+    """Return the files of these names that are plain files of at most `most` bytes."""
+    kept = {}
     for name in names:
         path = os.path.join(folder, name)
         with contextlib.suppress(OSError):
@@ -60,27 +77,5 @@ def left(folder: str, names: Iterable[str], most: int) -> dict[str, bytes]:
             with open(file, "rb") as opened:
                 about = os.fstat(file)
                 if stat.S_ISREG(about.st_mode) and about.st_size <= most:
-                    found[name] = opened.read(most)
-    return found
-
-
-def remove(folder: str) -> None:
-    """Remove a folder however deep it is: what lies in it is first brought up to the top."""
-    todo, number = [folder], 0
-    while todo:
-        inner = todo.pop()
-        try:
-            entries = list(os.scandir(inner))
-        except OSError:
-            entries = []
-        for entry in entries:
-            with contextlib.suppress(OSError):
-                if entry.is_dir(follow_symlinks=False):
-                    number += 1
-                    moved = f"{folder}.{number}"
-                    os.rename(entry.path, moved)
-                    todo.append(moved)
-                else:
-                    os.unlink(entry.path)
-        with contextlib.suppress(OSError):
-            os.rmdir(inner)
+                    kept[name] = opened.read(most)
+    return kept

@@ -21,6 +21,7 @@ _MAKE_DIR, _MAKE_REG, _TRUNCATE = 1 << 7, 1 << 8, 1 << 14
 _READ = _READ_FILE | _READ_DIR
 # Removing is left out: a file that has no name any more would be counted by nobody.
 _WORK = _READ | _WRITE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
+_CHANGE = _WRITE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
 _OF_FILES = _WRITE_FILE | _READ_FILE | _TRUNCATE
 
 _KNOWN = ((1, (1 << 13) - 1), (2, 1 << 13), (3, 1 << 14), (5, 1 << 15))
@@ -35,11 +36,11 @@ def version() -> int:
     return max(found, 0)
 
 
-def restrict_files(readable: Iterable[str], writable: str, devices: Iterable[str]) -> None:
-    """Let this process and its children open only what lies below these paths.
+def read_rules(readable: Iterable[str], base: str, devices: Iterable[str]) -> int:
+    """Return a set of rules: read below `readable`, and work below `base`.
 
-    Nothing is executed, removed or linked any more, below `writable` neither. What does not
-    exist is left out. Raises `OSError` where the kernel refuses.
+    It is made once and applied to each program's process by `restrict_files`. Paths that do not
+    exist are left out. Raises `OSError` where the kernel refuses.
     """
     have = version()
     if have < 1:
@@ -48,15 +49,31 @@ def restrict_files(readable: Iterable[str], writable: str, devices: Iterable[str
     attributes = struct.pack("=QQQ", handled, _NET if have >= 4 else 0, _SCOPES if have >= 6 else 0)
     size = 24 if have >= 6 else 16 if have >= 4 else 8
     rules = _checked(_call(_CREATE, attributes, size, 0), "rules")
+    for path in readable:
+        _allow(rules, path, _READ & handled)
+    for path in devices:
+        _allow(rules, path, (_READ_FILE | _WRITE_FILE) & handled)
+    _allow(rules, base, _WORK & handled)
+    return rules
+
+
+def restrict_files(rules: int, writable: str, devices: Iterable[str]) -> None:
+    """Let this process and its children open only what the rules and `writable` both allow.
+
+    Nothing is executed, removed or linked any more, not even below `writable`. Raises `OSError`
+    where the kernel refuses.
+    """
+    have = version()
+    _checked(_call(_RESTRICT, rules, 0), "restriction")
+    handled = _CHANGE & sum(rights for since, rights in _KNOWN if since <= have)
+    changes = _checked(_call(_CREATE, struct.pack("=Q", handled), 8, 0), "rules")
     try:
-        for path in readable:
-            _allow(rules, path, _READ & handled)
         for path in devices:
-            _allow(rules, path, (_READ_FILE | _WRITE_FILE) & handled)
-        _allow(rules, writable, _WORK & handled)
-        _checked(_call(_RESTRICT, rules, 0), "restriction")
+            _allow(changes, path, _WRITE_FILE)
+        _allow(changes, writable, handled)
+        _checked(_call(_RESTRICT, changes, 0), "restriction")
     finally:
-        os.close(rules)
+        os.close(changes)
 
 
 def _allow(rules: int, path: str, rights: int) -> None:

@@ -1,8 +1,9 @@
 """seccomp: which system calls a program may make (Linux on x86_64 and aarch64).
 
-A list of what is denied: processes, programs, sockets, signals to others, other processes'
-memory, rights of files, limits, namespaces, memory outside the limits. A call that is newer than
-this list is unknown to the program.
+The list names what Python, numpy, pandas and matplotlib need to compute, to read files and to
+write some of their own. Everything else fails with EPERM: processes, programs, sockets, shared
+memory, message queues, semaphores, locks, leases, rights of files, limits, name spaces. A call that
+is newer than the list fails with ENOSYS, as on an older kernel, so libraries fall back.
 """
 
 from __future__ import annotations
@@ -14,64 +15,64 @@ import struct
 
 # Name, number on x86_64, number on aarch64; from the kernel's asm/unistd_64.h and
 # asm-generic/unistd.h.
-_DENIED = """
-execve 59 221        execveat 322 281       fork 57 -              vfork 58 -
-socket 41 198        socketpair 53 199      connect 42 203         bind 49 200
-listen 50 201        accept 43 202          accept4 288 242        sendto 44 206
-sendmsg 46 211       sendmmsg 307 269       ptrace 101 117         kcmp 312 272
-process_vm_readv 310 270                    process_vm_writev 311 271
-process_madvise 440 440                     process_mrelease 448 448
-tkill 200 130        rt_sigqueueinfo 129 138                       rt_tgsigqueueinfo 297 240
-pidfd_open 434 434   pidfd_getfd 438 438    pidfd_send_signal 424 424
-mount 165 40         umount2 166 39         move_mount 429 429     open_tree 428 428
-fsopen 430 430       fsconfig 431 431       fsmount 432 432        fspick 433 433
-mount_setattr 442 442                       pivot_root 155 41      chroot 161 51
-unshare 272 97       setns 308 268          swapon 167 224         swapoff 168 225
-keyctl 250 219       add_key 248 217        request_key 249 218    bpf 321 280
-perf_event_open 298 241                     userfaultfd 323 282
-io_uring_setup 425 425                      io_uring_enter 426 426
-io_uring_register 427 427                   io_setup 206 0
-init_module 175 105  finit_module 313 273   delete_module 176 106  kexec_load 246 104
-kexec_file_load 320 294                     reboot 169 142         acct 163 89
-quotactl 179 60      quotactl_fd 443 443    personality 135 92     modify_ldt 154 -
-ioperm 173 -         iopl 172 -             syslog 103 116         vhangup 153 58
-setuid 105 146       setgid 106 144         setreuid 113 145       setregid 114 143
-setresuid 117 147    setresgid 119 149      setfsuid 122 151       setfsgid 123 152
-setgroups 116 159    capset 126 91          setsid 112 157         setpgid 109 154
-sethostname 170 161  setdomainname 171 162  settimeofday 164 170   clock_settime 227 112
-clock_adjtime 305 266                       adjtimex 159 171       setrlimit 160 164
-prctl 157 167        setpriority 141 140    ioprio_set 251 30      sched_setattr 314 274
-sched_setaffinity 203 122                   sched_setscheduler 144 119
-sched_setparam 142 118                      migrate_pages 256 238  move_pages 279 239
-chmod 90 -           fchmod 91 52           fchmodat 268 53        fchmodat2 452 452
-chown 92 -           fchown 93 55           lchown 94 -            fchownat 260 54
-setxattr 188 5       lsetxattr 189 6        fsetxattr 190 7        setxattrat 463 463
-removexattr 197 14   lremovexattr 198 15    fremovexattr 199 16    removexattrat 466 466
-utime 132 -          utimes 235 -           utimensat 280 88       futimesat 261 -
-truncate 76 45       mknod 133 -            mknodat 259 33         sync 162 81
-shmget 29 194        msgget 68 186          semget 64 190          mq_open 240 180
-mq_unlink 241 181    memfd_create 319 279   memfd_secret 447 447
-name_to_handle_at 303 264                   open_by_handle_at 304 265
-fanotify_init 300 262                       fanotify_mark 301 263
-inotify_add_watch 254 27                    seccomp 317 277        lookup_dcookie 212 18
-open_tree_attr 467 467                      file_setattr 469 469
+_ALLOWED = """
+read 0 63               write 1 64              readv 19 65             writev 20 66
+pread64 17 67           pwrite64 18 68          preadv 295 69           pwritev 296 70
+preadv2 327 286         pwritev2 328 287        creat 85 -              close 3 57
+close_range 436 436     lseek 8 62              ftruncate 77 46         fsync 74 82
+fdatasync 75 83         fadvise64 221 223       sendfile 40 71          copy_file_range 326 285
+stat 4 -                fstat 5 80              lstat 6 -               newfstatat 262 79
+statx 332 291           statfs 137 43           fstatfs 138 44          access 21 -
+faccessat 269 48        faccessat2 439 439      readlink 89 -           readlinkat 267 78
+getdents 78 -           getdents64 217 61       getcwd 79 17            chdir 80 49
+fchdir 81 50            mkdir 83 -              mkdirat 258 34          umask 95 166
+pipe 22 -               pipe2 293 59            dup 32 23               dup2 33 -
+dup3 292 24             poll 7 -                ppoll 271 73            select 23 -
+pselect6 270 72         eventfd 284 -           eventfd2 290 19         epoll_create 213 -
+epoll_create1 291 20    epoll_ctl 233 21        epoll_wait 232 -        epoll_pwait 281 22
+epoll_pwait2 441 441    mmap 9 222              munmap 11 215           mremap 25 216
+mprotect 10 226         madvise 28 233          msync 26 227            brk 12 214
+rt_sigaction 13 134     rt_sigprocmask 14 135   rt_sigreturn 15 139     rt_sigpending 127 136
+rt_sigtimedwait 128 137 rt_sigsuspend 130 133   sigaltstack 131 132     pause 34 -
+restart_syscall 219 128 nanosleep 35 101        clock_nanosleep 230 115 clock_gettime 228 113
+clock_getres 229 114    gettimeofday 96 169     time 201 -              times 100 153
+alarm 37 -              getitimer 36 102        setitimer 38 103        futex 202 98
+set_robust_list 273 99  set_tid_address 218 96  rseq 334 293            sched_yield 24 124
+sched_getaffinity 204 123                       getcpu 309 168          getpid 39 172
+getppid 110 173         gettid 186 178          getpgrp 111 -           getuid 102 174
+geteuid 107 175         getgid 104 176          getegid 108 177         getresuid 118 148
+getresgid 120 150       getgroups 115 158       uname 63 160            sysinfo 99 179
+getrusage 98 165        getrlimit 97 163        getrandom 318 278       wait4 61 260
+waitid 247 95           exit 60 93              exit_group 231 94
 """
+# The kernel reads the arguments of these from memory, where no filter can look. Libraries do
+# without them where they do not exist.
+_ABSENT = """clone3 435 435  openat2 437 437"""
 # Allowed with some arguments.
+_OPEN, _OPENAT = (2, None), (257, 56)
 _KILL, _TGKILL = (62, 129), (234, 131)
-_CLONE, _CLONE3 = (56, 220), (435, 435)
-_PRLIMIT, _FCNTL, _IOCTL = (302, 261), (72, 25), (16, 29)
+_CLONE, _PRLIMIT = (56, 220), (302, 261)
+_FCNTL, _IOCTL, _PRCTL = (72, 25), (16, 29), (157, 167)
 
 _NEWEST = 469
+_O_PATH = 0x00200000  # opens a folder that Landlock would not let the program open
 _THREAD = 0x00010000
-_OWNERS = (8, 10, 15)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: signals by way of a file
-_TERMINALS = (0x5412, 0x8901, 0x8902)  # TIOCSTI types for others; FIOSETOWN, SIOCSPGRP as above
+# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_GETPIPE_SZ: no locks, leases,
+# notes about folders, nor signals by way of a file.
+_OF_FILES = (0, 1, 2, 3, 4, 1030, 1032)
+# TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2.
+_OF_DEVICES = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)
+_OF_THREADS = (15, 16)  # PR_SET_NAME, PR_GET_NAME
 
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7), "arm64": (1, 0xC00000B7)}
 _EPERM, _ENOSYS = 1, 38
 _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 
+_Instruction = tuple[int, int, int, int]
+
 _LOAD, _EQUAL, _ABOVE, _BITS, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+_ALLOWING, _DENYING = (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _ERRNO | _EPERM)
 
 
 def supported() -> bool:
@@ -88,37 +89,58 @@ def filter_code(pid: int) -> bytes:
         (_RETURN, 0, 0, _KILL_PROCESS),
         (_LOAD, 0, 0, _NUMBER),
     ]
-    words = _DENIED.split()
-    for at in range(0, len(words), 3):
-        number = words[at + 1 + column]
-        if number != "-":
-            code += [(_EQUAL, 0, 1, int(number)), (_RETURN, 0, 0, _ERRNO | _EPERM)]
-    # The old way to make a thread says what it makes in its arguments, the new one in memory,
-    # where no filter can look: without it, glibc takes the old one.
-    code += [(_EQUAL, 0, 1, _CLONE3[column]), (_RETURN, 0, 0, _ERRNO | _ENOSYS)]
-    denied = (_RETURN, 0, 0, _ERRNO | _EPERM)
-    allowed = (_RETURN, 0, 0, _ALLOW)
+    for number in _numbers(_ALLOWED, column):
+        code += [(_EQUAL, 0, 1, number), _ALLOWING]
+    for number in _numbers(_ABSENT, column):
+        code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | _ENOSYS)]
+    for call, argument in ((_OPEN, 1), (_OPENAT, 2)):
+        code += _only(call[column], [*_load(argument), (_BITS, 0, 1, _O_PATH)])
     for call in (_KILL, _TGKILL):
-        code += _only(call[column], [(_LOAD, 0, 0, _argument(0)), (_EQUAL, 1, 0, pid)])
-    code += _only(_CLONE[column], [(_LOAD, 0, 0, _argument(0)), (_BITS, 1, 0, _THREAD)])
-    new_limits = [(_LOAD, 0, 0, _argument(2)), (_EQUAL, 0, 2, 0)]
-    new_limits += [(_LOAD, 0, 0, _argument(2) + 4), (_EQUAL, 1, 0, 0)]
-    code += _only(_PRLIMIT[column], new_limits)
-    for call, values in ((_FCNTL, _OWNERS), (_IOCTL, _TERMINALS)):
+        code += _only(call[column], [*_load(0), (_EQUAL, 1, 0, pid)])
+    code += _only(_CLONE[column], [*_load(0), (_BITS, 1, 0, _THREAD)])
+    code += _only(_PRLIMIT[column], _own_limits(pid))
+    for call, argument, values in (
+        (_FCNTL, 1, _OF_FILES),
+        (_IOCTL, 1, _OF_DEVICES),
+        (_PRCTL, 0, _OF_THREADS),
+    ):
         tests = [(_EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)]
-        body = [(_LOAD, 0, 0, _argument(1)), *tests, allowed, denied]
-        code += [(_EQUAL, 0, len(body), call[column]), *body]
-    code += [(_ABOVE, 0, 1, _NEWEST), (_RETURN, 0, 0, _ERRNO | _ENOSYS), allowed]
+        code += _only(call[column], [*_load(argument), *tests])
+    code += [(_ABOVE, 0, 1, _NEWEST), (_RETURN, 0, 0, _ERRNO | _ENOSYS), _DENYING]
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
 
-def _only(number: int, test: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Allow a call where a test skips one instruction at its end, and deny it otherwise."""
-    body = [*test, (_RETURN, 0, 0, _ERRNO | _EPERM), (_RETURN, 0, 0, _ALLOW)]
+def _numbers(calls: str, column: int) -> list[int]:
+    words = calls.split()
+    return [int(number) for number in words[1 + column :: 3] if number != "-"]
+
+
+def _own_limits(pid: int) -> list[_Instruction]:
+    """Return the test whether `prlimit64` only reads the limits of this process."""
+    return [
+        *_load(0),
+        (_EQUAL, 1, 0, 0),
+        (_EQUAL, 0, 4, pid),
+        *_load(2),
+        (_EQUAL, 0, 2, 0),
+        (_LOAD, 0, 0, _place(2) + 4),
+        (_EQUAL, 1, 0, 0),
+    ]
+
+
+def _only(number: int | None, test: list[_Instruction]) -> list[_Instruction]:
+    """Allow a call where its test ends with a jump over one instruction, and deny it otherwise."""
+    if number is None:
+        return []
+    body = [*test, _DENYING, _ALLOWING]
     return [(_EQUAL, 0, len(body), number), *body]
 
 
-def _argument(number: int) -> int:
+def _load(argument: int) -> list[_Instruction]:
+    return [(_LOAD, 0, 0, _place(argument))]
+
+
+def _place(number: int) -> int:
     return _ARGUMENTS + 8 * number  # the low half: both machines are little-endian
 
 

@@ -1,9 +1,13 @@
-"""The warm process: loads what programs need once, and forks for each of them.
+"""The warm process: it loads the libraries that programs use once, and forks for each program.
 
-Reads jobs from its standard input and writes what came of each to its standard output, a line of
-JSON each. It ends with its input. A job is `program`, `runner`, `files` (base64 by name), `keeps`,
-`limits`; the first line is what it is to be: `parts` that must hold, libraries to `load`, and the
-`folder` in which programs' own are made.
+Three processes take part. The *template* is warm and waits. When a job arrives, it forks an
+*attendant*, which reads the job, forks the process of the *program*, watches it, and reports. The
+template never reads a job or a report, so nothing of a program is left in it for the next one.
+
+Its input and output are lines of JSON. The first line is the configuration: `parts` that must hold,
+modules to `load`, the `folder` below which programs work, the `modules` they may import and the
+`places` they may read (null: what is installed here). Each further line is a job: `program`,
+`runner`, `files` (base64 by name), `keeps`, `limits`. The process ends with its input.
 """
 
 from __future__ import annotations
@@ -16,17 +20,19 @@ import json
 import os
 import select
 import signal
+import site
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
-from functools import lru_cache
-from types import CodeType
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, NoReturn
 
-from pytest_tablebench.sandbox.inside._child import ABSENT, BEGUN, SCRIPT, become
-from pytest_tablebench.sandbox.inside._confine import readable
-from pytest_tablebench.sandbox.inside._folder import fill, grown, left, remove
+from pytest_tablebench.sandbox.inside._child import ABSENT, BEGUN, become
+from pytest_tablebench.sandbox.inside._confine import end_with_parent, file_rules, hide_memory
+from pytest_tablebench.sandbox.inside._folder import fill, grown, left
+from pytest_tablebench.sandbox.inside._libraries import installed, only_import
+from pytest_tablebench.sandbox.inside._places import Places, places
+from pytest_tablebench.util.removal import empty
 
 __all__ = ["main"]
 
@@ -40,21 +46,67 @@ _OF_PROGRAMS = frozenset({"ok", "error", "memory"})
 """What a program's process can say of itself, once the program has begun."""
 
 
+@dataclass(frozen=True)
+class _Setting:
+    """What all programs of a template have in common.
+
+    Arguments:
+        base: the folder below which each program has one of its own; it holds nothing else.
+        parts: what must hold.
+        rules: Landlock's, as a file descriptor.
+        source, target: the file descriptors of the input and output.
+    """
+
+    base: str
+    parts: frozenset[str]
+    rules: int | None
+    source: int
+    target: int
+
+
 def main() -> None:
     """Serve until the input ends."""
     source, target = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nothing, number)
-    lines = open(source, "rb")  # noqa: SIM115 - as long as the process lives
-    config = json.loads(lines.readline())
-    _load(config["load"])
-    base = config["folder"] or tempfile.mkdtemp(prefix="tablebench-")
-    parts = frozenset(config["parts"])
+    setting = _set_up(source, target)
     _send(target, {"ready": os.getpid()})
-    for number, line in enumerate(iter(lines.readline, b"")):
-        folder = os.path.join(base, str(number))
-        _send(target, _serve(json.loads(line), folder, parts, source))
+    while _has_job(source):
+        template, attendant = os.getpid(), os.fork()
+        if attendant == 0:
+            _attend(setting, template)
+        if os.waitpid(attendant, 0)[1] != 0:
+            break  # the job is lost, and so is the certainty that its folder is empty
+
+
+def _set_up(source: int, target: int) -> _Setting:
+    """Read the configuration, and load what programs use. Raises `OSError`."""
+    # Unbuffered, so that nothing behind the line is read.
+    with open(source, "rb", buffering=0, closefd=False) as lines:
+        config = json.loads(lines.readline())
+    modules, where = config["modules"], config["places"]
+    if where is None:
+        here = installed()
+        modules, where = here.modules, asdict(places(here.paths))
+    only_import(modules)
+    for add in (site.setquit, site.setcopyright, site.sethelper):
+        add()  # `exit` and others, which python -S leaves out
+    _load(config["load"])
+    base = config["folder"]
+    empty(base)  # what loading has left there
+    readable = Places(**where).each()
+    parts = frozenset(config["parts"])
+    rules = file_rules(parts, readable, base)
+    hide_memory(hidden=True)
+    return _Setting(base, parts, rules, source, target)
+
+
+def _has_job(source: int) -> bool:
+    """Wait for a job; return False at the end of the input."""
+    poll = select.poll()
+    poll.register(source, select.POLLIN)
+    return any(event & select.POLLIN for _, event in poll.poll())
 
 
 def _load(names: list[str]) -> None:
@@ -67,7 +119,6 @@ def _load(names: list[str]) -> None:
     gc.collect()
     gc.freeze()  # or collections would copy what all programs share
     gc.set_threshold(10_000)  # programs are short, and end with their memory
-    readable()  # found out once, for all programs
 
 
 def _draw(pyplot: Any) -> None:
@@ -95,43 +146,47 @@ def _send(target: int, message: Mapping[str, Any]) -> None:
         data = data[os.write(target, data) :]
 
 
-def _serve(
-    job: Mapping[str, Any], folder: str, parts: frozenset[str], source: int
-) -> dict[str, Any]:
-    """Run one program in a folder of its own, and return what came of it."""
-    began = time.monotonic()
-    os.mkdir(folder, 0o700)
+def _attend(setting: _Setting, template: int) -> NoReturn:
+    """Read one job, run it, report, and end this process: with 0 if all of that worked."""
+    code = 1
     try:
-        files = {name: base64.b64decode(data) for name, data in job["files"].items()}
-        fill(folder, files)
-        found = _fork(job, folder, parts, source)
-        kept = left(folder, job["keeps"], MOST_KEPT) if found["outcome"] == "ok" else {}
-        found["files"] = {name: base64.b64encode(data).decode() for name, data in kept.items()}
+        end_with_parent(template)
+        with open(setting.source, "rb", closefd=False) as lines:
+            line = lines.readline()
+        if line.endswith(b"\n"):
+            report = _serve(json.loads(line), setting)
+            is_empty = empty(setting.base)
+            _send(setting.target, report)
+            code = 0 if is_empty else 1
     finally:
-        remove(folder)
-    return {**found, "seconds": round(time.monotonic() - began, 6)}
+        os._exit(code)
 
 
-@lru_cache(maxsize=32)
-def _compiled(runner: str) -> CodeType:
-    """Compile what runs a program: text of ours, the same for many of them."""
-    return compile(runner, "<runner>", "exec")
+def _serve(job: Mapping[str, Any], setting: _Setting) -> dict[str, Any]:
+    """Run one program in a folder of its own, and return the report."""
+    began = time.monotonic()
+    folder = os.path.join(setting.base, "program")
+    os.mkdir(folder, 0o700)
+    files = {name: base64.b64decode(data) for name, data in job["files"].items()}
+    fill(folder, files)
+    report = _fork(job, folder, setting)
+    kept = left(folder, job["keeps"], MOST_KEPT) if report["outcome"] == "ok" else {}
+    report["files"] = {name: base64.b64encode(data).decode() for name, data in kept.items()}
+    return {**report, "seconds": round(time.monotonic() - began, 6)}
 
 
-def _fork(
-    job: Mapping[str, Any], folder: str, parts: frozenset[str], source: int
-) -> dict[str, Any]:
-    runner = _compiled(job["runner"] or SCRIPT)
+def _fork(job: Mapping[str, Any], folder: str, setting: _Setting) -> dict[str, Any]:
     printed, printing = os.pipe()
     told, telling = os.pipe()
     parent, child = os.getpid(), os.fork()
     if child == 0:
-        become(job, runner, folder, parts, (printing, telling), parent=parent)
+        pipes = printing, telling
+        become(job, folder, setting.parts, setting.rules, pipes, parent=parent)
     os.close(printing)
     os.close(telling)
-    watch = _Watch(child, printed, told, source)
+    watch = _Watch(child, printed, told, setting.source)
     try:
-        met = watch.wait(folder, job["limits"])
+        met = watch.wait(setting.base, job["limits"])
     finally:
         watch.end()
         os.close(printed)
@@ -144,6 +199,13 @@ def _fork(
         "error": error,
         "value": value,
     }
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most real-time signals have no name
+        return f"signal {number}"
 
 
 class _Watch:
@@ -162,7 +224,10 @@ class _Watch:
         self._cpu_s = 0.0
 
     def wait(self, folder: str, limits: Mapping[str, Any]) -> str | None:
-        """Wait for the end; return the limit that it met. Ends with whoever started us."""
+        """Wait for the end; return the limit that it met.
+
+        Raises `SystemExit` if the input ends meanwhile.
+        """
         poll = select.poll()
         poll.register(self._source, 0)  # its end is told without being asked for
         unread = set(self.got)
@@ -219,11 +284,11 @@ class _Watch:
         if met is not None:
             return met, f"more than its limit of {met}", None
         status = self._status or 0
-        if os.WIFSIGNALED(status):
-            number = os.WTERMSIG(status)
-            if number == signal.SIGXCPU or self._cpu_s >= limits["cpu_s"]:
-                return "timeout", "more than its limit of processor time", None
-            return "killed", signal.Signals(number).name, None
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        if number == signal.SIGXCPU or self._cpu_s >= limits["cpu_s"]:
+            return "timeout", "more than its limit of processor time", None
+        if number:
+            return "killed", _signal_name(number), None
         begun = told.startswith(BEGUN)
         lines = told.removeprefix(BEGUN).split(b"\n", 2)
         outcome = lines[0].decode("ascii", "replace")

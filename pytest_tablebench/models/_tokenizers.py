@@ -1,0 +1,51 @@
+"""Tokenizers that litellm and tiktoken bring along, by model."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+# A model with the encoding, by the name under which litellm's counter picks that encoding.
+STANDS_FOR = {
+    "cl100k_base": "gpt-4",
+    "o200k_base": "gpt-4o",
+    # The same merges with other special tokens.
+    "o200k_harmony": "gpt-4o",
+}
+
+# Providers that serve OpenAI's models under OpenAI's names.
+OPENAI_NAMES = frozenset({"azure", "azure_ai", "chatgpt", "github_copilot", "openai", "openrouter"})
+
+
+def tokenizer_of(litellm: Any, name: str, provider: str | None) -> str | None:
+    """The name of a model's tokenizer, if litellm brings it along."""
+    if provider == "anthropic":
+        # The only one that was ever published. litellm leaves it out for the models that it
+        # counts far too low for, and would count those with a tokenizer of OpenAI's.
+        known = name in litellm.anthropic_models and "claude-3" not in name
+        return "anthropic" if known and _bundled("anthropic_tokenizer.json", litellm) else None
+    if provider not in OPENAI_NAMES:
+        return None
+    import tiktoken
+
+    try:
+        encoding = str(tiktoken.encoding_name_for_model(name.removeprefix("openai/")))
+    except KeyError:
+        return None
+    if encoding not in STANDS_FOR:
+        return None
+    # tiktoken's cache has a file for each encoding, named for the address it comes from.
+    merges = "o200k_base" if encoding == "o200k_harmony" else encoding
+    address = f"https://openaipublic.blob.core.windows.net/encodings/{merges}.tiktoken"
+    file = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
+    return encoding if _bundled(file, litellm) else None
+
+
+def _bundled(file: str, litellm: Any) -> bool:
+    """Whether litellm has a tokenizer's file, in its package or in the folder it is told to use."""
+    own = Path(litellm.__file__).parent / "litellm_core_utils" / "tokenizers"
+    other = os.environ.get("CUSTOM_TIKTOKEN_CACHE_DIR")
+    folder = Path(other) if other and not file.endswith(".json") else own
+    return (folder / file).is_file()

@@ -1,0 +1,195 @@
+"""Token limits of a request: the answer's, room for thinking, and what cut replies get.
+
+A limit only ends a reply: a reply that ended by itself is the same under any higher limit. So a
+request has a row of limits, lowest first. A stored reply that was not cut off counts under every
+limit, and a reply that was cut off is asked for again with the next limit that applies to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_tablebench.models import Reply, Request, Resolution
+
+if TYPE_CHECKING:
+    from pytest_tablebench.store import Store
+
+__all__ = ["Limit", "Settled", "is_cut", "limit_of", "limits_of", "room_for", "settled", "stored"]
+
+NAMES = ("max_tokens", "max_completion_tokens")
+"""Parameters that limit a reply, as a caller of litellm names them."""
+
+Use = Literal["stored", "first", "thinking", "cut"]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit that a request can have.
+
+    Arguments:
+        params: the parameters that set it.
+        use: `stored`: only replies in the store that were not cut off; `first`: the limit of the
+            first call; `thinking`: for a reply that was cut off while the model was
+            thinking; `cut`: for any reply that was cut off.
+    """
+
+    params: Mapping[str, int]
+    use: Use
+
+    @property
+    def tokens(self) -> int:
+        """The tokens that a reply may have."""
+        return max(self.params.values())
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Where a request stands.
+
+    Arguments:
+        request: with the limit of its reply, or of the call to make.
+        reply: None where a call is to be made.
+        replaced: requests and replies that were cut off and asked for again.
+    """
+
+    request: Request
+    reply: Reply | None
+    replaced: tuple[tuple[Request, Reply], ...] = ()
+
+
+Find = Callable[[Request, Use], Reply | None]
+"""Returns the reply to a request, None where there is none yet. Raises `ModelError`."""
+
+
+def settled(request: Request, limits: Sequence[Limit], find: Find, *, asks: bool = True) -> Settled:
+    """Go through the limits of a request as far as replies to it are there.
+
+    Arguments:
+        request: with the limit of the first call.
+        limits: lowest first; without any the request is the only one.
+        find: looks a reply up, or makes the call itself.
+        asks: whether the caller makes calls that `find` has no reply to. Where it makes none, a
+            reply that was cut off counts.
+    """
+    if not limits:
+        return Settled(request, find(request, "first"))
+    replaced: list[tuple[Request, Reply]] = []
+    for limit in limits:
+        if replaced and not _applies(limit, *replaced[-1]):
+            continue
+        variant = replace(request, params={**request.params, **limit.params})
+        reply = find(variant, limit.use)
+        if limit.use == "stored":
+            if reply is not None and not is_cut(reply):
+                return Settled(variant, reply)
+            continue
+        if reply is None and replaced and not asks:
+            break
+        if reply is None or not is_cut(reply):
+            return Settled(variant, reply, tuple(replaced))
+        replaced.append((variant, reply))
+    variant, last = replaced.pop()
+    return Settled(variant, last, tuple(replaced))
+
+
+def stored(
+    request: Request, limits: Sequence[Limit], store: Store | None, *, asks: bool = True
+) -> Settled:
+    """Go through the limits of a request as far as the store has replies to it.
+
+    `asks` is that of `settled`.
+    """
+
+    def find(variant: Request, _: Use) -> Reply | None:
+        return None if store is None else store.get(variant.key())
+
+    return settled(request, limits, find, asks=asks)
+
+
+def _applies(limit: Limit, request: Request, reply: Reply) -> bool:
+    """Return whether a reply that was cut off is asked for again with a limit."""
+    if limit.tokens <= (limit_of(request.params) or 0):
+        return False
+    return limit.use == "cut" or (limit.use == "thinking" and is_thinking(reply))
+
+
+def is_cut(reply: Reply) -> bool:
+    """Return whether the token limit ended a reply."""
+    return reply.finish_reason == "length"
+
+
+def is_thinking(reply: Reply) -> bool:
+    """Return whether a reply that was cut off shows that the model thinks.
+
+    A reply without an answer was spent on thoughts, which some servers keep to themselves.
+    """
+    return reply.is_cut_off or bool(reply.thinking or reply.reasoning_tokens)
+
+
+def limit_of(params: Mapping[str, Any]) -> int | None:
+    """Return how many tokens a reply may have; None where nothing says."""
+    limits = [params[name] for name in NAMES if type(params.get(name)) is int]
+    return max(limits, default=None)
+
+
+def room_for(
+    params: Mapping[str, Any], facts: Resolution | None, tokens: int, *, thinks: bool = False
+) -> dict[str, int]:
+    """Return the limits of a request with room for thinking; empty where none is added.
+
+    Anthropic counts thoughts as part of `max_tokens` and refuses a limit that is not above the
+    budget of thoughts
+    (https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking).
+
+    Arguments:
+        params: of the request, without room.
+        facts: what litellm says of the model and these parameters.
+        tokens: room for thinking; 0: none.
+        thinks: whether the model is known to think, whatever litellm says.
+    """
+    budget = _budget(facts.sent) if facts is not None else 0
+    marked = facts is not None and facts.reasons is True
+    room = max(tokens, budget) if tokens and (thinks or marked or budget) else budget
+    most = facts.max_output_tokens if facts is not None else None
+    found = {}
+    for name in NAMES:
+        limit = params.get(name)
+        if room and type(limit) is int:
+            found[name] = max(limit, limit + room if most is None else min(limit + room, most))
+    return found
+
+
+def _budget(sent: Mapping[str, Any]) -> int:
+    """Return the budget of thoughts that is sent, 0 without one."""
+    for name, field in (("thinking", "budget_tokens"), ("thinkingConfig", "thinkingBudget")):
+        value = sent.get(name)
+        if isinstance(value, Mapping) and type(value.get(field)) is int:
+            return max(0, int(value[field]))
+    return 0
+
+
+def limits_of(
+    params: Mapping[str, Any], facts: Resolution | None, tokens: int, extend_cut: int | None
+) -> tuple[Limit, ...]:
+    """Return the limits of requests with these parameters, lowest first; empty without any.
+
+    The arguments are those of `room_for`; `extend_cut` is the limit of further calls for replies
+    that were cut off.
+    """
+    base = {name: params[name] for name in NAMES if type(params.get(name)) is int}
+    if not base:
+        return ()
+    further: list[Limit] = []
+    if room := room_for(params, facts, tokens):
+        first = [Limit(base, "stored"), Limit(room, "first")]
+    else:
+        first = [Limit(base, "first")]
+        if later := room_for(params, facts, tokens, thinks=True):
+            further.append(Limit(later, "thinking"))
+    if extend_cut is not None:
+        most = facts.max_output_tokens if facts is not None else None
+        extended = extend_cut if most is None else min(extend_cut, most)
+        further.append(Limit(dict.fromkeys(base, extended), "cut"))
+    return (*first, *sorted(further, key=lambda limit: limit.tokens))

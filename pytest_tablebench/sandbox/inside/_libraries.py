@@ -1,0 +1,157 @@
+"""Which libraries a program may import, where they are installed, and how it imports them."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import os
+import pkgutil
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from typing import Any
+
+__all__ = ["LIBRARIES", "Installed", "Library", "installed", "only_import"]
+
+
+@dataclass(frozen=True)
+class Library:
+    """A distribution that programs may import, with all that it requires.
+
+    Arguments:
+        name: its name on PyPI. One that is not installed is left out.
+        load: the module that is imported once, before any program; empty: on demand.
+    """
+
+    name: str
+    load: str = ""
+
+
+LIBRARIES = (
+    Library("numpy", load="numpy"),
+    Library("pandas", load="pandas"),
+    Library("matplotlib", load="matplotlib.pyplot"),
+    Library("openpyxl", load="openpyxl"),
+    Library("beautifulsoup4", load="bs4"),
+    Library("html5lib"),
+    Library("jinja2"),
+    Library("lxml"),
+    Library("scikit-learn"),
+    Library("scipy"),
+    Library("statsmodels"),
+    Library("sympy"),
+    Library("tabulate"),
+)
+"""All that programs may import beside the standard library: one line each."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """Libraries as they are on this machine.
+
+    Arguments:
+        paths: their files and folders.
+        modules: by the name of each top-level module, its file (None for a namespace package) and
+            the folders of its submodules (None for a plain module).
+    """
+
+    paths: tuple[str, ...]
+    modules: Mapping[str, tuple[str | None, Sequence[str] | None]]
+
+
+def installed(libraries: Iterable[Library] = LIBRARIES) -> Installed:
+    """Return the libraries that are installed, with what they require."""
+    paths: dict[str, None] = {}
+    modules: dict[str, tuple[str | None, Sequence[str] | None]] = {}
+    for one in _required(library.name for library in libraries):
+        site = os.path.abspath(str(one.locate_file("")))
+        for entry in _top_level(one):
+            path = os.path.join(site, entry)
+            if not os.path.exists(path):
+                continue
+            paths[path] = None
+            name = entry.partition(".")[0]
+            spec = PathFinder.find_spec(name, [site]) if name.isidentifier() else None
+            if spec is not None:
+                modules[name] = _place(spec)
+    return Installed(tuple(paths), modules)
+
+
+def _required(names: Iterable[str]) -> list[Distribution]:
+    """Return the installed distributions of these names and of all that they require."""
+    seen: dict[str, Distribution | None] = {}
+    todo = list(names)
+    while todo:
+        name = re.sub(r"[-_.]+", "-", todo.pop()).lower()
+        if name in seen:
+            continue
+        try:
+            seen[name] = package = distribution(name)
+        except PackageNotFoundError:
+            seen[name] = None
+            continue
+        for requirement in package.requires or ():
+            match = _NAME.match(requirement)
+            if match is not None and "extra" not in requirement.partition(";")[2]:
+                todo.append(match.group())
+    return [package for package in seen.values() if package is not None]
+
+
+def _top_level(package: Distribution) -> set[str]:
+    """Return the names of a distribution's files and folders in the folder it is installed in."""
+    record = package.read_text("RECORD")
+    if record is None:  # as Linux distributions install
+        names = (package.read_text("top_level.txt") or package.metadata["Name"] or "").split()
+        return {entry for name in names for entry in (name, f"{name}.py")}
+    tops = {row[0].partition("/")[0] for row in csv.reader(record.splitlines()) if row}
+    return {top for top in tops if top not in {"", "..", "__pycache__"} and top[-4:] != ".pth"}
+
+
+def _place(spec: ModuleSpec) -> tuple[str | None, Sequence[str] | None]:
+    folders = spec.submodule_search_locations
+    return (
+        spec.origin if spec.has_location else None,
+        None if folders is None else [str(folder) for folder in folders],
+    )
+
+
+def only_import(modules: Mapping[str, tuple[str | None, Sequence[str] | None]]) -> None:
+    """Have this process import the standard library and these top-level modules alone.
+
+    They are imported without listing the folders that contain them, which programs may not do.
+    """
+    sites = ("site-packages", "dist-packages")
+    sys.path[:] = [path for path in sys.path if os.path.basename(path) not in sites]
+    standard = {}
+    for module in pkgutil.iter_modules(sys.path):
+        spec = PathFinder.find_spec(module.name, sys.path)
+        if spec is not None:
+            standard[module.name] = _place(spec)
+    sys.meta_path.append(_Finder({**modules, **standard}))
+
+
+class _Finder:
+    """Finds top-level modules in a table; `importlib` calls it after its own finders."""
+
+    def __init__(self, modules: Mapping[str, tuple[str | None, Sequence[str] | None]]) -> None:
+        self._modules = modules
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Return where a top-level module is; None for all others."""
+        del target
+        if path is not None or name not in self._modules:
+            return None
+        origin, folders = self._modules[name]
+        inner = None if folders is None else list(folders)
+        if origin is not None:
+            return importlib.util.spec_from_file_location(
+                name, origin, submodule_search_locations=inner
+            )
+        spec = ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = inner
+        return spec

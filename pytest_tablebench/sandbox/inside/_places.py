@@ -1,0 +1,97 @@
+"""Which files of the machine a program may read: the interpreter, shared libraries, and fonts."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Places", "places"]
+
+_OF_SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
+_OTHERS = ("/usr/share/fonts", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/localtime")
+_SITES = ("site-packages", "dist-packages")
+
+
+@dataclass(frozen=True)
+class Places:
+    """Paths that a program may read.
+
+    Arguments:
+        whole: with all that is below them, except `hidden`.
+        hidden: folders below `whole` that it may not read: other packages, above all.
+        libraries: paths that it may read although they may be below `hidden`.
+    """
+
+    whole: tuple[str, ...]
+    hidden: tuple[str, ...]
+    libraries: tuple[str, ...]
+
+    def each(self) -> Iterator[str]:
+        """Return the paths that together are all of `whole` without `hidden`, and `libraries`."""
+        for path in self.whole:
+            yield from _without(path, self.hidden)
+        yield from self.libraries
+
+
+def _without(path: str, hidden: Sequence[str]) -> Iterator[str]:
+    if path in hidden:
+        return
+    if not any(one.startswith(path + os.sep) for one in hidden):
+        yield path
+        return
+    try:
+        inside = list(os.scandir(path))
+    except OSError:
+        return
+    for entry in inside:
+        # The target of a link is readable where it is below one of the paths itself.
+        if not entry.is_symlink():
+            yield from _without(entry.path, hidden)
+
+
+def places(libraries: Sequence[str], never: Sequence[str] = ()) -> Places:
+    """Return what a program may read on this machine.
+
+    Arguments:
+        libraries: paths of the libraries that it may import.
+        never: folders that stay hidden wherever they are.
+    """
+    base = {"platbase": sys.base_exec_prefix, "base": sys.base_prefix}
+    standard = [
+        os.path.dirname(os.__file__),
+        *(sysconfig.get_path(name, vars=base) for name in ("stdlib", "platstdlib")),
+    ]
+    roots = [path for path in _OF_SYSTEM if os.path.isdir(path)]
+    folders = ("/usr/local/lib", *(os.path.join(one, "lib") for one in _prefixes()))
+    shared = [
+        str(file)
+        for folder in dict.fromkeys(folders)
+        if os.path.realpath(folder) not in map(os.path.realpath, roots)
+        for file in sorted(Path(folder).glob("*.so*"))
+    ]
+    whole = [path for path in (*roots, *standard, *shared, *_OTHERS) if os.path.exists(path)]
+    hidden = [*_hidden(roots, standard), *map(os.path.abspath, never)]
+    below = [one for one in hidden if any(one.startswith(path + os.sep) for path in whole)]
+    return Places(tuple(dict.fromkeys(whole)), tuple(dict.fromkeys(below)), tuple(libraries))
+
+
+def _prefixes() -> tuple[str, ...]:
+    return sys.base_prefix, sys.base_exec_prefix
+
+
+def _hidden(roots: Sequence[str], standard: Sequence[str]) -> Iterator[str]:
+    """Return folders of packages, which may have come with anything."""
+    real = {os.path.realpath(path) for path in standard}
+    inner = [str(path) for root in roots for path in sorted(Path(root).glob("py*"))]
+    for path in (*standard, *inner):
+        if os.path.islink(path) or not os.path.isdir(path):
+            continue
+        if os.path.realpath(path) in real:
+            sites = (os.path.join(path, name) for name in _SITES)
+            yield from (site for site in sites if os.path.isdir(site))
+        else:
+            yield path

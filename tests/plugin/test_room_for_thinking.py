@@ -1,0 +1,100 @@
+"""Runs of models that think: their limits, what is asked again, and what is sent of an effort."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.support.openai_server import Behaviour, OpenAIServer, text
+from tests.support.runs import LITELLM, Run, Script, right, run_pytest
+
+COUNT = 6
+REASONS = "openai/o3-mini"
+"""A model that litellm's table marks as reasoning, with at most 100,000 tokens of replies."""
+
+
+class Thinker:
+    """Answers questions whose number is in `needs` only with so many tokens, and all others."""
+
+    def __init__(self, needs: dict[int, tuple[int, str]]) -> None:
+        self.script = Script(COUNT)
+        self.limits: list[tuple[int, int]] = []
+        """The number of each question asked, and its limit."""
+        self._needs = needs
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        number = self.script.number(body)
+        assert number is not None
+        limit = body.get("max_completion_tokens") or body["max_tokens"]
+        self.limits.append((number, limit))
+        least, start = self._needs.get(number, (0, ""))
+        if limit < least:
+            return text(start, finish_reason="length")
+        return text(right(self.script.examples[number]))
+
+
+def outcomes(run: Run, thinker: dict[int, tuple[int, str]]) -> list[tuple[Any, ...]]:
+    examples = Script(COUNT).examples
+    records = [run.by_number[examples[number].id] for number in sorted(thinker)]
+    return [(one.outcome, one.reason, list(one.flags), one.reply_limit) for one in records]
+
+
+def test_replies_that_end_while_thinking_get_room(tmp_path: Path) -> None:
+    needs = {1: (600, ""), 2: (600, "<think>Let me"), 3: (600, "The answer"), 4: (9999, "")}
+    thinker = Thinker(needs)
+    with OpenAIServer(thinker) as server:
+        alone = run_pytest(tmp_path / "0", server, count=COUNT, model=LITELLM)
+        once = [(number, 512) for number in range(COUNT)]
+        assert sorted(thinker.limits) == sorted([*once, (1, 8704), (2, 8704), (4, 8704)])
+        assert outcomes(alone, needs) == [
+            ("right", None, ["extended"], 8704),
+            ("right", None, ["extended"], 8704),
+            ("wrong", None, ["truncated"], 512),
+            ("no_answer", "cut_off", ["extended"], 8704),
+        ]
+        assert alone.facts["calls_paid"] == COUNT + 3
+
+        # The same command again asks nothing, and more workers find the same.
+        thinker.limits.clear()
+        share = "--bench-store=../0/answers"
+        spread = run_pytest(tmp_path / "1", server, share, "-n2", count=COUNT, model=LITELLM)
+        assert thinker.limits == []
+        assert outcomes(spread, needs) == outcomes(alone, needs)
+
+        # Only what was cut off is asked again.
+        extended = run_pytest(
+            *(tmp_path / "2", server, share, "--bench-extend-cut=20000"),
+            count=COUNT,
+            model=LITELLM,
+        )
+        assert sorted(thinker.limits) == [(3, 20000), (4, 20000)]
+        assert outcomes(extended, needs) == [
+            ("right", None, ["extended"], 8704),
+            ("right", None, ["extended"], 8704),
+            ("right", None, ["extended"], 20000),
+            ("right", None, ["extended"], 20000),
+        ]
+
+
+def test_a_model_that_litellm_marks_has_room_from_the_first_call(tmp_path: Path) -> None:
+    thinker = Thinker({})
+    with OpenAIServer(thinker) as server:
+        run = run_pytest(tmp_path / "0", server, "--bench-effort=low", count=COUNT, model=REASONS)
+        assert thinker.limits
+        assert {limit for _, limit in thinker.limits} == {8704}
+        assert {one.body.get("reasoning_effort") for one in server.requests} == {"low"}
+        assert {"max_tokens", "temperature"}.isdisjoint(server.requests[0].body)
+        sent = {"max_completion_tokens": 8704, "reasoning_effort": "low"}
+        assert run.facts["params_sent"] == sent
+        assert run.facts["reasoning_tokens"] == 8192
+        assert "max_completion_tokens=8704" in run.output
+
+        share = "--bench-store=../0/answers"
+        plan = ("--bench-plan", "--bench-effort=high", "--bench-reasoning-tokens=1488")
+        planned = run_pytest(tmp_path / "1", server, share, *plan, count=COUNT, model=REASONS)
+        assert f"{COUNT * 2000:,}" in planned.output, planned.output
+
+        thinker.limits.clear()
+        off = "--bench-reasoning-tokens=0"
+        run_pytest(tmp_path / "2", server, share, off, count=COUNT, model=REASONS)
+        assert {limit for _, limit in thinker.limits} == {512}
