@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
 _VALUE = (
     r"(?=\.?[0-9])"
@@ -37,14 +39,46 @@ def _canonical(match: re.Match[str]) -> str:
     return f"{'-' if is_negative else ''}{whole}{fraction}"
 
 
-def numbers_as_words(text: str) -> str:
+@dataclass(frozen=True)
+class WrittenNumber:
+    """A number in a text.
+
+    Arguments:
+        value: as `canonical_number` returns it.
+        decimals: the number of decimals in the text.
+        is_percent: whether a percent sign follows.
+        letters: the letters behind it, its unit or a part of its name.
+    """
+
+    value: str
+    decimals: int
+    is_percent: bool
+    letters: str
+
+    @property
+    def word(self) -> str:
+        """One word for the value, which no deletion of marks can change."""
+        value = self.value.replace("-", "minus").replace(".", "point")
+        return f" {value}{'percent ' if self.is_percent else ''}{self.letters} "
+
+
+def _word(number: WrittenNumber) -> str:
+    return number.word
+
+
+def numbers_as_words(text: str, write: Callable[[WrittenNumber], str] = _word) -> str:
     """Write each number of a text as one word of its value, `-$0.50` as `minus0point5`.
 
     So what deletes or splits at marks afterwards cannot make another number of it.
     """
-    return _IN_TEXT.sub(_word, text)
+    return _IN_TEXT.sub(lambda match: write(_written(match)), text)
 
 
-def _word(match: re.Match[str]) -> str:
-    value = _canonical(match).replace("-", "minus").replace(".", "point")
-    return f" {value}{'percent ' if match['percent'] else ''}{match['letters']} "
+def written_numbers(text: str) -> list[WrittenNumber]:
+    """Return the numbers of a text in their order."""
+    return [_written(match) for match in _IN_TEXT.finditer(text)]
+
+
+def _written(match: re.Match[str]) -> WrittenNumber:
+    decimals = len(match["fraction"] or ".") - 1
+    return WrittenNumber(_canonical(match), decimals, bool(match["percent"]), match["letters"])

@@ -11,7 +11,7 @@ from pytest_tablebench.metrics._unicode import normalized
 _MINUS = frozenset("\u2212\u02d7\u2043\u2796")  # what Unicode does not count among its dashes
 _ESCAPES = {"n": " ", "p": "|", "\\": "\\"}
 _ESCAPE = re.compile(r"\\([np\\])")
-_QUOTES = str.maketrans(dict.fromkeys("‘’‚‛`´′", "'") | dict.fromkeys("“”„‟″", '"'))
+_QUOTES = str.maketrans(dict.fromkeys("‘’‚‛`´′ʹ‵＇", "'") | dict.fromkeys("“”„‟″ʺ˝‶〝〞＂", '"'))
 
 _NAMES = (
     *("january", "february", "march", "april", "may", "june"),
@@ -55,7 +55,7 @@ def plain_words(text: str) -> tuple[str, ...]:
 def _folded(text: str) -> str:
     """Fold case and accents as the dataset's own evaluator does; every dash becomes a hyphen."""
     text = _ESCAPE.sub(lambda match: _ESCAPES[match[1]], text)
-    text = (text.replace("**", "") or text).translate(_QUOTES)
+    text = (text.replace("**", "") or text).translate(_QUOTES).replace("''", '"')
     folded = normalized("NFKD", normalized("NFKD", text).casefold())
     letters = "".join(filter(None, map(_letter, folded))) if not folded.isascii() else folded
     # A text of nothing but accents is those accents.
@@ -68,6 +68,17 @@ def _letter(character: str) -> str:
         return "-"
     # Accents, and what nobody sees: marks of direction, soft hyphens.
     return "" if category in {"Mn", "Cf"} else character
+
+
+def dates_as_words(text: str) -> str:
+    """Write each date with a day as one word, whatever its form; the text is in lower case."""
+
+    def word(match: re.Match[str]) -> str:
+        has_day = any(match[name] for name in ("d1", "d2", "d3", "d4"))
+        date = _date(match).replace(" ", "and").replace("-", "to")
+        return f" {date} " if has_day else match[0]
+
+    return _DATE.sub(word, text)
 
 
 def _one_way_of_dates(text: str) -> str:

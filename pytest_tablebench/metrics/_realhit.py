@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._bleu import bleu_tokens, smoothed_bleu
 from pytest_tablebench.metrics._numbers import numbers_as_words
+from pytest_tablebench.metrics._plain_words import dates_as_words
 from pytest_tablebench.metrics._postprocess import plain_text, run_chain
+from pytest_tablebench.metrics._realhit_numbers import (
+    Write,
+    asks_percentage,
+    near_words,
+    plain_signs,
+)
 from pytest_tablebench.metrics._rouge import rouge_l, rouge_l_of_texts
 from pytest_tablebench.metrics._unicode import normalized
 
@@ -23,15 +29,26 @@ _ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 _ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
 
-# `.75` is a number as well, but no part of `v1.25` or `1.25.3` is one.
-_NUMBER_WITH_POINT = re.compile(r"(?<![\w.])[0-9]*+\.[0-9]++(?![\w.]*\w)")
-_LONGEST_NUMBER = 400
-_EXACT = Context(prec=_LONGEST_NUMBER + 2)
-_TENTH = Decimal("0.1")
+# `2014-12-06`, `2007/08`, `A-17`, `12:30`: parts joined by marks, with a digit in one of them.
+_CODE = re.compile(
+    r"(?<![\w.,])(?<![^\w\s][-/:])(?:[^\W_]++(?:[-/:\u2010-\u2013][^\W_]++)++"
+    r"|[^\W_]++(?:\.[^\W_]++){2,}+)(?!\w|[.,][0-9]|%)"
+)
+_JOINTS = dict.fromkeys("-\u2010\u2011\u2012\u2013", "hyphen") | {
+    "/": "slash",
+    ":": "colon",
+    ".": "dot",
+}
 
 
 def realhit(
-    prediction: Processed, references: Sequence[Processed], *, compat: Compat = "fixed", **_: Any
+    prediction: Processed,
+    references: Sequence[Processed],
+    *,
+    compat: Compat = "fixed",
+    question: str = "",
+    decimal_comma: bool = False,
+    **_: Any,
 ) -> Score:
     """Exact match (the score), word F1, ROUGE-L and, in `reference`, SacreBLEU of an answer.
 
@@ -41,46 +58,82 @@ def realhit(
     `reference`: decimals are rounded to one place, then case, marks and articles go, and with
     them signs, points and percent signs: `-3.2` equals `32`. Parts are rounded as published.
 
-    `fixed`: each number is one word of its value, rounded to one place, so signs, points and
-    percent signs count; a comma parts words; what would leave no text stays; ROUGE-L takes the
-    letters of all scripts.
+    `fixed`: each number is one word of its value, equal within the rounding that the reference
+    shows, so signs, points and percent signs count; so are dates and codes. A percent sign may be
+    missing where the question asks for a percentage. A comma separates words; a text that would
+    lose all its characters keeps them; ROUGE-L takes the letters of all scripts.
+
+    Arguments:
+        prediction: the answer.
+        references: the expected answers.
+        compat: the mode.
+        question: the question, which may ask for a percentage.
+        decimal_comma: whether the table writes decimals behind a comma.
     """
-    parts = _parts(prediction, references, compat)
+    parts = _parts(prediction, references, compat, question, decimal_comma=decimal_comma)
     return Score(parts["em"], parts, "em")
 
 
 def realhit_analysis(
-    prediction: Processed, references: Sequence[Processed], *, compat: Compat = "fixed", **_: Any
+    prediction: Processed,
+    references: Sequence[Processed],
+    *,
+    compat: Compat = "fixed",
+    question: str = "",
+    decimal_comma: bool = False,
+    **_: Any,
 ) -> Score:
     """Return the same parts as `realhit`; ROUGE-L is the score, as for data analysis."""
-    parts = _parts(prediction, references, compat)
+    parts = _parts(prediction, references, compat, question, decimal_comma=decimal_comma)
     return Score(parts["rouge_l"], parts, "rouge_l")
 
 
 def _parts(
-    prediction: Processed, references: Sequence[Processed], compat: Compat
+    prediction: Processed,
+    references: Sequence[Processed],
+    compat: Compat,
+    question: str,
+    *,
+    decimal_comma: bool,
 ) -> Mapping[str, float]:
-    given = normal_form(str(prediction), compat)
-    compare = _reference_parts if compat == "reference" else _fixed_parts
+    answer = str(prediction)
     # Without a reference nothing is right, and the parts have their names all the same.
-    found = [compare(normal_form(str(text), compat), given) for text in references or [""]]
+    texts = [str(text) for text in references or [""]]
+    if compat == "reference":
+        given = published_form(answer)
+        found = [_reference_parts(published_form(text), given) for text in texts]
+    else:
+        any_sign = asks_percentage(question)
+        answer = _marked(answer, decimal_comma=decimal_comma)
+        found = []
+        for text in texts:
+            wanted = _marked(text, decimal_comma=decimal_comma)
+            write = near_words(wanted, any_sign=any_sign)
+            found.append(_fixed_parts(_words(wanted, write), _words(answer, write)))
     return {name: max(parts[name] for parts in found) for name in found[0]}
 
 
-def normal_form(text: str, compat: Compat) -> str:
-    """Return what of an answer is compared."""
-    if compat == "reference":
-        return plain_text(_DECIMAL.sub(lambda match: str(round(float(match[0]), 1)), text))
-    text = normalized("NFC", text)
-    words = numbers_as_words(_NUMBER_WITH_POINT.sub(_rounded, text)).replace(",", " ")
+def published_form(text: str) -> str:
+    """Return the text that the published code compares."""
+    return plain_text(_DECIMAL.sub(lambda match: str(round(float(match[0]), 1)), text))
+
+
+def _marked(text: str, *, decimal_comma: bool) -> str:
+    """Return a text in which each date and each code is one word."""
+    text = plain_signs(normalized("NFC", text), decimal_comma=decimal_comma)
+    return _CODE.sub(_code, dates_as_words(text.lower()))
+
+
+def _code(match: re.Match[str]) -> str:
+    if not any(map(str.isdigit, match[0])):
+        return match[0]
+    return "".join(_JOINTS.get(character, character) for character in match[0])
+
+
+def _words(text: str, write: Write) -> str:
+    words = numbers_as_words(text, write).replace(",", " ")
     # The grade `A` is no article, and a lone mark is an answer.
     return plain_text(words) or str(run_chain(("lower_case", "fix_whitespace"), text))
-
-
-def _rounded(match: re.Match[str]) -> str:
-    if len(match[0]) > _LONGEST_NUMBER:
-        return match[0]
-    return str(Decimal(match[0]).quantize(_TENTH, ROUND_HALF_UP, _EXACT))
 
 
 def _reference_parts(wanted: str, given: str) -> dict[str, float]:

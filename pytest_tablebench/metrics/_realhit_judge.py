@@ -47,6 +47,7 @@ def realhit_judged(
     question: str = "",
     subtype: str = "",
     table: TableFile | Table | None = None,
+    decimal_comma: bool = False,
     **_: Any,
 ) -> Judgement:
     """Return the parts of `realhit_analysis`, and `gpt_eval`: a hundredth of a judge's marks.
@@ -62,8 +63,10 @@ def realhit_judged(
         question: as the model was asked it.
         subtype: the kind of analysis.
         table: what was asked about, as a LaTeX file where it is as upstream has it.
+        decimal_comma: whether the table writes decimals behind a comma.
     """
-    parts = dict(realhit_analysis(prediction, references, compat=compat).parts)
+    facts: dict[str, Any] = {"question": question, "decimal_comma": decimal_comma}
+    parts = dict(realhit_analysis(prediction, references, compat=compat, **facts).parts)
     shown = file_of(table) if compat == "fixed" or subtype in _WITH_TABLE else None
     reference = str(references[0]) if references else ""
     messages = [judge_message(question, reference, str(prediction), subtype, shown)]

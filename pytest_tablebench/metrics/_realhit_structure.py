@@ -16,7 +16,7 @@ def realhit_structure(
     *,
     compat: Compat = "fixed",
     structure: str = "both",
-    **_: Any,
+    **facts: Any,
 ) -> Score:
     """Compare the answers about a plain table and about its rearranged twin, in this order.
 
@@ -27,9 +27,9 @@ def realhit_structure(
     """
     answers = prediction if isinstance(prediction, list) else [prediction]
     first, second = answers[0], answers[-1]
-    scored = {"self": [realhit(second, [first], compat=compat)]}
+    scored = {"self": [realhit(second, [first], compat=compat, **facts)]}
     if references:
-        gold = [realhit(answer, references, compat=compat) for answer in (first, second)]
+        gold = [realhit(answer, references, compat=compat, **facts) for answer in (first, second)]
         scored |= {"gold": gold[1:], "both": gold}
     counted = scored[structure]
     parts = {name: min(one.parts[name] for one in counted) for name in counted[0].parts}

@@ -12,6 +12,7 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._postprocess import plain_text
+from pytest_tablebench.metrics._realhit_numbers import asks_percentage
 from pytest_tablebench.metrics._rouge import rouge_l, rouge_l_of_texts
 
 ERRORS: Mapping[str, int] = MappingProxyType(
@@ -43,6 +44,7 @@ def tablebench_answer(
     compat: Compat = "fixed",
     qtype: str = "",
     qsubtype: str = "",
+    question: str = "",
     **_: Any,
 ) -> Score:
     """Exact match, with an error of 2, 5 and 10 percent allowed or not, and ROUGE-L.
@@ -56,9 +58,13 @@ def tablebench_answer(
 
     `fixed`: only items that are no numbers lose marks and articles, but never all they have;
     a comma before exactly three digits is part of a number; each item has its share of the
-    longer side.
+    longer side. A percent sign may be missing where the question asks for a percentage.
     """
-    wanted = [item_parts(str(text), str(prediction), compat=compat) for text in references]
+    any_sign = compat == "fixed" and asks_percentage(question)
+    wanted = [
+        item_parts(str(text), str(prediction), compat=compat, any_sign=any_sign)
+        for text in references
+    ]
     names = (*ERRORS, "rouge_l")
     parts = {name: max((found[name] for found in wanted), default=0.0) for name in names}
     parts["parse@1"] = float(prediction != "")
@@ -73,8 +79,13 @@ def counting_part(qtype: str, qsubtype: str) -> str:
     return "rouge_l" if qtype == "DataAnalysis" and qsubtype != "ImpactAnalysis" else "em"
 
 
-def item_parts(answer: str, prediction: str, *, compat: Compat) -> dict[str, float]:
-    """Return every part of an answer's score, 0 to 1."""
+def item_parts(
+    answer: str, prediction: str, *, compat: Compat, any_sign: bool = False
+) -> dict[str, float]:
+    """Return every part of an answer's score, 0 to 1.
+
+    `any_sign`: a percent sign may be missing on either side.
+    """
     plain_answer, plain_prediction = plain_text(answer), plain_text(prediction)
     if compat == "reference":
         wanted, given = answer_items(plain_answer), answer_items(plain_prediction)
@@ -82,6 +93,8 @@ def item_parts(answer: str, prediction: str, *, compat: Compat) -> dict[str, flo
     else:
         wanted, given = _own_items(answer), _own_items(prediction)
         weight = max(len(wanted), len(given))
+        if any_sign:
+            given = _signs_of(wanted, given)
     parts = {
         name: matches(wanted, given, error, compat=compat) / weight
         for name, error in ERRORS.items()
@@ -100,6 +113,21 @@ def answer_items(text: str) -> list[str]:
 def _own_items(text: str) -> list[str]:
     items = answer_items(_THOUSANDS.sub("", text))
     return [item if _number(item) else plain_text(item) or item.lower() for item in items]
+
+
+def _signs_of(wanted: Sequence[str], given: Sequence[str]) -> list[str]:
+    """Return the items of a reply with the percent signs of the answer's items.
+
+    An item that is a share of one, as `0.25` for `25%`, keeps its own form.
+    """
+    signed = list(given)
+    for place, (text, item) in enumerate(zip(wanted, given, strict=False)):
+        number, other = _number(text), _number(item)
+        if number is None or other is None or number.is_percent == other.is_percent:
+            continue
+        if not _alike(number, other, number.decimals):
+            signed[place] = f"{item}%" if number.is_percent else item.removesuffix("%")
+    return signed
 
 
 def matches(wanted: Sequence[str], given: Sequence[str], error: int, *, compat: Compat) -> int:

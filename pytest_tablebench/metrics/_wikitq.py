@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import eq
@@ -10,6 +11,7 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._f1_strings import f1_strings, flat, token_f1
+from pytest_tablebench.metrics._numbers import canonical_number
 from pytest_tablebench.metrics._plain_words import plain_words
 from pytest_tablebench.tables.table import Table
 
@@ -18,6 +20,9 @@ Words = tuple[str, ...]
 _LINE_END = "\\n"
 """How the dataset's tables write a line end inside a cell: these two characters."""
 
+_MOST_NOTES = 5
+_OTHER_ANSWER = re.compile(r"\s*(?:or|not|and|either|maybe|perhaps)\b", re.IGNORECASE)
+
 
 def wikitq(
     prediction: Processed,
@@ -25,6 +30,7 @@ def wikitq(
     *,
     compat: Compat = "fixed",
     table: Table | None = None,
+    question: str = "",
     **_: Any,
 ) -> Score:
     r"""Token F1 (the score) and exact match of a WikiTableQuestions answer.
@@ -36,9 +42,10 @@ def wikitq(
     `fixed`: plain words are compared (see `plain_words`). The exact match holds where the reply
     gives every reference and nothing else, the references in any order, the words of each in
     theirs: `6-10` is not `10-6`. A cell of `table` (any cell where none is given) whose lines
-    are parted by a written `\n` answers with one of its lines, or some in a row. The score
-    is 1 for an exact match alone; words that are all there in another order count where
-    they are in their place.
+    are parted by a written `\n` answers with one of its lines, or some in a row. Notes behind an
+    answer do not count, `11[1]` or `Clay (i)`, unless the reference has notes too, and neither
+    does a unit that `question` names. The score is 1 for an exact match alone; words that are all
+    there in another order count where they are in their place.
     """
     if compat == "reference":
         score = f1_strings(prediction, references, compat=compat).value
@@ -48,7 +55,7 @@ def wikitq(
     pieces = [piece for piece in flat([prediction]) if piece.strip()]
     wanted = [", ".join(flat([reference])) for reference in references]
     given, right = plain_words(", ".join(pieces)), plain_words(", ".join(wanted))
-    if right and (given == right or _gives_each(pieces, wanted, table)):
+    if right and (given == right or _gives_each(pieces, wanted, table, question)):
         return _judged(1.0, 1.0)
     score = token_f1(right, given)
     if score and Counter(right) == Counter(given):
@@ -60,7 +67,9 @@ def _judged(exact: float, f1: float) -> Score:
     return Score(f1, {"unsorted_list_exact_match": exact, "f1_strings": f1}, "f1_strings")
 
 
-def _gives_each(pieces: Sequence[str], wanted: Sequence[str], table: Table | None) -> bool:
+def _gives_each(
+    pieces: Sequence[str], wanted: Sequence[str], table: Table | None, question: str
+) -> bool:
     """Tell whether a reply, in pieces, is the references in any order, each given once."""
     remaining = Counter(filter(None, map(plain_words, wanted)))
     # A reference may hold the mark the reply was split at, and a date be written with or without.
@@ -68,9 +77,10 @@ def _gives_each(pieces: Sequence[str], wanted: Sequence[str], table: Table | Non
     lengths = sorted({count + more for count in counts for more in (-1, 0, 1)} - {0})
     if len(wanted) == 1:
         lengths = [len(pieces)]
+    units = frozenset(map(_singular, plain_words(question)))
     while pieces and remaining:
         runs = [", ".join(pieces[:length]) for length in lengths if length <= len(pieces)]
-        found = _as_it_is(runs[::-1], remaining) or _as_a_cell(runs, remaining, table)
+        found = _as_it_is(runs[::-1], remaining, units) or _as_a_cell(runs, remaining, table)
         if found is None:
             return False
         words, run = found
@@ -79,9 +89,47 @@ def _gives_each(pieces: Sequence[str], wanted: Sequence[str], table: Table | Non
     return not pieces and not remaining
 
 
-def _as_it_is(runs: Sequence[str], remaining: Counter[Words]) -> tuple[Words, str] | None:
+def _as_it_is(
+    runs: Sequence[str], remaining: Counter[Words], units: frozenset[str]
+) -> tuple[Words, str] | None:
     """Return the reference that a run of pieces gives, and the run."""
-    return next(((words, run) for run in runs if (words := plain_words(run)) in remaining), None)
+    bare = {_without_unit(words, units): words for words in remaining}
+    for run in runs:
+        plain = plain_words(run)
+        for words in (plain, plain_words(_without_notes(run))):
+            if words in remaining:
+                return words, run
+            if (found := bare.get(_without_unit(words, units))) is not None:
+                return found, run
+    return None
+
+
+def _without_unit(words: Words, units: frozenset[str]) -> Words:
+    """Return the number alone where all words behind it are in the question."""
+    number, *unit = words or ("",)
+    is_number = canonical_number(number) is not None
+    return words[:1] if is_number and units.issuperset(map(_singular, unit)) else words
+
+
+def _singular(word: str) -> str:
+    return word.removesuffix("s")
+
+
+def _without_notes(text: str) -> str:
+    """Return a text without footnote marks and brackets at its end, as `11[1]` or `Clay (i)`.
+
+    A bracket that names another answer, `(or 12)`, is no note.
+    """
+    kept = text.rstrip()
+    for _ in range(_MOST_NOTES):
+        kept = kept.rstrip("†‡•♦").rstrip()
+        opening = {")": "(", "]": "["}.get(kept[-1:])
+        start = kept.rfind(opening) if opening else -1
+        is_apart = opening == "[" or kept[start - 1 : start].isspace()
+        if start <= 0 or not is_apart or _OTHER_ANSWER.match(kept, start + 1):
+            break
+        kept = kept[:start].rstrip()
+    return kept or text
 
 
 def _as_a_cell(

@@ -14,7 +14,7 @@ from pytest_tablebench.metrics._chart_code import patched, program_of, realhit_c
 from pytest_tablebench.metrics._chart_values import chart_verdict, judge_printed, judge_values
 from pytest_tablebench.metrics._charts import realhit_chart
 from pytest_tablebench.metrics._judge_reply import read_score
-from pytest_tablebench.metrics._realhit import normal_form
+from pytest_tablebench.metrics._realhit import published_form
 from pytest_tablebench.metrics._realhit_reply import (
     ATTEMPTS,
     attempts,
@@ -70,9 +70,9 @@ def replay_retry(record: Record) -> Iterator[str]:
 @replays("realhitbench.text_metric")
 def replay_text_metric(record: Record) -> Iterator[str]:
     texts = {
-        "reference": normal_form(record["reference"], "reference"),
+        "reference": published_form(record["reference"]),
         # An empty prediction is compared as this mark.
-        "prediction": normal_form(record["prediction"], "reference") or "#",
+        "prediction": published_form(record["prediction"]) or "#",
     }
     yield from differences(texts, record["processed"], "processed")
     for metric, main in (("realhit", "em"), ("realhit_analysis", "rouge_l")):

@@ -107,7 +107,10 @@ def test_structure_is_two_questions_in_one_case(opened: Opened) -> None:
     first, second = task.versions
     assert ('"Oslo","3","4"' in first.prompt, '"Oslo","30","4"' in second.prompt) == (True, True)
     assert task.prompt == f"{first.prompt}\n\n{second.prompt}"
-    assert (task.example.references, task.example.context) == (("3",), {"structure": "both"})
+    assert task.example.references == ("3",)
+    assert task.example.context == {
+        "structure": "both", "question": "How many came to Oslo in 2001?", "decimal_comma": False,
+    }  # fmt: skip
     assert run.source("realhit_sc").example_ids(None) == ["3"]
     [problem] = run.source("realhit_sc").problems
     assert "row 4, field 'Question': no question of another kind" in str(problem)

@@ -123,9 +123,9 @@ def test_cells_are_counted_as_they_are_written(tmp_path: Path) -> None:
     assert list(opened(tmp_path, "reference").example_ids(None)) == ["q-1"]
 
 
-def test_the_metric_is_given_the_table(tmp_path: Path) -> None:
+def test_the_metric_is_given_table_and_question(tmp_path: Path) -> None:
     example = opened(upstream.wikitq(tmp_path)).example("q-2")
-    assert example.context == {"table": example.inputs["table"]}
+    assert example.context == {"table": example.inputs["table"], "question": example.question}
 
 
 def test_a_quote_inside_a_cell_is_text(tmp_path: Path) -> None:

@@ -92,6 +92,36 @@ def test_wikitq(reply: str, references: list[str], f1: float, exact: float) -> N
     )
 
 
+@pytest.mark.parametrize(
+    ("reply", "references", "question", "right"),
+    [
+        ("11[1]", ["11"], "", True),
+        ("11 [1] (tie)", ["11"], "", True),
+        ("951 (see table)", ["951"], "", True),
+        ("Clay (i)", ["Clay"], "", True),
+        ("Clay (i), Grass (i)", ["Grass", "Clay"], "", True),
+        ("Clay", ["Clay (i)"], "", False),  # the reference's own note counts
+        ("Dallas (2005)", ["Dallas (2004)"], "", False),
+        ("Korea (or Japan)", ["Korea"], "", False),
+        ("f(x)", ["f"], "", False),  # no note: nothing is between
+        ("(i)", ["(i)"], "", True),
+        ("12\u02ba", ['12"'], "", True),
+        ("3.5\u2032\u2032", ['3.5"'], "", True),
+        ("415", ["415 pages"], "How many pages does it have?", True),
+        ("415", ["415 pages"], "Which page is it?", True),
+        ("415 pages", ["415"], "How many pages does it have?", True),
+        ("415", ["415 pages"], "How long is it?", False),
+        ("416", ["415 pages"], "How many pages does it have?", False),
+        ("7, 415", ["415 pages", "7"], "How many pages does it have?", True),
+    ],
+)
+def test_wikitq_notes_and_units(
+    reply: str, references: list[str], question: str, right: bool
+) -> None:
+    found = score_answer("wikitq", reply, references, question=question)
+    assert (found.value == 1) is right
+
+
 def test_wikitq_reference_mode_keeps_the_published_numbers() -> None:
     # spec torr.md section 8.2: 0.8 for a wrong word, 0.5 for nothing at all.
     assert parts("wikitq", "France", "Italy", compat="reference")["f1_strings"] == pytest.approx(

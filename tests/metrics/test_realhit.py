@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import postprocess, score
 from pytest_tablebench.metrics._judge_reply import read_score
+from pytest_tablebench.metrics._realhit_numbers import has_decimal_commas
 from pytest_tablebench.metrics._realhit_reply import (
     Attempts,
     Reading,
@@ -35,11 +37,22 @@ def parts(prediction: str, *references: str, compat: Any = "fixed") -> dict[str,
         ("32", "3.2", 1, 0),  # points
         ("45", "45%", 1, 0),  # percent signs
         ("10.0", "10", 0, 1),
-        ("-0.04", "0", 0, 1),
+        ("-0.04", "0", 0, 0),  # a whole number is exact
         (".75", "0.8", 0, 1),
         ("5.85", "5.9", 0, 1),  # half up, whatever the binary number is
         ("1,234.56", "1234.6", 1, 1),
-        ("5.81", "5.78", 1, 1),  # one place is all that counts
+        ("5.81", "5.78", 1, 0),  # the reference shows two places
+        ("5.784", "5.78", 1, 1),
+        ("5.7", "5.65", 1, 0),  # too coarse
+        ("0.95", "1.00", 0, 0),
+        ("3.45", "3.448", 0, 1),  # the prompts ask for two places
+        ("0.00", "0.003", 1, 0),  # but not for nothing
+        ("7.4", "7", 0, 0),
+        ("45.3%", "45%", 0, 1),
+        ("45 percent", "45%", 0, 1),
+        ("July 16, 2014", "2014-07-16", 0, 1),
+        ("March 2013", "March, 2013", 1, 1),
+        ("2,5", "2.5", 1, 0),
         ("Leeds,York", "Leeds, York", 0, 1),
         ("2019,2020", "2019, 2020", 0, 1),
         ("York, Leeds", "Leeds, York", 0, 0),  # the order counts in both
@@ -167,13 +180,67 @@ def test_every_answer_is_right_as_it_is_written(text: str) -> None:
     assert parts(text, text)["em"] == 1
 
 
-@given(NUMBERS, NUMBERS)
-def test_numbers_are_equal_where_their_tenths_are(one: Any, other: Any) -> None:
-    # Thousandths, half up and away from zero, in whole numbers.
-    def tenths(value: Any) -> int:
-        return (1 if value > 0 else -1) * ((abs(int(value * 1000)) + 50) // 100)
+@given(NUMBERS, st.integers(-20, 20))
+def test_numbers_are_equal_within_half_of_the_last_place(number: Any, thousandths: int) -> None:
+    other = number + Decimal(thousandths).scaleb(-4)
+    assert parts(f"{other:f}", f"{number:f}")["em"] == (abs(thousandths) <= 5)
 
-    assert parts(f"{one:f}", f"{other:f}")["em"] == (tenths(one) == tenths(other))
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "question", "right"),
+    [
+        ("84.68", "84.68%", "What percentage of farms is small?", 1),
+        ("84.68%", "84.68", "Give the share in percent.", 1),
+        ("84.68", "84.68%", "What is the share (%)?", 1),
+        ("84.68", "84.68%", "What is the value?", 0),
+        ("0.8468", "84.68%", "What percentage of farms is small?", 0),
+        ("48.68", "84.68%", "What percentage of farms is small?", 0),
+    ],
+)
+def test_a_percent_sign_may_be_missing_where_a_percentage_is_asked_for(
+    prediction: str, reference: str, question: str, right: int
+) -> None:
+    found = score("realhit", prediction, [reference], question=question)
+    assert found.parts == {"em": right, "f1": right, "rouge_l": right}
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "right"),
+    [
+        ("2,5", "2.5", 1),
+        ("2,50", "2,5", 1),
+        ("1.234,56", "1234.56", 1),
+        ("0,125", "0.125", 1),
+        ("1,234", "1234", 1),  # three digits are thousands
+        ("2,5", "25", 0),
+        ("Leeds,York", "Leeds, York", 1),
+    ],
+)
+def test_commas_of_a_table_with_decimal_commas(prediction: str, reference: str, right: int) -> None:
+    assert score("realhit", prediction, [reference], decimal_comma=True).value == right
+
+
+def test_tables_with_decimal_commas() -> None:
+    assert has_decimal_commas(["Ort", "2,5", "-1.234,56 €", 3, None])
+    assert not has_decimal_commas(["2.5", "1,234", "12,345,678"])
+    assert not has_decimal_commas(["2,5", "2.5"])  # no more than points
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "f1"),
+    [
+        ("2014-12-07", "2014-12-06", 0),
+        ("December 7, 2014", "2014-12-06", 0),
+        ("A-17", "A-18", 0),
+        ("2007/08", "2005/08", 0),
+        ("12:30", "12:45", 0),
+        ("1.2.3", "1.2.4", 0),
+        ("Day 3", "Day 4", 0.5),  # the word is shared
+    ],
+)
+def test_a_date_or_code_is_one_word(prediction: str, reference: str, f1: float) -> None:
+    assert parts(prediction, reference)["f1"] == f1
+    assert parts(reference, reference)["f1"] == 1
 
 
 @pytest.mark.parametrize(
@@ -183,6 +250,9 @@ def test_numbers_are_equal_where_their_tenths_are(one: Any, other: Any) -> None:
         "1" * 300_000 + "." + "1" * 300_000,
         "." * 300_000,
         "1.5," * 50_000,
+        "1-" * 100_000,
+        "1.234,5 " * 20_000,
+        "a-1" * 50_000,
         "a " * 100_000,
         "\u0301" * 100_000,
         "[Final Answer]:" * 20_000,

@@ -69,6 +69,24 @@ def test_fixed(answer: str, prediction: str, expected: tuple[float, ...]) -> Non
 
 
 @pytest.mark.parametrize(
+    ("answer", "prediction", "question", "em"),
+    [
+        ("84.68%", "84.68", "What percentage is it?", 1),
+        ("84.68", "84.68%", "How many percent is it?", 1),
+        ("84.68%, 3", "84.68, 3", "What percentage is it, and how many?", 1),
+        ("84.68%", "0.8468", "What percentage is it?", 1),  # the same share
+        ("84.68%", "84.68", "What is the value?", 0),
+        ("84.68%", "48.68", "What percentage is it?", 0),
+    ],
+)
+def test_a_percent_sign_may_be_missing_where_a_percentage_is_asked_for(
+    answer: str, prediction: str, question: str, em: float
+) -> None:
+    found = score("tablebench_answer", prediction, [answer], question=question)
+    assert found.parts["em"] == em
+
+
+@pytest.mark.parametrize(
     ("answer", "prediction", "expected"),
     [
         ("-5", "5", (1, 1, 1, 1)),

@@ -26,6 +26,7 @@ from pytest_tablebench.datasets.realhitbench._prompts import (
 from pytest_tablebench.datasets.realhitbench._rows import LONG, QUESTIONS, Question, read_questions
 from pytest_tablebench.datasets.realhitbench._tables import FORMATS, Tables
 from pytest_tablebench.errors import DataMissing
+from pytest_tablebench.metrics._realhit_numbers import has_decimal_commas
 from pytest_tablebench.metrics._realhit_reply import read_reply
 from pytest_tablebench.util.tokens import tokenizer_name
 
@@ -129,15 +130,18 @@ class RealHit(FileDataset[Question]):
     def example(self, row: Question) -> Example:
         """Make the example of a row."""
         form = form_of(row.kind, row.subtype)
+        table = row.tables.read(row.file, typed=self.typed)
+        cells = (cell for line in table.rows for cell in line)
         return Example(
             id=row.id,
             inputs={
-                "table": row.tables.read(row.file, typed=self.typed),
+                "table": table,
                 "question": row.text,
                 "instruction": instruction(form),
                 "reminder": reminder(form, row.compat),
             },
             question=row.text,
+            context={"question": row.text, "decimal_comma": has_decimal_commas(cells)},
             references=(row.answer,),
             target=row.answer,
             tags=row.tags,

@@ -21,9 +21,7 @@ class Analysis(RealHit):
         found = super().example(row)
         latex = row.tables.file(row.file, "latex") if row.compat == "reference" else None
         table = TableFile(found.inputs["table"], latex)
-        return replace(
-            found, context={"question": row.text, "subtype": row.subtype, "table": table}
-        )
+        return replace(found, context={**found.context, "subtype": row.subtype, "table": table})
 
 
 DATASETS = (

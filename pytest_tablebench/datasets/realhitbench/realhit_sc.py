@@ -58,7 +58,7 @@ class Structure(RealHit):
             found,
             inputs=dict([table, ("swapped", swapped), *others]),
             references=(row.answer,) if row.answer else (),
-            context={"structure": row.mode},
+            context={**found.context, "structure": row.mode},
         )
 
     def versions(self, example: Example) -> tuple[Example, Example]:

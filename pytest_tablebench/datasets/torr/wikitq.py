@@ -99,7 +99,7 @@ class WikiTQ(ToRRRows):
             question=row.text,
             references=references,
             target=references[0],
-            context={"table": table},
+            context={"table": table, "question": row.text},
         )
 
 
