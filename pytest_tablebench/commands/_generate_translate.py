@@ -76,7 +76,6 @@ def _left_out(counts: dict[str, int]) -> list[str]:
 def _wanted(given: argparse.Namespace) -> _Wanted:
     """Read the folder. Raises `DataError` where nothing in it can be translated."""
     from pytest_tablebench.datasets.folder import open_folder
-    from pytest_tablebench.datasets.folder._tables import FolderTables
     from pytest_tablebench.generate.llm import Questions, language_of
 
     if not given.folder.is_dir():
@@ -84,7 +83,7 @@ def _wanted(given: argparse.Namespace) -> _Wanted:
     if given.out.resolve() == given.folder.resolve():
         raise SettingsError("-o: name another folder than the one that is translated")
     dataset = open_folder(given.folder, ".")
-    asked, problems = dataset.questions(FolderTables(given.folder))
+    asked, problems = dataset.questions(dataset.tables(given.folder))
     if not asked:
         raise DataError(f"{given.folder}: {problems[0]}")
     to = given.to or ("en" if language_of(asked[0].text) == "zh" else "zh")

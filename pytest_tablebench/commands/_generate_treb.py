@@ -56,13 +56,12 @@ def _treb(given: argparse.Namespace) -> tuple[list[str], int]:
 def _asked(folders: list[Path], problems: list[str]) -> Iterator[tuple[str, Question]]:
     """Yield the questions of all folders, each with its dataset's name; note what is unreadable."""
     from pytest_tablebench.datasets.folder import open_folder
-    from pytest_tablebench.datasets.folder._tables import FolderTables
 
     for folder in folders:
         if not folder.is_dir():
             raise DataError(f"{folder}: there is no such folder")
         dataset = open_folder(folder, ".")
-        found, wrong = dataset.questions(FolderTables(folder))
+        found, wrong = dataset.questions(dataset.tables(folder))
         problems += map(str, wrong)
         for question in found:
             yield dataset.name, question

@@ -152,7 +152,10 @@ class PromptParts:
 
 @dataclass(frozen=True)
 class Problem:
-    """A row that cannot be used, and why; the other rows still run."""
+    """A row that cannot be used, and why; the other rows still run.
+
+    `field` is "" for a problem of a whole file.
+    """
 
     file: str
     row: int | None
@@ -161,7 +164,8 @@ class Problem:
 
     def __str__(self) -> str:
         row = "" if self.row is None else f", row {self.row}"
-        return f"{self.file}{row}, field {self.field!r}: {self.message}"
+        field = f", field {self.field!r}" if self.field else ""
+        return f"{self.file}{row}{field}: {self.message}"
 
 
 @dataclass(frozen=True)

@@ -213,9 +213,13 @@ def open_sheet(data: bytes, sheet: str | int, where: str) -> tuple[Worksheet, st
 def read_xlsx(path: str | os.PathLike[str], *, sheet: str | int) -> Table:
     """Read one sheet of a workbook as a flat table; see `Table.from_xlsx`."""
     data, name, where = read_workbook_bytes(path)
-    chosen, where = open_sheet(data, sheet, where)
+    return flat_sheet(*open_sheet(data, sheet, where), name)
+
+
+def flat_sheet(sheet: Worksheet, where: str, name: str) -> Table:
+    """Return an opened sheet as a flat table. Raises `MergedCellsError` for merged cells."""
     merged = sorted(
-        chosen.merged_cells.ranges, key=lambda cells: (cells.min_row or 0, cells.min_col or 0)
+        sheet.merged_cells.ranges, key=lambda cells: (cells.min_row or 0, cells.min_col or 0)
     )
     if merged:
         more = f" and {len(merged) - 1} more ranges" if len(merged) > 1 else ""
@@ -223,7 +227,7 @@ def read_xlsx(path: str | os.PathLike[str], *, sheet: str | int) -> Table:
             f"{where}: cells {merged[0].coord}{more} are merged; this call reads flat tables; "
             f"structure=True reads merged cells"
         )
-    header, *rows = _sheet_rows(chosen, where)
+    header, *rows = _sheet_rows(sheet, where)
     names = tuple("" if cell is None else str(cell) for cell in header)
     return Table(names, tuple(tuple(row) for row in rows), name=name)
 
@@ -247,7 +251,7 @@ def sheet_values(sheet: Worksheet) -> Iterator[tuple[tuple[int, int], Cell]]:
     # can be the millionth row; the sheet's own mapping holds only what the file has.
     for position, cell in sheet._cells.items():
         if cell.value is not None:
-            yield position, _sheet_value(cell)
+            yield position, cell_value(cell)
 
 
 def _sheet_rows(sheet: Worksheet, where: str) -> list[list[Cell]]:
@@ -266,7 +270,8 @@ def _sheet_rows(sheet: Worksheet, where: str) -> list[list[Cell]]:
     ]
 
 
-def _sheet_value(cell: SheetCell) -> Cell:
+def cell_value(cell: SheetCell) -> Cell:
+    """Return a cell's stored value; dates, times and durations as ISO text."""
     from openpyxl.styles import numbers
 
     value = cell.value

@@ -43,6 +43,15 @@ class FolderSettings:
     params: Mapping[str, Any] = field(default_factory=dict)
     serializers: tuple[str, ...] = ()
     perturbations: tuple[str, ...] = ()
+    include_hidden: bool = False
+
+
+@dataclass(frozen=True)
+class FolderProblem:
+    """Why nothing in a folder can be used: a file in it, "" for the folder, and the message."""
+
+    file: str
+    message: str
 
 
 class FolderDataset:
@@ -55,7 +64,7 @@ class FolderDataset:
         folder: inside the data folder.
         question_file: the file of questions in it.
         settings: of its settings file.
-        problem: why nothing in it can be used; it is told when the dataset is opened.
+        problem: why nothing in it can be used, reported when the dataset is opened.
     """
 
     get = ""
@@ -70,7 +79,7 @@ class FolderDataset:
         question_file: str,
         settings: FolderSettings | None = None,
         *,
-        problem: str | None = None,
+        problem: FolderProblem | None = None,
     ) -> None:
         settings = settings or FolderSettings()
         self.name, self.folder, self.question_file = name, folder, question_file
@@ -89,7 +98,7 @@ class FolderDataset:
         compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
     ) -> RowSource[Question]:
         """Open the folder. What is wrong in it becomes problems; the other questions run."""
-        tables = FolderTables(folder)
+        tables = self.tables(folder)
         found, problems = self.questions(tables)
         clusters = clusters_of(self.name, found)
         licence = self._settings.licence
@@ -112,12 +121,18 @@ class FolderDataset:
             },
         )
 
+    def tables(self, folder: Path) -> FolderTables:
+        """Return the reader of the folder's tables, with the folder's settings."""
+        return FolderTables(folder, include_hidden=self._settings.include_hidden)
+
     def questions(self, tables: FolderTables) -> tuple[list[Question], list[Problem]]:
         """Return the questions that can be asked, and what is wrong with the others."""
         file, seen, found = self._file(self.question_file), set[str](), list[Question]()
         opened = Opened(tables.folder, "fixed", self.name)
         if self._problem is not None:
-            opened.bad(file, None, "-", self._problem)
+            name = self._problem.file
+            place = self._file(name) if name else printable(self.folder, 120)
+            opened.bad(place, None, "", self._problem.message)
             return found, opened.problems
         try:
             for number, row in raw_questions(tables, self.question_file):
@@ -126,7 +141,9 @@ class FolderDataset:
                 if question is not None:
                     found.append(question)
         except DataError as error:
-            opened.bad(file, None, "file", str(error))
+            message = str(error).removeprefix(f"{printable(self.question_file, 80)}: ")
+            opened.bad(file, None, "", message)
+        tables.note_unused_sheets()
         if not found and not opened.problems:
             opened.bad(file, None, "question", "there is none")
         return found, opened.problems

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_tablebench.config.parameters import RESERVED
 from pytest_tablebench.datasets._files import PULL_RECORD, inside
-from pytest_tablebench.datasets.folder._dataset import FolderDataset, FolderSettings
+from pytest_tablebench.datasets.folder._dataset import FolderDataset, FolderProblem, FolderSettings
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import known_names, printable
 
@@ -18,6 +18,12 @@ SETTINGS_FILE = "tablebench.toml"
 QUESTION_FILES = ("questions.csv", "questions.jsonl", "questions.xlsx")
 
 _MOST_BYTES = 100_000
+_MOST_KEY_PARTS = 8
+_STRING = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*',
+    re.DOTALL,
+)
+_LONG_KEY = re.compile(rf"(?:[\w-]+[ \t]*\.[ \t]*){{{_MOST_KEY_PARTS}}}[\w-]")
 _TEXTS = ("name", "benchmark", "licence")
 _DEFAULTS: Mapping[str, tuple[type, ...]] = {
     "shots": (int,),
@@ -56,8 +62,10 @@ def folder_datasets(data: Path, taken: Collection[str] = ()) -> Iterator[FolderD
                 f"{found.name}_{number}",
                 place,
                 found.question_file,
-                problem=f"the name {found.name!r} is taken; give it another one: "
-                f'name = "..." in {SETTINGS_FILE}',
+                problem=FolderProblem(
+                    SETTINGS_FILE,
+                    f'the name {found.name!r} is taken; give the folder another one: name = "..."',
+                ),
             )
         used.add(found.name)
         yield found
@@ -76,8 +84,16 @@ def open_folder(data: Path, place: str) -> FolderDataset:
         if len(files) > 1:
             raise DataError(f"{' and '.join(files)}: which are the questions? Keep one of them")
     except DataError as error:
-        return FolderDataset(_name(own), place, first, problem=str(error))
+        file, message = _split(str(error))
+        return FolderDataset(_name(own), place, first, problem=FolderProblem(file, message))
     return FolderDataset(_name(settings.name or own), place, first, settings)
+
+
+def _split(message: str) -> tuple[str, str]:
+    """Return the file that a message begins with, "" for none, and the rest of the message."""
+    prefix = f"{SETTINGS_FILE}: "
+    is_of_settings = message.startswith(prefix)
+    return (SETTINGS_FILE, message.removeprefix(prefix)) if is_of_settings else ("", message)
 
 
 def _places(data: Path) -> list[str]:
@@ -110,15 +126,24 @@ def _settings(folder: Path) -> FolderSettings:
     try:
         if (folder / SETTINGS_FILE).stat().st_size > _MOST_BYTES:
             raise DataError(f"{SETTINGS_FILE}: larger than {_MOST_BYTES:,} bytes")
-        content = tomllib.loads(inside(folder, SETTINGS_FILE).read_text(encoding="utf-8-sig"))
+        text = inside(folder, SETTINGS_FILE).read_text(encoding="utf-8-sig")
+        _check_depth(text)
+        content = tomllib.loads(text)
+    except RecursionError:
+        raise DataError(
+            f"{SETTINGS_FILE}: brackets inside each other, too deep to be read"
+        ) from None
     except (OSError, ValueError) as error:
-        raise DataError(f"{SETTINGS_FILE}: {error}") from None
+        raise DataError(f"{SETTINGS_FILE}: {printable(str(error), 200)}") from None
     given = dict(content)
     defaults = given.pop("defaults", {})
     if not isinstance(defaults, dict):
         raise DataError(f"{SETTINGS_FILE}: defaults must be a section: [defaults]")
+    include_hidden = given.pop("include_hidden", False)
+    if not isinstance(include_hidden, bool):
+        raise DataError(f"{SETTINGS_FILE}: include_hidden must be true or false")
     for key, value in given.items():
-        _known(key, (*_TEXTS, "defaults"))
+        _known(key, (*_TEXTS, "include_hidden", "defaults"))
         if not isinstance(value, str) or not value.strip():
             raise DataError(f"{SETTINGS_FILE}: {key} must be a text")
     for key, value in defaults.items():
@@ -127,7 +152,16 @@ def _settings(folder: Path) -> FolderSettings:
     lists: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in defaults.items()
     }
-    return FolderSettings(**given, **lists)
+    return FolderSettings(**given, **lists, include_hidden=include_hidden)
+
+
+def _check_depth(text: str) -> None:
+    """Raise `DataError` for a key of many parts: the parser takes a time that grows as a square."""
+    bare = _STRING.sub("s", text)
+    if _LONG_KEY.search(bare):
+        raise DataError(
+            f"{SETTINGS_FILE}: a key of more than {_MOST_KEY_PARTS} parts with dots between them"
+        )
 
 
 def _known(key: str, known: Collection[str]) -> None:

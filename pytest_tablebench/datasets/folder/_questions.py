@@ -71,7 +71,7 @@ def raw_questions(tables: FolderTables, file: str) -> Iterator[tuple[int, Raw | 
         text = tables.text(file)
         lines: Iterable[tuple[int, list[Any]]] = numbered_rows(text, delimiter_of(text))
     else:
-        sheet = tables.table(file)
+        sheet = tables.question_sheet(file)
         lines = enumerate([list(sheet.header), *map(list, sheet.rows)], start=1)
     yield from _records(file, lines)
 
@@ -144,6 +144,7 @@ def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> Qu
         tolerance=_text(row.get("tolerance")) or None,
         unit=_text(row.get("unit")) or None,
     )
+    aliases = _aliases(_parsed(row.get("aliases")), answers)
     return Question(
         id=_text(row.get("id")) or str(number),
         number=number,
@@ -152,7 +153,7 @@ def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> Qu
         text=text,
         answers=answers,
         context=context,
-        aliases=_aliases(_parsed(row.get("aliases")), answers),
+        aliases=_with_stored(aliases, answers, tables, files),
         tags=_tags(_parsed(row.get("tags"))),
         title=_text(row.get("title")) or None,
         perturbations=tuple(_items(_parsed(row.get("perturbations")), "perturbations")) or None,
@@ -307,6 +308,25 @@ def _aliases(value: Any, answers: tuple[str, ...]) -> dict[str, tuple[str, ...]]
     if others and len(answers) > 1:
         raise BadRowError("aliases", 'of several answers: write {"answer": ["alias", ...], ...}')
     return {answers[0]: others} if others else {}
+
+
+def _with_stored(
+    aliases: Mapping[str, tuple[str, ...]],
+    answers: tuple[str, ...],
+    tables: FolderTables,
+    files: tuple[str, ...],
+) -> dict[str, tuple[str, ...]]:
+    """Return the aliases with the other form of each answer that is a formatted cell."""
+    extended = dict(aliases)
+    for file in files:
+        stored = tables.stored_values(file)
+        if stored is None:
+            continue
+        for answer in answers:
+            others = [text for text in stored.other_forms(answer) if text != answer]
+            if others:
+                extended[answer] = tuple(dict.fromkeys((*extended.get(answer, ()), *others)))
+    return extended
 
 
 def _tags(value: Any) -> dict[str, str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+from itertools import islice
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from pytest_tablebench.datasets._files import file_digest, inside
+from pytest_tablebench.datasets.folder._stored import StoredValues
 from pytest_tablebench.datasets.folder._text import (
     MOST_BYTES,
     delimiter_of,
@@ -16,22 +19,38 @@ from pytest_tablebench.errors import DataError, MergedCellsError, TableError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted, printable
 
+MOST_COLUMNS = 16_384
+MOST_CELLS = 1_000_000
+"""Cells of a CSV or Parquet table that is read."""
+MOST_UNPACKED = 64 * 1024 * 1024
+"""Bytes of an unpacked Parquet file."""
+
+_MOST_FILES = 2_000
+"""Files of the folder that are compared with a misspelt name."""
+
 TABLE_KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
 
 
 class FolderTables:
     """The tables of one folder, each read when a question first names it.
 
+    Arguments:
+        folder: which paths cannot leave.
+        include_hidden: read hidden rows, columns and sheets of workbooks too.
+
     Attributes:
         digests: SHA-256 of each file that was read, by its name in the folder.
-        notes: what people must know of how files were read.
+        notes: what the user must know of how files were read.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, include_hidden: bool = False) -> None:
         self.folder = folder
         self.digests: dict[str, str] = {}
         self.notes: list[str] = []
+        self._include_hidden = include_hidden
         self._known: dict[str, Table | str] = {}
+        self._stored: dict[str, StoredValues] = {}
+        self._sheets: dict[str, tuple[set[str], set[str]]] = {}
 
     def path(self, name: str) -> Path:
         """Return a file of the folder. Raises `DataError` for one that is outside, or not there."""
@@ -41,8 +60,21 @@ class FolderTables:
             raise DataError(f"{printable(name, 80)}: name a file inside the folder, without ..")
         path = inside(self.folder, name)
         if not path.is_file():
-            raise DataError(f"{printable(name, 80)}: no such file in the folder")
+            raise DataError(f"{printable(name, 80)}: no such file in the folder{self._near(name)}")
         return path
+
+    def _near(self, name: str) -> str:
+        """Return a hint at the file with the nearest name; "" where none is near."""
+        files = islice(self.folder.rglob("*"), _MOST_FILES)
+        names = {
+            path.relative_to(self.folder).as_posix()
+            for path in files
+            if path.suffix.lower() in TABLE_KINDS
+        }
+        by_case = {known.casefold(): known for known in sorted(names)}
+        wanted = name.replace("\\", "/").casefold()
+        near = difflib.get_close_matches(wanted, by_case, n=1, cutoff=0.6)
+        return f"; did you mean {printable(by_case[near[0]], 80)}?" if near else ""
 
     def text(self, name: str) -> str:
         """Return the text of a file, taking note of it. Raises `DataError`, naming the file."""
@@ -71,6 +103,45 @@ class FolderTables:
             raise DataError(found)
         return found
 
+    def question_sheet(self, name: str) -> Table:
+        """Return the first sheet of a workbook of questions, hidden rows and columns included."""
+        path = self.path(name)
+        try:
+            table = read_sheet(path, None, include_hidden=True).table
+        except DataError as error:
+            raise _named(name, error) from None
+        self._read(name, path)
+        return table
+
+    def stored_values(self, written: str) -> StoredValues | None:
+        """Return the stored values of a table that was read; None where all are shown as stored."""
+        return self._stored.get(written)
+
+    def note_unused_sheets(self) -> None:
+        """Add a note for each workbook with visible sheets that no question names."""
+        for name, (used, others) in self._sheets.items():
+            unused = sorted(others - used)
+            if unused:
+                names = ", ".join(repr(printable(sheet, 40)) for sheet in unused[:3])
+                more = f" and {len(unused) - 3} more" if len(unused) > 3 else ""
+                self.notes.append(
+                    f"{printable(name, 80)}: no question names the sheets {names}{more}"
+                    if len(unused) > 1
+                    else f"{printable(name, 80)}: no question names the sheet {names}"
+                )
+
+    def _workbook(self, written: str, name: str, sheet: str, path: Path) -> Table:
+        read = read_sheet(path, sheet or None, include_hidden=self._include_hidden)
+        used, others = self._sheets.setdefault(name, (set(), set()))
+        if read.sheet not in used:
+            used.add(read.sheet)
+            others.update(read.others)
+            place = f"{printable(name, 80)}#{printable(read.sheet, 40)}"
+            self.notes += [f"{place}: {note}" for note in read.notes]
+        if read.stored:
+            self._stored[written] = StoredValues(read.table, read.stored)
+        return read.table
+
     def _table(self, written: str) -> Table:
         # Where the whole ends as a table's file does, the sign is part of its name.
         name, sheet = written, ""
@@ -91,7 +162,9 @@ class FolderTables:
         try:
             if path.stat().st_size > MOST_BYTES:
                 raise DataError(f"larger than {MOST_BYTES >> 20} MB")
-            table = _parquet(path) if kind == ".parquet" else read_sheet(path, sheet or None)
+            table = (
+                _parquet(path) if kind == ".parquet" else self._workbook(written, name, sheet, path)
+            )
         except (DataError, TableError) as error:
             raise _named(name, error) from None
         self._read(name, path)
@@ -108,7 +181,18 @@ def _named(name: str, error: Exception) -> DataError:
 
 def _delimited(text: str, delimiter: str, name: str) -> Table:
     rows: list[list[str]] = []
+    cells = 0
     for line, row in numbered_rows(text, delimiter):
+        cells += len(row)
+        for count, limit, noun in (
+            (len(row), MOST_COLUMNS, "columns"),
+            (cells, MOST_CELLS, "cells"),
+        ):
+            if count > limit:
+                raise DataError(
+                    f"line {line}: {count:,} {noun} so far; at most {limit:,} are read: keep what "
+                    f"the questions are about"
+                )
         if rows and len(row) != len(rows[0]):
             raise DataError(
                 f"line {line}: {counted(len(row), 'cell')}, the header has {len(rows[0])}; put "
@@ -145,8 +229,17 @@ def _parquet(path: Path) -> Table:
         raise DataError("Parquet needs pyarrow: pip install 'pytest-tablebench[parquet]'") from None
     try:
         file = parquet.ParquetFile(path)
-        if file.metadata.num_rows > MOST_ROWS:
+        facts = file.metadata
+        if facts.num_rows > MOST_ROWS:
             raise DataError(f"more than {MOST_ROWS:,} rows; no model reads that many")
+        unpacked = sum(facts.row_group(n).total_byte_size for n in range(facts.num_row_groups))
+        for count, limit, noun in (
+            (facts.num_columns, MOST_COLUMNS, "columns"),
+            (facts.num_rows * facts.num_columns, MOST_CELLS, "cells"),
+            (unpacked, MOST_UNPACKED, "bytes unpacked"),
+        ):
+            if count > limit:
+                raise DataError(f"{count:,} {noun}; at most {limit:,} are read")
         return Table.from_pandas(file.read().to_pandas())
     except DataError:
         raise

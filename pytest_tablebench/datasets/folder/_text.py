@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_tablebench.errors import DataError
 
-MOST_BYTES = 100 * 1024 * 1024
+MOST_BYTES = 32 * 1024 * 1024
 """Bytes of the largest file that is read; no model reads a table of that size."""
 
 _MOST_CHARACTERS = 1_000_000

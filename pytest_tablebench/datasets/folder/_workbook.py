@@ -2,53 +2,127 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import DataError, MergedCellsError, TableError
+from pytest_tablebench.tables.hierarchy import layout
+from pytest_tablebench.tables.hierarchy.grid import check_size
+from pytest_tablebench.tables.hierarchy.xlsx import sheet_grid
+from pytest_tablebench.tables.readers import flat_sheet, open_sheet, read_workbook_bytes
+from pytest_tablebench.tables.sheet_view import SheetView, show_sheet
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.workbook_package import MAX_UNPACKED, checked_workbook
+from pytest_tablebench.util.names import counted, printable
+
+if TYPE_CHECKING:
+    from openpyxl.worksheet.worksheet import Worksheet
 
 MOST_ROWS = 100_000
 """Rows of the largest table that is read."""
 
 _MOST_CELLS = 1_000_000
-_MOST_UNPACKED = 200 * 1024 * 1024
 _MOST_PARTS = 5_000
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 """How a workbook begins that a password protects, and one of Excel before 2007."""
 
 
-def read_sheet(path: Path, sheet: str | None) -> Table:
-    """Read a sheet by its name, or the first one; with structure where cells are merged.
+@dataclass(frozen=True)
+class SheetRead:
+    """A sheet of a workbook.
 
-    Raises `DataError`.
+    Arguments:
+        table: what the sheet shows.
+        stored: the stored values of shown texts, where they differ.
+        sheet: the sheet's name.
+        others: names of the workbook's other sheets that are visible.
+        notes: what the user must know of it, without the file's name.
     """
-    has_formulas, chosen = _look_over(path), 0 if sheet is None else sheet
+
+    table: Table
+    stored: Mapping[str, tuple[str, ...]]
+    sheet: str
+    others: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -> SheetRead:
+    """Read a sheet by its name, or the first visible one; with structure where cells are merged.
+
+    Cells have the text that a spreadsheet program shows. Raises `DataError`.
+    """
+    has_formulas = _look_over(path)
     try:
+        data, name, place = read_workbook_bytes(path)
+        data = checked_workbook(data, place)
+        chosen, where = open_sheet(data, 0 if sheet is None else sheet, place)
+        sheets = chosen.parent.worksheets if chosen.parent else [chosen]
+        shown = [each for each in sheets if include_hidden or each.sheet_state == "visible"]
+        if chosen not in shown and (sheet is not None or not shown):
+            raise DataError(
+                f"sheet {printable(chosen.title, 40)!r} is hidden; show it, or write "
+                f"include_hidden = true in tablebench.toml"
+            )
+        chosen = chosen if chosen in shown else shown[0]
+        where = f"{place}, sheet {chosen.title!r}"
+        if has_formulas:
+            _require_values(data, chosen)
+        view = show_sheet(chosen, where, include_hidden=include_hidden)
         try:
-            table = Table.from_xlsx(path, sheet=chosen)
+            table = flat_sheet(chosen, where, name)
         except MergedCellsError:
-            table = Table.from_xlsx(path, sheet=chosen, structure=True)
+            table = layout.to_table(sheet_grid(chosen, where, name))
     except TableError as error:
         raise DataError(_shortened(str(error), path)) from None
-    if has_formulas:
-        _require_values(path, sheet)
-    return table
+    others = tuple(each.title for each in shown if each is not chosen)
+    return SheetRead(
+        table,
+        view.stored or {},
+        chosen.title,
+        others,
+        tuple(_notes(view, len(sheets) - len(shown))),
+    )
+
+
+def _notes(view: SheetView, hidden_sheets: int) -> Iterator[str]:
+    hidden = [
+        counted(count, f"hidden {noun}")
+        for count, noun in (
+            (view.hidden_rows, "row"),
+            (view.hidden_columns, "column"),
+            (hidden_sheets, "sheet"),
+        )
+        if count
+    ]
+    if hidden:
+        yield (
+            f"{' and '.join(hidden)} not sent; include_hidden = true in tablebench.toml sends them"
+        )
+    if view.unreadable:
+        codes = ", ".join(repr(printable(code, 40)) for code in view.unreadable[:3])
+        yield f"number formats that are not understood: {codes}; the stored values are sent"
 
 
 def sheet_names(path: Path) -> list[str]:
-    """Return the names of a workbook's sheets. Raises `DataError`."""
+    """Return the names of a workbook's visible sheets. Raises `DataError`."""
     import openpyxl
 
     _look_over(path)
     try:
-        book = openpyxl.load_workbook(path, read_only=True, keep_links=False)
+        data, _, place = read_workbook_bytes(path)
+        data = checked_workbook(data, place)
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
+    except TableError as error:
+        raise DataError(_shortened(str(error), path)) from None
     except Exception as error:  # a damaged file surfaces as nearly any exception
         raise DataError(f"cannot be read as a workbook: {error!r}") from None
     try:
-        return [sheet.title for sheet in book.worksheets]
+        return [sheet.title for sheet in book.worksheets if sheet.sheet_state == "visible"]
     finally:
         book.close()
 
@@ -72,10 +146,10 @@ def _look_over(path: Path) -> bool:
                 raise DataError("is protected by a password; save it without one")
             # `zipfile` gives no more of a part than its entry says, so these sizes are true.
             size = sum(part.file_size for part in parts)
-            if size > _MOST_UNPACKED or len(parts) > _MOST_PARTS:
+            if size > MAX_UNPACKED or len(parts) > _MOST_PARTS:
                 raise DataError(
                     f"unpacks to {size >> 20:,} MB in {len(parts):,} parts, and is not unpacked; "
-                    f"the most is {_MOST_UNPACKED >> 20} MB"
+                    f"the most is {MAX_UNPACKED >> 20} MB"
                 )
             counted = ("xl/worksheets/", "xl/sharedStrings")
             found = [
@@ -111,30 +185,24 @@ def _has_formulas(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
     return formulas
 
 
-def _require_values(path: Path, sheet: str | None) -> None:
+def _require_values(data: bytes, values: Worksheet) -> None:
     """Raise `DataError` for a formula of which the file keeps no value."""
     import openpyxl
 
-    books = [
-        openpyxl.load_workbook(path, read_only=True, data_only=only, keep_links=False)
-        for only in (False, True)
-    ]
+    cells = values._cells
+    if cells:
+        lines, columns = max(line for line, _ in cells), max(column for _, column in cells)
+        check_size(lines, columns, f"sheet {values.title!r}")
+    book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
     try:
-        formulas, values = (book.worksheets[0] if sheet is None else book[sheet] for book in books)
-        cells: Iterable[tuple[object, ...]] = zip(
-            chain.from_iterable(formulas.iter_rows()),
-            chain.from_iterable(values.iter_rows()),
-            strict=False,
-        )
-        for formula, value in cells:
-            kind = getattr(formula, "data_type", "n")
-            empty = getattr(value, "value", None) is None
-            if kind == "f" and empty and getattr(value, "data_type", "n") == "n":
-                place = getattr(formula, "coordinate", "?")
+        for cell in chain.from_iterable(book[values.title].iter_rows()):
+            if cell.data_type != "f":
+                continue
+            value = cells.get((cell.row or 0, cell.column or 0))
+            if value is None or (value.value is None and value.data_type == "n"):
                 raise DataError(
-                    f"cell {place} holds a formula that was never calculated; open the file in a "
-                    f"spreadsheet program and save it"
+                    f"cell {cell.coordinate} holds a formula that was never calculated; open the "
+                    f"file in a spreadsheet program and save it"
                 )
     finally:
-        for book in books:
-            book.close()
+        book.close()

@@ -27,7 +27,11 @@ def read_xlsx_grid(path: str | PathLike[str], *, sheet: str | int) -> Grid:
     does, for workbooks that unpack to more than 64 MiB, and for sheets beyond the limits.
     """
     data, name, where = read_workbook_bytes(path)
-    chosen, where = open_sheet(data, sheet, where)
+    return sheet_grid(*open_sheet(data, sheet, where), name)
+
+
+def sheet_grid(chosen: Worksheet, where: str, name: str) -> Grid:
+    """Return an opened sheet as a grid. Raises `TableError` for one beyond the limits."""
     values = {(line - 1, column - 1): value for (line, column), value in sheet_values(chosen)}
     if values:
         check_size(1 + max(line for line, _ in values), 1 + max(c for _, c in values), where)

@@ -1,0 +1,170 @@
+"""A sheet as a spreadsheet program shows it: number formats applied, hidden lines left out."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.number_formats import shown_text
+from pytest_tablebench.tables.readers import cell_value
+
+if TYPE_CHECKING:
+    from openpyxl.cell.cell import Cell as SheetCell
+    from openpyxl.worksheet.worksheet import Worksheet
+
+__all__ = ["SheetView", "show_sheet"]
+
+MAX_CHARACTERS = 20_000_000
+"""Characters of all cells together: a text of the workbook may be in thousands of them."""
+
+
+@dataclass(frozen=True)
+class SheetView:
+    """What a sheet shows otherwise than it stores.
+
+    Arguments:
+        hidden_rows: how many hidden rows with values were left out.
+        hidden_columns: the same of columns.
+        stored: the stored values of each shown text that differs from them, as texts.
+        unreadable: format codes that are not understood; their cells keep the stored value.
+    """
+
+    hidden_rows: int = 0
+    hidden_columns: int = 0
+    stored: Mapping[str, tuple[str, ...]] | None = None
+    unreadable: tuple[str, ...] = ()
+
+
+def show_sheet(sheet: Worksheet, where: str, *, include_hidden: bool) -> SheetView:
+    """Change a sheet to what it shows, and return what that changed.
+
+    Raises `TableError` for a sheet with more than 20,000,000 characters.
+
+    Arguments:
+        sheet: changed in place.
+        where: what messages call it.
+        include_hidden: keep hidden rows and columns.
+    """
+    hidden_rows, hidden_columns = 0, 0
+    if not include_hidden:
+        hidden_rows, hidden_columns = _leave_out(sheet)
+    codes: dict[int, str] = {}
+    stored: dict[str, dict[str, None]] = {}
+    unreadable: dict[str, None] = {}
+    characters = 0
+    for cell in sheet._cells.values():
+        if cell.value is None:
+            continue
+        number = cell._style.numFmtId  # type: ignore[attr-defined]
+        code = codes.get(number)
+        if code is None:
+            code = codes[number] = cell.number_format or "General"
+        value = str(cell_value(cell))
+        text = value
+        if not isinstance(cell.value, str) or code not in {"General", "@"}:
+            shown = shown_text(cell.value, code)
+            if shown is None and isinstance(cell.value, int | float):
+                unreadable[code] = None
+            text = value if shown is None else shown
+        if text != value:
+            _put(cell, text)
+            stored.setdefault(text, {})[value] = None
+        characters += len(text)
+        if characters > MAX_CHARACTERS:
+            raise TableError(
+                f"{where}: more than {MAX_CHARACTERS:,} characters in its cells; no more are read"
+            )
+    return SheetView(
+        hidden_rows,
+        hidden_columns,
+        {text: tuple(values) for text, values in stored.items()},
+        tuple(unreadable),
+    )
+
+
+def _put(cell: SheetCell, text: str) -> None:
+    """Give a cell its shown text; a number that is shown with other digits stays a number."""
+    is_number = isinstance(cell.value, float)
+    try:
+        is_number = is_number and str(float(text)) == text
+    except ValueError:
+        is_number = False
+    # The property would read a text that begins with `=` as a formula.
+    cell._value = float(text) if is_number else text  # type: ignore[attr-defined]
+
+
+def _leave_out(sheet: Worksheet) -> tuple[int, int]:
+    """Take hidden rows and columns out; return how many of each had values."""
+    filled = [cell for cell in sheet._cells.values() if cell.value is not None]
+    rows, columns = _hidden_rows(sheet, {cell.row for cell in filled}), _hidden_columns(sheet)
+    if not rows and not columns:
+        return 0, 0
+    _shift_merged(sheet, rows, columns)
+    gone_rows, gone_columns, cells = set(), set(), {}
+    for cell in filled:
+        if _has(rows, cell.row):
+            gone_rows.add(cell.row)
+        elif _has(columns, cell.column):
+            gone_columns.add(cell.column)
+        else:
+            cell.row -= bisect_left(rows, cell.row)
+            cell.column -= bisect_left(columns, cell.column)
+            cells[cell.row, cell.column] = cell
+    sheet._cells.clear()
+    sheet._cells.update(cells)
+    return len(gone_rows), len(gone_columns)
+
+
+def _has(numbers: list[int], number: int) -> bool:
+    place = bisect_left(numbers, number)
+    return place < len(numbers) and numbers[place] == number
+
+
+def _hidden_rows(sheet: Worksheet, used: set[int]) -> list[int]:
+    sizes = sheet.row_dimensions
+    hidden = {row for row, size in sizes.items() if size.hidden or size.height == 0}
+    if sheet.sheet_format.zeroHeight:  # all rows are hidden but those with a height
+        last = max(used, default=0)
+        hidden |= {row for row in range(1, last + 1) if row not in sizes}
+    return sorted(hidden)
+
+
+def _hidden_columns(sheet: Worksheet) -> list[int]:
+    hidden: set[int] = set()
+    for size in sheet.column_dimensions.values():
+        if size.hidden or size.width == 0:
+            first = size.min or 1
+            hidden |= set(range(first, min(size.max or first, 16_384) + 1))
+    return sorted(hidden)
+
+
+def _shift_merged(sheet: Worksheet, rows: list[int], columns: list[int]) -> None:
+    """Cut merged cells to what is shown of them; the text moves to the first shown position."""
+    from openpyxl.worksheet.cell_range import CellRange, MultiCellRange
+
+    kept = []
+    for merged in sheet.merged_cells.ranges:
+        top, bottom = merged.min_row, merged.max_row
+        left, right = merged.min_col, merged.max_col
+        height = bottom - top + 1 - (bisect_right(rows, bottom) - bisect_left(rows, top))
+        width = right - left + 1 - (bisect_right(columns, right) - bisect_left(columns, left))
+        if height <= 0 or width <= 0:
+            continue
+        first = sheet._cells.get((top, left))
+        if first is not None and (_has(rows, top) or _has(columns, left)):
+            first.row = next(row for row in range(top, bottom + 1) if not _has(rows, row))
+            first.column = next(n for n in range(left, right + 1) if not _has(columns, n))
+        new_top, new_left = top - bisect_left(rows, top), left - bisect_left(columns, left)
+        if height * width > 1:
+            kept.append(
+                CellRange(
+                    min_row=new_top,
+                    min_col=new_left,
+                    max_row=new_top + height - 1,
+                    max_col=new_left + width - 1,
+                )
+            )
+    sheet.merged_cells = MultiCellRange(kept)
