@@ -39,7 +39,7 @@ _PLACED = {
 
 _TEXTS = {
     *("case_id", "benchmark", "serializer", "perturbation", "strategy", "modality"),
-    *("outcome", "metric", "part", "prompt_digest", "transcript"),
+    *("outcome", "metric", "part", "prompt_digest", "transcript", "cluster"),
 }
 _ROLES = {"user": "user", "reply": "assistant", "output": "tool"}
 _WHO = {role: who for who, role in _ROLES.items()}

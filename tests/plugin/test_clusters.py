@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.cli import main
+from pytest_tablebench.reports.github import summary_markdown
+from pytest_tablebench.reports.html.board import write_leaderboard
+from pytest_tablebench.results.loaded_run import load_run
 from tests.support.own_folders import write_folder
 
 SUITE = Path(__file__).parents[2].joinpath("suites/test_own.py").read_text(encoding="utf-8")
@@ -93,6 +96,13 @@ def test_an_older_run_is_judged_by_examples_and_says_so(place: Place, capsys) ->
     assert main(["rejudge", "run", "--bench-gate", "shop.performance >= 0.3"]) == 11
     said = capsys.readouterr().out
     assert "the records do not name the tables of shop" in said
+    main(["report", "run", "--no-plots"])
+    assert "The records do not name the tables of shop" in (
+        place.path / "run/report.html"
+    ).read_text("utf-8")
+    loaded = load_run(place.path / "run")
+    assert "the records do not name the tables" in summary_markdown(loaded.run, loaded.summary)
+    assert loaded.summary["benchmarks"]["own"]["n_clusters"] is None
     # Scored again, the dataset is at hand, and names them.
     again = ["rejudge", "run", "--bench-data=data", "--bench-compat=fixed", "--out=new"]
     assert main([*again, "--bench-gate", "shop.performance >= 0.3"]) == 11
@@ -100,6 +110,9 @@ def test_an_older_run_is_judged_by_examples_and_says_so(place: Place, capsys) ->
     assert {one["cluster"] for one in place.records("new")} == {
         f"shop/t{table}.csv" for table in range(TABLES)
     }
+    board = place.path / "board.html"
+    write_leaderboard([place.path / "run", place.path / "new"], board)
+    assert board.read_text("utf-8").count("do not name the tables of examples") == 1
 
 
 def test_stopping_and_the_plan_go_by_tables(place: Place) -> None:

@@ -40,10 +40,22 @@ def write_leaderboard(runs: Sequence[Path], out: Path) -> None:
         "runs": loaded,
         "benchmarks": [_benchmark(name, loaded, out) for name in names],
         "board": None if board is None else _table(board),
-        "remarks": [remark for run in loaded for remark in run_remarks(run)],
+        "remarks": [
+            remark for run in loaded for remark in (*run_remarks(run), *_unnamed_tables(run))
+        ],
         "differences": differences(loaded),
     }
     save_page(out, "board.html", facts)
+
+
+def _unnamed_tables(run: RunData) -> list[str]:
+    """Return what is said of a run of an earlier version, whose intervals are by example."""
+    if any(row.cluster for row in run.rows) or not run.rows:
+        return []
+    return [
+        f"{printable(run.model, 80)}: the records do not name the tables of examples: intervals "
+        f"take every example as independent"
+    ]
 
 
 def _benchmark(name: str, runs: Sequence[RunData], out: Path) -> dict[str, Any]:
