@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError, SettingsError
-from pytest_tablebench.models import Request
+from pytest_tablebench.models import Request, as_read
 from pytest_tablebench.running.asking import Asking, AskPlan
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.util.names import printable
@@ -30,10 +30,13 @@ class Correspondence(Asking):
         super().__init__(settings, ProviderPool(settings, registry, lambda _: params))
 
     def tell(self, step: Ask) -> str | None:
-        """Return the reply to a question, None as long as there is none. Raises `ModelError`."""
+        """Return the answer to a question, without thoughts; None as long as there is none.
+
+        Raises `ModelError`, also for a reply that the token limit ended before its answer.
+        """
         request = self._request(step)
         reply = self.reply(request, self._models.route(request.model, ABOUT).limits)
-        return None if reply is None else reply.text
+        return None if reply is None else as_read(reply, "fixed").text
 
     def _request(self, step: Ask) -> Request:
         model = step.model or self._settings.models[0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.metrics._thinking import after_thinking
 from pytest_tablebench.strategies._replies import (
     FENCE,
     RESULT,
@@ -89,4 +88,4 @@ class Interleaved:
         """
         if self.compat == "reference":
             return boxed_answer(self.text, self.compat)
-        return last_box(self.text) or after_thinking(self.text[self.begins :]) or self.text
+        return last_box(self.text) or self.text[self.begins :] or self.text

@@ -42,13 +42,13 @@ class Block:
     end: int
 
 
-def json_answer(reply: str) -> str:
+def json_answer(reply: str, compat: Compat) -> str:
     """Return the answer of a reply that was asked for a fenced `json` object (TCoT).
 
-    It is the text of `answer` in the last such block behind the thinking; the reply behind the
-    thinking where that is no object with an answer.
+    It is the text of `answer` in the last such block, or the whole reply if that block is no
+    object with an answer. `reference` first removes everything up to the last `</think>`.
     """
-    said = after_thinking(reply)
+    said = after_thinking(reply) if compat == "reference" else reply
     blocks = [said[start:end] for start, end in _fenced(said, _JSON)]
     if not blocks:
         return said
@@ -59,7 +59,7 @@ def json_answer(reply: str) -> str:
 
 
 def python_blocks(text: str) -> list[Block]:
-    """Return the closed blocks of Python in a text, thinking included.
+    """Return the closed blocks of Python in a text.
 
     The fence is written in small letters; letters may follow at once, digits and blanks may not.
     """
@@ -92,17 +92,17 @@ def runnable(code: str, compat: Compat) -> str:
 def boxed_answer(text: str, compat: Compat) -> str:
     r"""Return the answer of a conversation that was asked to end in `\boxed{}` (ICoT).
 
-    Behind the thinking it is what the last balanced box holds, or else the text behind the last
-    result of a program, or else all of it. `reference` skips one character behind the fence of
-    that result, whatever it is; `fixed` only a line end.
+    It is what the last balanced box holds, or else the text behind the last result of a program,
+    or else all of it. `reference` removes everything up to the last `</think>` first, and skips
+    one character behind the fence of that result, whatever it is; `fixed` only a line end.
     """
-    said = after_thinking(text)
+    said = after_thinking(text) if compat == "reference" else text
     return last_box(said) or _behind_result(said, compat) or said
 
 
 def last_box(text: str) -> str:
-    """Return what the last balanced box behind the thinking holds; nothing where none is."""
-    boxes = list(_boxes(after_thinking(text)))
+    """Return what the last balanced box holds; an empty text without a box."""
+    boxes = list(_boxes(text))
     return boxes[-1] if boxes else ""
 
 

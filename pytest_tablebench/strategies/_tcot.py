@@ -75,4 +75,4 @@ class TCoT:
         system = system_message(task.form, SYSTEM.format(ask=task.form.ask))
         reply = the_reply((yield Ask((*system, user))))
         flags = ("table_cut",) * cut + oddities(reply.text)
-        return Said(json_answer(reply.text), flags)
+        return Said(json_answer(reply.text, task.compat), flags)

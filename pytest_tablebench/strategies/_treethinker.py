@@ -107,7 +107,7 @@ class TreeThinker:
         if tables and task.params.get("tree", True):
             asked = Message("user", _joined(TREE, *(task.shown(table) for table in tables)))
             drawn = the_reply((yield Ask((asked,)))).text
-            tree = read_tree(after_thinking(drawn))
+            tree = read_tree(_after_thoughts(drawn, task))
             flags, lines = () if tree.headers else ("no_tree",), "\n".join(tree.lines())
             if (f1 := _tree_f1(tree, tables)) is not None:
                 parts[TREE_F1] = f1
@@ -123,8 +123,12 @@ class TreeThinker:
             flags += ("no_final_answer",)
         if task.form.judged == "reply":
             return Said(reply, flags, parts, lines)
-        answer = reply[marks[-1].end() :].strip() if marks else after_thinking(reply)
+        answer = reply[marks[-1].end() :].strip() if marks else _after_thoughts(reply, task)
         return Said(answer, flags, parts, lines)
+
+
+def _after_thoughts(reply: str, task: Task) -> str:
+    return after_thinking(reply) if task.compat == "reference" else reply
 
 
 def _steps(task: Task, has_tree: bool) -> str:

@@ -34,7 +34,7 @@ from .replay import Record, differences, replays
 
 @replays("treb.tcot_parse")
 def replay_json_answer(record: Record) -> list[str]:
-    return differences(json_answer(record["reply"]), record["expected"])
+    return differences(json_answer(record["reply"], "reference"), record["expected"])
 
 
 @replays("treb.pot_code")

@@ -34,7 +34,7 @@ TABLE = Table(("name", "age"), (("Ada", "36"), ("Bo", "41")), name="ages.csv")
 
 
 def test_questions_are_read_with_their_sub_types_and_each_fault_has_a_reason() -> None:
-    reply = """<think>[Question9]: not this one</think>Here they are:
+    reply = """Here they are:
 [Question1]: How many people
 are there?
 [Subtype1]: Counting
@@ -67,7 +67,7 @@ I hope they are of use."""
 
 
 def test_an_answer_is_what_the_last_marker_stands_before() -> None:
-    reply = "[Final Answer]: 1\n<think>[Final Answer]: 2</think>\n[Final Answer]: **tea |\ncoffee**"
+    reply = "[Final Answer]: 1\n[Final Answer]: 2\n[Final Answer]: **tea |\ncoffee**"
     assert read_answer(reply, TASKS["fc"]) == "tea | coffee"
     with pytest.raises(RefusedError, match="no marked answer"):
         read_answer("tea", TASKS["fc"])

@@ -41,7 +41,6 @@ FULL = '{"accuracy": 5, "relevance": 5, "coverage": 5}'
         f"\n {ONE}\n",
         f"```json\n{ONE}\n```",
         f"Here they are:\n```\n{ONE}\n```\nDone.",
-        f'<think>{{"pairs": []}}</think>{ONE}',
     ],
 )
 def test_pairs_are_read_from_the_whole_reply_or_its_one_block(reply: str) -> None:

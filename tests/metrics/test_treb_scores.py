@@ -60,7 +60,7 @@ def test_where_nobody_judges_the_subtasks_own_score_counts() -> None:
     [
         ("It is right.", ("judge_not_a_number",)),
         ("\\boxed{11}", ("judge_out_of_range",)),
-        ("<think>hm \\boxed{3", ("judge_unclosed_thinking", "judge_not_a_number")),
+        ("<think>hm \\boxed{3", ("judge_not_a_number",)),
         ("\\boxed{a} or \\boxed{b}", ("judge_several_boxes", "judge_not_a_number")),
     ],
 )

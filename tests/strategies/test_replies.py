@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
+from pytest_tablebench.models import Reply
 from pytest_tablebench.strategies._interleaved import MAX_OUTPUT, Interleaved
 from pytest_tablebench.strategies._replies import (
     boxed_answer,
@@ -38,7 +39,14 @@ HOSTILE = st.lists(st.sampled_from(PIECES), max_size=30).map("".join) | st.text(
     ],
 )
 def test_json_answer(reply: str, answer: str) -> None:
-    assert json_answer(reply) == answer
+    assert json_answer(reply, "reference") == answer
+    assert json_answer(Reply(reply).text, "fixed") == answer
+
+
+def test_fixed_reads_an_answer_that_holds_a_closing_tag() -> None:
+    reply = '```json\n{"answer": "the tag </think>"}\n```'
+    assert json_answer(reply, "fixed") == "the tag </think>"
+    assert json_answer(reply, "reference") == '"}\n```'
 
 
 def test_a_block_of_python_ends_where_its_fence_does() -> None:
@@ -102,7 +110,7 @@ def test_fixed_takes_the_first_block_of_each_reply() -> None:
 
 def test_fixed_knows_the_last_words_without_a_fence() -> None:
     asked = Interleaved().said(BLOCK).ran("a ``` b")
-    assert asked.said("hm</think>So a.").answer == "So a."
+    assert asked.said("So a.").answer == "So a."
     assert asked.said("\\boxed{a}").answer == "a"
 
 
@@ -123,8 +131,8 @@ def test_no_more_programs_than_allowed() -> None:
 
 @given(HOSTILE)
 def test_any_reply_is_read(reply: str) -> None:
-    assert isinstance(json_answer(reply), str)
-    assert json_answer(f"{reply}</think>plain") == "plain"
+    assert isinstance(json_answer(reply, "fixed"), str)
+    assert json_answer(f"{reply}</think>plain", "reference") == "plain"
     for block in python_blocks(reply):
         assert reply[: block.end].endswith(f"{block.code}```")
         assert "```" not in block.code
@@ -149,7 +157,13 @@ def test_any_conversation_ends(compat: Compat, most: int, said: list[str]) -> No
 
 @pytest.mark.parametrize("piece", ["boxed{", "{", "}", "```", "```python\n", "```json", "</think>"])
 @pytest.mark.parametrize(
-    "read", [json_answer, python_blocks, lambda text: boxed_answer(text, "reference")]
+    "read",
+    [
+        lambda text: json_answer(text, "reference"),
+        python_blocks,
+        lambda text: boxed_answer(text, "reference"),
+    ],
+    ids=["json", "python", "box"],
 )
 def test_long_replies_are_read_quickly(piece: str, read: Callable[[str], object]) -> None:
     start = time.process_time()

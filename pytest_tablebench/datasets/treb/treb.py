@@ -102,7 +102,7 @@ class TReB(FileDataset[Asked]):
             ),
         ),
     )
-    fixed_chain = ("after_thinking", "to_string_stripped")
+    fixed_chain = ("to_string_stripped",)
     reference_chain = ("after_thinking",)
 
     serializers = ("markdown", "html")

@@ -26,7 +26,6 @@ from pytest_tablebench.generate.rules import Pair
 from pytest_tablebench.metrics._chart_values import chart_verdict
 from pytest_tablebench.metrics._charts import chart_step
 from pytest_tablebench.metrics._judge_reply import read_score
-from pytest_tablebench.metrics._thinking import after_thinking
 from pytest_tablebench.metrics._typed_answer import answer_kind, typed_answer
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.tables.table import Table
@@ -174,7 +173,7 @@ class AnswerGenerator(AskingMaker):
             try:
                 reply = self._tell(self._to_judge(shows, asked, one.answer))
                 pending = pending or reply is None
-                score = None if reply is None else read_score(after_thinking(reply))
+                score = None if reply is None else read_score(reply)
                 found.append(replace(one, score=score))
                 self.tally.course["marks that cannot be read"] += (
                     reply is not None and score is None
@@ -193,7 +192,7 @@ class AnswerGenerator(AskingMaker):
         if asked.metric != CHART:
             return read_answer(reply, asked.task)
         subtype = asked.tags.get("subtype", "")
-        step = chart_step(after_thinking(reply), chart_type=subtype, table=table)
+        step = chart_step(reply, chart_type=subtype, table=table)
         if step is None:
             raise RefusedError("no program")
         ran = self._run(step)

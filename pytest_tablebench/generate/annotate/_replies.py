@@ -11,7 +11,6 @@ from pytest_tablebench.generate.annotate._prompts import Task
 from pytest_tablebench.generate.llm._replies import RefusedError, plain_text, read_marks
 from pytest_tablebench.metrics._charts import chart_values
 from pytest_tablebench.metrics._realhit_reply import read_reply
-from pytest_tablebench.metrics._thinking import after_thinking
 from pytest_tablebench.metrics.steps import Execution
 
 DIMENSIONS = ("column_header", "row_header", "partition", "compound", "visual")
@@ -32,18 +31,17 @@ def read_questions(reply: str, task: Task) -> Iterator[Proposed]:
 
     Raises `RefusedError` for a reply that holds none.
     """
-    said = after_thinking(reply)
-    if len(said) > _LONGEST["reply"]:
+    if len(reply) > _LONGEST["reply"]:
         raise RefusedError("reply is too long")
     found: dict[tuple[str, int], str] = {}
-    marks = list(_MARK.finditer(said))
+    marks = list(_MARK.finditer(reply))
     twice = set[int]()
     for place, mark in enumerate(marks, start=1):
-        end = marks[place].start() if place < len(marks) else len(said)
+        end = marks[place].start() if place < len(marks) else len(reply)
         key = mark[1].casefold().replace("-", ""), int(mark[2])
         if key in found:
             twice.add(key[1])
-        found[key] = said[mark.end() : end]
+        found[key] = reply[mark.end() : end]
     numbers = sorted(number for what, number in found if what == "question")
     if not numbers:
         raise RefusedError("reply holds no question")
@@ -74,7 +72,7 @@ def _subtype(text: str, task: Task) -> str:
 
 def read_answer(reply: str, task: Task) -> str:
     """Return the answer that a reply marks, on one line. Raises `RefusedError`."""
-    answer = read_reply(after_thinking(reply)).answer
+    answer = read_reply(reply).answer
     if answer is None:
         raise RefusedError("no marked answer")
     longest = "prose" if task.metric else "line"

@@ -11,7 +11,6 @@ from typing import Any
 
 from pytest_tablebench.generate._values import answer_text, parse_number
 from pytest_tablebench.generate.rules._plan import RejectedError
-from pytest_tablebench.metrics._thinking import after_thinking
 
 MARKS = ("accuracy", "relevance", "coverage")
 """What a discriminator marks (spec: treb.md section 6.2)."""
@@ -161,7 +160,7 @@ def read_object(reply: str, names: Collection[str], why: str) -> dict[str, Any]:
 
 
 def _json(reply: str) -> Any:
-    said = after_thinking(reply).strip()
+    said = reply.strip()
     if len(said) > _LONGEST["reply"]:
         raise RefusedError("reply is too long")
     blocks = _BLOCK.findall(said)
