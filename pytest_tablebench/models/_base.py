@@ -113,6 +113,7 @@ class Reply:
             if answer != self.text:
                 thinking = joined(self.thinking, parts.thinking)
                 given.update(raw=self.text, text=answer, thinking=thinking)
+        given["thinking"] = given["thinking"].strip()
         for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens"):
             given[name] = count(given[name])
         for name in ("cost_usd", "latency_s"):

@@ -84,7 +84,7 @@ def thoughts_of(message: object) -> str:
     """Return the thoughts in the fields of a response's message; an empty text without any."""
     for name in ("reasoning_content", "reasoning"):
         text = getattr(message, name, None)
-        if isinstance(text, str) and text.strip():
+        if isinstance(text, str) and text:
             return text
     blocks = getattr(message, "thinking_blocks", None)
     return read_blocks(blocks)[1] if isinstance(blocks, list) else ""

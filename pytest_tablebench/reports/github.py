@@ -17,6 +17,7 @@ from pytest_tablebench.reports.beside_text import (
     scope_row,
     scopes,
 )
+from pytest_tablebench.reports.cut_text import cut_line
 from pytest_tablebench.reports.formats import interval, number, percent, signed
 from pytest_tablebench.results import telling_checks
 from pytest_tablebench.results._folder import selection_text
@@ -86,6 +87,7 @@ def summary_markdown(
         _beside(run, summary),
         _check_table(summary),
         _reasons(summary),
+        [line] if (line := cut_line(summary, run)) else [],
         *_changes(comparison),
         *_snapshots(snapshots or {}),
         _link(report_link, elsewhere=elsewhere),

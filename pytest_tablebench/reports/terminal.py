@@ -17,6 +17,7 @@ from pytest_tablebench.reports.beside_text import (
     scope_row,
     strategy_rows,
 )
+from pytest_tablebench.reports.cut_text import cut_line
 from pytest_tablebench.reports.formats import (
     fitting,
     number,
@@ -170,8 +171,9 @@ def summary_lines(
     """Return the final table and, for each dataset, what stands out in it.
 
     That is its best and worst serializer and perturbation, what sampling costs, what repeats say,
-    and why cases have no answer. `run` is the content of `run.json`, which says what stands beside
-    a score. Columns at the end of the table are left out where it is wider than `width`.
+    why cases have no answer, and how many replies were cut off. `run` is the content of
+    `run.json`, which says what stands beside a score. Columns at the end of the table are left out
+    where it is wider than `width`.
     """
     rows: list[tuple[str, ...]] = []
     details: list[str] = []
@@ -201,6 +203,8 @@ def summary_lines(
                     f"{whole}: no mean over datasets, because there is none for "
                     f"{', '.join(unknown)}"
                 )
+    if (line := cut_line(summary, run or {})) is not None:
+        details.append(line)
     lines = fitting([COLUMNS, *rows], width)
     for benchmark in summary["benchmarks"].values():
         if own := strategy_rows(benchmark):

@@ -9,6 +9,7 @@ from pytest_tablebench.results._beside import consistency_figures, known, part_f
 from pytest_tablebench.results._examples import Examples
 from pytest_tablebench.results._intervals import ci95
 from pytest_tablebench.results._memory import memory_figures
+from pytest_tablebench.results._record import CUTS
 from pytest_tablebench.results._sampling import sampling_cost
 from pytest_tablebench.results._sheets import Sheet, benchmarks_of, sheets
 from pytest_tablebench.results._slices import by_tag
@@ -223,6 +224,10 @@ def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
     return {
         **measures,
         "no_answer": unanswered / asked if asked else None,
+        **{
+            name: sum(int(one.cuts[name].sum()) for one in datasets) / asked if asked else None
+            for name in CUTS
+        },
         "n_examples": sum(map(len, datasets)),
         "n_clusters": _cluster_count(datasets),
         "n_cases": asked,

@@ -128,6 +128,15 @@ class Cells:
         """Of each named part of the score: the cells that have it, and its mean over repeats."""
         return self._folded(self.table.parts)
 
+    @cached_property
+    def cuts(self) -> dict[str, Marks]:
+        """By how a token limit ended replies: the cells, and in how many of their repeats."""
+        found = {}
+        for name, marks in self.table.cuts.items():
+            cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
+            found[name] = Marks(cells, np.bincount(places, weights=marks.values).astype(float))
+        return found
+
     def _folded(self, rows: Mapping[str, Marks]) -> dict[str, Marks]:
         found = {}
         for name, marks in rows.items():

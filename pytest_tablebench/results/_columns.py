@@ -8,7 +8,7 @@ from math import isnan
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.results._record import answer_mark
+from pytest_tablebench.results._record import answer_mark, cuts_of
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def reader(record: Any, required: Sequence[str]) -> Callable[[Sequence[Any]], Fi
     """
     if isinstance(record, Mapping):
         return lambda records: _of_mappings(records, required)
-    every = (*required, "repeat", *_OPTIONAL, "said")
+    every = (*required, "repeat", *_OPTIONAL, "said", "cuts")
     there = [name for name in every if name in required or hasattr(record, name)]
     # Field by field: a tuple for each record would only keep the garbage collector busy.
     readers = [(name, attrgetter(name)) for name in there]
@@ -49,6 +49,9 @@ def _of_mappings(records: Sequence[Mapping[str, Any]], required: Sequence[str]) 
     for name in _OPTIONAL:
         found[name] = [one.get(name) for one in records]
     found["repeat"] = [one.get("repeat", 1) for one in records]
+    found["cuts"] = [
+        one.get("cuts") or cuts_of(one.get("reason"), one.get("flags")) for one in records
+    ]
     # As it stands in a file, a record has the answer itself, and no mark of it.
     found["said"] = [
         answer_mark(one["prediction"]) if "prediction" in one and "said" not in one else said

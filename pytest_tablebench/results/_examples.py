@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_tablebench.results._record import CUTS
 from pytest_tablebench.results._sheets import Configuration, Sheet, grid_size
 from pytest_tablebench.results.figures import agreement, means, robustness
 from pytest_tablebench.util.arrays import np
@@ -39,6 +40,7 @@ class Examples:
     same answers (`single`), NaN where too few are known. `altered`: there are no such tables.
     `names` are the clusters of the examples, None where they are not known; `one_table` tells
     that the whole dataset has a single one.
+    `cuts` counts the cases whose replies a token limit ended, by how.
     """
 
     cases: Integers
@@ -54,6 +56,7 @@ class Examples:
     majority: Floats
     single: Floats
     altered: bool
+    cuts: Mapping[str, Integers]
     names: NDArray[np.object_] | None = None
     one_table: bool = False
 
@@ -89,6 +92,7 @@ class Examples:
             majority,
             single,
             not sheet.altered.isdisjoint(sheet.names(1)),
+            {name: whole.cut(name).sum(axis=1) for name in CUTS},
             sheet.cluster_names,
             sheet.one_table,
         )
@@ -121,4 +125,5 @@ class Examples:
             name: Part(part.values[own], part.cases[own], part.is_score[own])
             for name, part in self.parts.items()
         }
-        return replace(self, parts=parts, **columns)
+        cuts = {name: counts[own] for name, counts in self.cuts.items()}
+        return replace(self, parts=parts, cuts=cuts, **columns)

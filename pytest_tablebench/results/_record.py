@@ -96,6 +96,11 @@ class Record:
             return None
         return answer_mark(self.raw if self.prediction is None else self.prediction)
 
+    @property
+    def cuts(self) -> Mapping[str, float]:
+        """`cut_off` or `truncated`, counted as 1; empty if the token limit ended no reply."""
+        return cuts_of(self.reason, self.flags)
+
     def to_line(self) -> str:
         """Return one line of ASCII JSON, which no text inside can break.
 
@@ -131,6 +136,21 @@ class Record:
         if record.threshold is None and record.score is not None and record.metric != ASSERTION:
             record = replace(record, threshold=(thresholds or {}).get(str(record.dataset)))
         return record
+
+
+CUTS = ("cut_off", "truncated")
+"""How a token limit may end a reply: before the answer (a reason), or within it (a flag)."""
+
+_NOT_CUT: Mapping[str, float] = {}  # plain ones, which go from one process to another
+_CUTS: Mapping[str, Mapping[str, float]] = {name: {name: 1.0} for name in CUTS}
+
+
+def cuts_of(reason: object, flags: object) -> Mapping[str, float]:
+    """Return how the token limit ended a case's replies, see `CUTS`; empty if it did not."""
+    if reason == CUTS[0]:
+        return _CUTS[CUTS[0]]
+    is_truncated = isinstance(flags, tuple | list) and CUTS[1] in flags
+    return _CUTS[CUTS[1]] if is_truncated else _NOT_CUT
 
 
 _NAMES = {item.name for item in fields(Record)}
@@ -176,6 +196,7 @@ class Cell:
     said: int | None = None
     preserves_meaning: bool = True
     cluster: str | None = None
+    cuts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def outcome(self) -> Outcome:

@@ -21,7 +21,18 @@ Configuration = tuple[str, ...]
 """Serializer and perturbation; strategy and modality behind them where the dataset has several."""
 
 _AXES = CASE[3:]
-_GRIDS = ("scores", "passed", "asked", "answers", "times", "lost", "checks", "parts", "said")
+_GRIDS = (
+    "scores",
+    "passed",
+    "asked",
+    "answers",
+    "times",
+    "lost",
+    "checks",
+    "parts",
+    "said",
+    "cuts",
+)
 """What a sheet has of each cell: arrays, or arrays by name."""
 
 _NOTHING = {"f": float("nan"), "i": 0, "b": False, "O": None}
@@ -79,6 +90,16 @@ class Sheet:
         Over a single table the figure is about questions over this table, which are independent.
         """
         return None if self.one_table else self.cluster_names
+
+    cuts: Mapping[str, Floats] = field(default_factory=dict)
+    """How often a token limit ended the replies of a cell, by how; NaN for never."""
+
+    def cut(self, name: str) -> Integers:
+        """Return how many cases of each cell a token limit ended in one way (`CUTS`)."""
+        found = self.cuts.get(name)
+        if found is None:
+            return np.zeros(self.asked.shape, dtype=np.int64)
+        return np.nan_to_num(found).astype(np.int64)
 
     def counts(self) -> tuple[Integers, Integers]:
         """Return how many cases each cell stands for, and how many of them have no answer."""
@@ -214,6 +235,7 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
                 if any(own_tags := tuple(column.names[at] for at in column.codes[firsts]))
             },
             table.altered,
+            cuts=marked(cells.cuts),
         )
         if table.cluster is not None:
             names = [table.cluster.names[at] for at in table.cluster.codes[firsts]]

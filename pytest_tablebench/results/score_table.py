@@ -96,7 +96,8 @@ class ScoreTable:
     without an answer has them where another one does. So does `cluster`, the table (document,
     paraphrase group) of each row's example, empty where unknown; None where no record names one.
     `said` marks what each answer was read as, 0 unknown. `altered` are the perturbations that
-    change the meaning of a table.
+    change the meaning of a table. `cuts` marks the rows whose replies a token limit ended, by
+    how.
     """
 
     names: Mapping[str, tuple[str, ...]]
@@ -112,6 +113,7 @@ class ScoreTable:
     said: Integers | None = None
     altered: frozenset[str] = frozenset()
     cluster: Column | None = None
+    cuts: Mapping[str, Marks] = field(default_factory=dict)
 
     @classmethod
     def from_records(
@@ -189,7 +191,11 @@ class ScoreTableBuilder:
             "threshold": Late("d", nan),
             "said": Late("q", 0),
         }
-        self._marks: dict[str, dict[str, dict[int, float]]] = {"checks": {}, "parts": {}}
+        self._marks: dict[str, dict[str, dict[int, float]]] = {
+            "checks": {},
+            "parts": {},
+            "cuts": {},
+        }
         self._tags: dict[int, Mapping[str, str]] = {}
         self._clusters: dict[int, str] = {}
         self._altered: set[str] = set()
@@ -317,7 +323,7 @@ class ScoreTableBuilder:
             answers = np.empty(len(self), dtype=object)
             answers[:] = self._answers
             answers[np.isnan(score)] = None
-        checks, parts = (
+        checks, parts, cuts = (
             {
                 name: Marks(np.array(list(own), dtype=np.int64), np.array(list(own.values())))
                 for name, own in sorted(marks.items())
@@ -339,6 +345,7 @@ class ScoreTableBuilder:
             said=late["said"].column(len(self), np.int64) if late["said"] else None,
             altered=frozenset(self._altered),
             cluster=self._cluster_column(),
+            cuts=cuts,
         )
 
     def _cluster_column(self) -> Column | None:

@@ -6,11 +6,14 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.errors import METRIC, ModelError
+from pytest_tablebench.metrics.steps import Execute, Grade
+
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.metrics import Score
-    from pytest_tablebench.metrics.steps import Grade, Step
+    from pytest_tablebench.metrics.steps import Step
     from pytest_tablebench.models import Provider, Reply, Request
     from pytest_tablebench.running.answer import Answer, StepFacts, Turn
     from pytest_tablebench.running.limits import Limit
@@ -90,3 +93,10 @@ class PendingCase:
     def judged(self) -> bool:
         """Whether its answer is there and the metric's conversation goes on."""
         return self.answer is not None and self.conversation is not None
+
+
+def is_of_the_engine(pending: PendingCase, error: Exception) -> bool:
+    """Return whether a program could not run, or nothing was there to score an answer."""
+    if not isinstance(error, ModelError) or error.reason == METRIC:
+        return False
+    return isinstance(pending.step, Execute | Grade)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import (
     CUT_OFF,
     ENGINE,
-    METRIC,
     PENDING,
     REFUSED,
     STOPPED,
@@ -42,7 +41,7 @@ from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.giving_up import GivingUp
 from pytest_tablebench.running.judging import Judging, not_judged, request_of
 from pytest_tablebench.running.limits import is_cut, limit_of
-from pytest_tablebench.running.pending import PendingCase, Route
+from pytest_tablebench.running.pending import PendingCase, Route, is_of_the_engine
 from pytest_tablebench.running.replies import Replies
 from pytest_tablebench.serializers.content import Image, images_of
 
@@ -309,9 +308,8 @@ class PrefetchWindow:
         """Give a conversation what came of its step; return the next one, None when it is over."""
         if pending.conversation is None or pending.step is None or pending.key is None:
             raise RuntimeError("an outcome for a conversation that never began")
-        if not isinstance(found, Score) and not isinstance(
-            pending.step, Grade
-        ):  # where an answer was scored, no record tells
+        # No record tells where an answer was scored.
+        if not isinstance(found, Score) and not isinstance(pending.step, Grade):
             self._note(pending, pending.step, pending.key, found)
         pending.arrived.clear()
         try:
@@ -365,7 +363,7 @@ class PrefetchWindow:
 
     def _fail(self, pending: PendingCase, error: Exception) -> None:
         waits = isinstance(error, ModelError) and error.reason == PENDING
-        if pending.judged and not waits and not _is_of_the_engine(pending, error):
+        if pending.judged and not waits and not is_of_the_engine(pending, error):
             return self._not_judged(pending, error)
         if isinstance(error, ModelError) and error.reason == REFUSED and not pending.judged:
             try:
@@ -420,10 +418,3 @@ class PrefetchWindow:
             return self._route(model, None).provider is None
         except TableBenchError:
             return True
-
-
-def _is_of_the_engine(pending: PendingCase, error: Exception) -> bool:
-    """Whether a program could not be run, or nobody is there to score: so there is no answer."""
-    if not isinstance(error, ModelError) or error.reason == METRIC:
-        return False
-    return isinstance(pending.step, Execute | Grade)

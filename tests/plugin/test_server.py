@@ -82,6 +82,7 @@ def test_right_answers(tmp_path: Path) -> None:
 
 FAULTS = 18
 PASSING = [0, 2, 4, 10, 14]
+CUT_OFF = 11
 WITHOUT = {
     3: ("rate_limit", "too many requests", "(after 2 attempts)"),
     5: ("server_error", "status 503", "(after 2 attempts)"),
@@ -89,6 +90,7 @@ WITHOUT = {
     7: ("bad_reply", "without any choice", "(after 2 attempts)"),
     8: ("bad_reply", "without content", "(after 2 attempts)"),
     9: ("content_filter", "content filter"),
+    11: ("cut_off", "ended the reply after 3 tokens, which holds no text"),
     12: ("auth", "API key"),
     13: ("not_found", "unknown model or wrong address"),
     15: ("context_window", "longer than the model can read"),
@@ -132,7 +134,7 @@ def faulty_runs(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
     def run(workers: str, folder: Path) -> tuple[Run, Script]:
         script = faulty_script()
         with OpenAIServer(script) as server:
-            options = ("-n", workers, "--bench-retries", "1")
+            options = ("-n", workers, "--bench-retries", "1", "--bench-show", "20")
             return run_pytest(folder, server, *options, count=FAULTS, model=LITELLM), script
 
     folders = {workers: tmp_path_factory.mktemp(f"faults{workers}-") for workers in ("0", "2")}
@@ -148,15 +150,16 @@ def test_a_fault_of_one_case_is_an_outcome_of_its_own(faulty_runs: Faulty) -> No
         record = run.by_number[example.id]
         if number in WITHOUT:
             assert (record.outcome, record.reason) == ("no_answer", WITHOUT[number][0]), number
-            assert (record.score, record.passed, record.raw) == (None, None, None)
+            raw = "" if number == CUT_OFF else None
+            assert (record.score, record.passed, record.raw) == (None, None, raw)
         else:
             expected = "right" if number in PASSING else "wrong"
             assert (record.outcome, record.reason) == (expected, None), number
             assert record.score == (1.0 if number in PASSING else 0.0)
     truncated = [n for n, e in enumerate(script.examples) if run.by_number[e.id].flags]
-    assert truncated == [10, 11]
+    assert truncated == [10]
     assert run.by_number[script.examples[10].id].flags == ["truncated"]
-    assert run.by_number[script.examples[11].id].raw == ""
+    assert run.by_number[script.examples[CUT_OFF].id].completion_tokens == 3
     # What may pass is asked again, once; what cannot is not.
     assert {n for n, asked in script.asked.items() if asked == 2} == {2, 3, 4, 5, 6, 7, 8}
     assert set(script.asked.values()) == {1, 2}
@@ -167,7 +170,8 @@ def test_the_terminal_says_each_reason_on_one_line(faulty_runs: Faulty) -> None:
     lines = [line for line in run.output.splitlines() if line.startswith("no answer (")]
     assert len(lines) == len(WITHOUT)
     for line, words in zip(lines, WITHOUT.values(), strict=True):
-        assert line.startswith(f"no answer ({words[0]}): openai/test-model")
+        assert line.startswith(f"no answer ({words[0]}): ")
+        assert words[0] == "cut_off" or " openai/test-model" in line
         for word in words[1:]:
             assert word in line
     assert "Traceback" not in run.output
@@ -175,6 +179,10 @@ def test_the_terminal_says_each_reason_on_one_line(faulty_runs: Faulty) -> None:
     assert "\u202e" not in run.output
     reasons = one_line(run.output, "no answer by reason")
     assert "bad_reply 3" in reasons
+    assert (
+        "11.1 % of the replies were cut off at 512 tokens: --bench-extend-cut 4096 asks only "
+        "these again (5.6 % hold no answer)" in run.output
+    )
     assert run.facts["status"] == "complete"
     # One answer came without token counts: the sum is unknown.
     assert run.facts["prompt_tokens"] is None
@@ -197,7 +205,8 @@ def test_two_workers_give_the_same_records(faulty_runs: Faulty) -> None:
     )
     assert first == second
     for run in (alone, spread):
-        assert run.facts["calls_paid"] == FAULTS - len(WITHOUT)
+        # A reply that was cut off before its answer is paid for all the same.
+        assert run.facts["calls_paid"] == FAULTS - len(WITHOUT) + 1
         assert run.facts["cases_recorded"] == run.facts["cases_planned"] == FAULTS
     assert "gw0" not in spread.output.split("= ERRORS =")[-1].split("short test summary")[0]
 

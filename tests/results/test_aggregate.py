@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.results import Cell, spread, summarize
+from pytest_tablebench.results._record import cuts_of
 
 CONFIGURATIONS = [
     ("html", "none"),
@@ -30,6 +32,7 @@ def cells(example, *scores, dataset="d", benchmark="b", reason="timeout"):
             score,
             None if score is None else score >= 1.0,
             reason if score is None else None,
+            cuts=cuts_of(reason if score is None else None, ()),
         )
         for (serializer, perturbation), score in zip(CONFIGURATIONS, scores, strict=False)
     ]
@@ -96,6 +99,20 @@ def test_an_example_without_any_answer_is_in_no_mean():
     assert scope["robustness"] == 1.0
     assert scope["n_examples"] == 2
     assert scope["no_answer"] == 0.5
+
+
+def test_replies_that_were_cut_are_counted_in_each_scope():
+    records = [
+        *cells("e1", 1.0, None, 0.5, 0.0, reason="cut_off"),
+        *(replace(cell, cuts={"truncated": 1.0}) for cell in cells("e2", 1.0, 1.0)),
+        *cells("e3", None, 1.0, reason="timeout"),
+    ]
+    scope = dataset_scope(records)
+    assert (scope["cut_off"], scope["truncated"], scope["no_answer"]) == (1 / 8, 2 / 8, 2 / 8)
+    assert scope["perturbations"]["transpose"]["cut_off"] == 1 / 4
+    assert scope["serializers"]["csv"]["truncated"] == 0.0
+    repeated = [*records, replace(records[1], repeat=2)]
+    assert dataset_scope(repeated)["cut_off"] == 2 / 9
 
 
 def test_no_answer_at_all_is_unknown_and_not_0():

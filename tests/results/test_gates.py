@@ -227,6 +227,24 @@ def test_no_answer_is_a_count():
     assert (against.estimate, against.state) == (pytest.approx(0.01), "holds")
 
 
+def test_cut_off_and_truncated_replies_are_counts():
+    records = rows([1.0] * 96 + [None] * 4)
+    records[95] |= {"flags": ["truncated"]}
+    for row in records[97:]:
+        row |= {"reason": "cut_off"}
+    cut = judge("all.cut_off <= 3 %", records)
+    assert (cut.estimate, cut.state, cut.method) == (0.03, "holds", "count")
+    assert cut.reason.startswith("3 of 100 cases were cut off before an answer (0.03)")
+    assert (cut.no_answer, cut.n_no_answer) == (None, None)
+    assert judge("all.cut_off <= 0.029", records).state == "fails"
+    truncated = judge("all.truncated <= 1 %", records)
+    assert (truncated.estimate, truncated.state) == (0.01, "holds")
+    assert truncated.reason.startswith("1 of 100 cases has a truncated answer")
+    assert judge("all.no_answer <= 4 %", records).estimate == 0.04
+    against = judge("all.cut_off <= baseline + 1 %", records, rows([1.0] * 100))
+    assert (against.estimate, against.state) == (0.03, "fails")
+
+
 def test_failures_in_bursts_widen_the_interval_over_examples():
     names = [f"s{number}/p" for number in range(10)]
     records = [

@@ -232,6 +232,32 @@ def test_replies_are_scored_by_the_whole_chain(tmp_path, toy):
     )
 
 
+def test_thoughts_in_replies_of_earlier_versions_are_set_apart(tmp_path, toy):
+    cases = [
+        scored("e1", GRID[0], "<think>no</think>Yes", 0.0),
+        scored("e1", GRID[1], "<think>no", 0.0, flags=("truncated",)),
+        scored("e1", GRID[2], "", 0.0, flags=("truncated", "other")),
+        scored("e1", GRID[3], "No, but", 0.0, flags=("truncated",)),
+    ]
+    fixed = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
+    assert [(one.outcome, one.score, one.reason) for one in fixed.records] == [
+        ("right", 1.0, None),
+        ("no_answer", None, "cut_off"),
+        ("no_answer", None, "cut_off"),
+        ("wrong", 0.0, None),
+    ]
+    assert [tuple(one.flags) for one in fixed.records] == [(), (), ("other",), ("truncated",)]
+    assert [one.raw for one in fixed.records] == [one.raw for one in cases]
+    whole = fixed.summary["benchmarks"]["toys"]["datasets"]["toy"]
+    assert (whole["cut_off"], whole["truncated"]) == (0.5, 0.25)
+    back = rejudge(write_run(tmp_path / "b", fixed.records), compat="reference", registry=toy[1])
+    assert [(one.outcome, one.score, one.threshold) for one in back.records] == [
+        ("wrong", 0.0, 1.0)
+    ] + [("wrong", 0.0, 1.0)] * 3
+    assert tuple(back.records[1].flags) == ("truncated",)
+    assert back.records[1].metric == "halves"
+
+
 def test_the_number_that_counted_counts_again(tmp_path, toy):
     # The main number is `half`; the records say that `same` counted.
     cases = [scored("e1", GRID[0], "Yes", 1.0), scored("e1", GRID[1], "yes", 0.0)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.reports.beside_text import cluster_lines
+from pytest_tablebench.reports.cut_text import cut_line
 from pytest_tablebench.reports.formats import left_out_lines, origins_text
 from pytest_tablebench.reports.html import _beside, _facts
 from pytest_tablebench.reports.html._compared import marks_of, points, records_before
@@ -17,7 +18,7 @@ from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.html._render import compiled, money, save_page
 from pytest_tablebench.results import Record
-from pytest_tablebench.results._record import case_key
+from pytest_tablebench.results._record import CUTS, case_key
 from pytest_tablebench.results._texts import TEXTS, read_texts
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.snapshots import word_diff as diff_words
@@ -108,6 +109,7 @@ def write_page(
         marks=marks_of(own, comparison, snapshots),
         before=before,
     )
+    cut = [line] if (line := cut_line(summary, run)) else []
     plots, plot_notes = _facts.plots(records, loaded.scores)
     facts = {
         "model": str(run.get("model")),
@@ -136,7 +138,7 @@ def write_page(
         "own": own,
         "listed": _LISTED,
         "changes": None if snapshots is None else _changes(snapshots),
-        "notes": [*notes, *_data_notes(run), *packed.notes, *pictures.notes],
+        "notes": [*cut, *notes, *_data_notes(run), *packed.notes, *pictures.notes],
         "blocks": {**packed.blocks, **pictures.blocks},
         "count": len(records),
     }
@@ -159,6 +161,10 @@ def _totals(
     cost = run.get("cost_usd")
     paid, stored = run.get("calls_paid"), run.get("store_hits")
     tiles.append({"label": "no answer", "share": share, "note": counted(unanswered, "case")})
+    cut, truncated = (sum(name in record.cuts for record in records) for name in CUTS)
+    if cut or truncated:
+        note = f"{counted(cut + truncated, 'case')}, {truncated:,} of them scored"
+        tiles.append({"label": "cut off", "share": (cut + truncated) / len(records), "note": note})
     calls = counted(paid, "call") if isinstance(paid, int) else "? calls"
     note = f"{calls}, {_whole(stored)} from the store"
     shown = money(cost) if isinstance(cost, int | float) else "unknown"

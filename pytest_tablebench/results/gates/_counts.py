@@ -1,4 +1,4 @@
-"""Gates on facts about the run: no answer and cost (spec: statistics.md section 6)."""
+"""Gates on counts of cases and on cost (spec: statistics.md section 6)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,15 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import Places
 
 
-def judge_no_answer(gate: Gate, known: Scopes, tail: float) -> GateResult:
-    """Judge the share of asked cases without an answer; what was not asked is not counted."""
+_COUNTED = {
+    "no_answer": ("has no answer", "have no answer"),
+    "cut_off": ("was cut off before an answer", "were cut off before an answer"),
+    "truncated": ("has a truncated answer", "have a truncated answer"),
+}
+
+
+def judge_count(gate: Gate, known: Scopes, tail: float) -> GateResult:
+    """Judge the share of the asked cases that a gate counts, see `COUNTS`."""
     names = [name for name in known.datasets(gate) if name in known.new.datasets]
     before = known.old.datasets if known.old else {}
     new = [_counts(gate, known.new.datasets[name]) for name in names]
@@ -41,12 +48,13 @@ def judge_no_answer(gate: Gate, known: Scopes, tail: float) -> GateResult:
     lost = int(losses.sum())
     share = lost / total
     value = share
-    has = "has" if lost == 1 else "have"
-    text = f"{out_of(lost, total, 'case')} {has} no answer ({number(share)})"
+    are_lost = _COUNTED[gate.measure][lost != 1]
+    text = f"{out_of(lost, total, 'case')} {are_lost} ({number(share)})"
+    unanswered = share if gate.measure == "no_answer" else None
     if gate.baseline:
         if old_share is None:
             why = "the baseline asked no case of this scope"
-            return GateResult(gate=gate.text, bound=gate.bound, reason=why, no_answer=share)
+            return GateResult(gate=gate.text, bound=gate.bound, reason=why, no_answer=unanswered)
         value -= old_share
         text += f", {number(old_share)} in the baseline"
     state = decide(value, value, gate.bound, at_least=gate.at_least)
@@ -60,10 +68,10 @@ def judge_no_answer(gate: Gate, known: Scopes, tail: float) -> GateResult:
         state_point=state,
         reason=f"{text}; a count, judged without an interval",
         level=1 - 2 * tail,
-        no_answer=share,
-        baseline_no_answer=old_share,
+        no_answer=unanswered,
+        baseline_no_answer=old_share if gate.measure == "no_answer" else None,
         n_cases=total,
-        n_no_answer=lost,
+        n_no_answer=lost if gate.measure == "no_answer" else None,
         clopper_pearson=clopper_pearson(lost, total, tail),
         effective_interval=_by_examples(sizes, losses, _groups(gate, known, names), tail),
     )
@@ -108,12 +116,14 @@ def _cut_off(run: Mapping[str, Any] | None) -> bool:
 
 
 def _counts(gate: Gate, sheet: Sheet) -> tuple[Places, Places]:
-    """Return, by example, how many cases were asked and how many of them have no answer.
+    """Return, by example, how many cases were asked and how many of them the gate counts.
 
     Every repeat is a case.
     """
     columns = about(sheet, gate)
     asked, lost = sheet.counts()
+    if gate.measure != "no_answer":
+        lost = sheet.cut(gate.measure)
     return asked[:, columns].sum(axis=1), lost[:, columns].sum(axis=1)
 
 

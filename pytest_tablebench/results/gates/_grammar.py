@@ -11,9 +11,13 @@ from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.util.names import printable, unknown_name
 
 MEASURES = (
-    "performance", "robustness", "pass_rate", "no_answer", "cost", "consistency", "changed_meaning",
+    "performance", "robustness", "pass_rate", "no_answer", "cut_off", "truncated", "cost",
+    "consistency", "changed_meaning",
 )  # fmt: skip
 """What a gate may be on; any other name is that of a part of the score."""
+
+COUNTS = ("no_answer", "cut_off", "truncated")
+"""The measures that count cases: without an answer, and with a reply that a token limit ended."""
 
 _TAG = re.compile(r"\{([^{}]*)\}\s*")
 _PART = re.compile(r"[\w@^:/+-]{1,80}")
@@ -53,7 +57,7 @@ class Gate:
     @property
     def counted(self) -> bool:
         """Whether it is a fact about the run, judged without an interval (section 6)."""
-        return self.measure in ("no_answer", "cost")
+        return self.measure == "cost" or self.measure in COUNTS
 
     @property
     def part(self) -> str | None:

@@ -15,8 +15,8 @@ from pytest_tablebench.results._intervals import (
     moments,
     paired_bounds,
 )
-from pytest_tablebench.results.gates._counts import judge_cost, judge_no_answer
-from pytest_tablebench.results.gates._grammar import Gate, parse_gate
+from pytest_tablebench.results.gates._counts import judge_cost, judge_count
+from pytest_tablebench.results.gates._grammar import COUNTS, Gate, parse_gate
 from pytest_tablebench.results.gates._result import GateResult, State, decide, holm
 from pytest_tablebench.results.gates._sample import Sample, collect
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
@@ -116,8 +116,8 @@ def judge_one(gate: Gate, known: Scopes, tail: float) -> GateResult:
     shrunk = known.shrunk(gate)
     if shrunk is not None:
         return GateResult(gate=gate.text, bound=gate.bound, reason=shrunk)
-    if gate.measure == "no_answer":
-        return judge_no_answer(gate, known, tail)
+    if gate.measure in COUNTS:
+        return judge_count(gate, known, tail)
     sample = collect(gate, known)
     estimate = sample.estimate
     result = GateResult(

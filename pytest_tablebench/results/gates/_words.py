@@ -52,5 +52,7 @@ _NAMES = {
     "pass_rate": "the pass rate",
     "robustness": "robustness",
     "no_answer": "the share without an answer",
+    "cut_off": "the share cut off before an answer",
+    "truncated": "the share of truncated answers",
     "cost": "the cost",
 }

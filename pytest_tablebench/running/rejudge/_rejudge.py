@@ -251,7 +251,9 @@ def _threshold(record: Record, asked: Mapping[str, float], registry: Registry) -
     A record of schema 1 may not say; then it is the dataset's, unless the verdict tells that a
     suite's marker had set another one.
     """
-    if record.score is None or not rescorable(record):
+    if record.score is None:
+        return asked.get(record.dataset, record.threshold)
+    if not rescorable(record):
         return record.threshold
     found = asked.get(record.dataset, record.threshold)
     if found is not None or record.dataset not in registry.datasets:

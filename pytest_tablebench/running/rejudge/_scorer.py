@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.datasets import asked, cluster_of, open_dataset
-from pytest_tablebench.errors import DataError, NotJudgedError, SettingsError
+from pytest_tablebench.errors import CUT_OFF, DataError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Score, score
+from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results._record import ASSERTION, Outcome, Record
+from pytest_tablebench.running.answer import TRUNCATED
 from pytest_tablebench.running.perturbing import question_change
 from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping
 from pytest_tablebench.running.rejudge._judge_steps import with_judge_steps
 from pytest_tablebench.running.scoring import judge_example
-from pytest_tablebench.strategies import PARSED, way_of
+from pytest_tablebench.strategies import PARSED, texts_of, way_of
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
 from pytest_tablebench.tables.table_file import TableFile
 from pytest_tablebench.util.names import printable
@@ -30,8 +32,9 @@ SAME = 1e-9
 
 
 def rescorable(record: Record) -> bool:
-    """Tell whether the record holds an answer that a metric scored."""
-    return record.score is not None and record.raw is not None and record.metric != ASSERTION
+    """Return whether the record holds a reply that a metric scored, or that was cut off."""
+    has_end = record.score is not None or record.reason == CUT_OFF
+    return has_end and record.raw is not None and record.metric != ASSERTION
 
 
 def under(record: Record, threshold: float | None) -> Record:
@@ -99,7 +102,7 @@ class Opener:
                 )
 
 
-_NOT_JUDGED: dict[str, Any] = {
+_UNSCORED: dict[str, Any] = {
     "score": None,
     "threshold": None,
     "passed": None,
@@ -109,7 +112,7 @@ _NOT_JUDGED: dict[str, Any] = {
     "part": None,
     "metric": None,
 }
-"""What becomes of a record whose judge has no answer in the store."""
+"""The fields of a record without a score."""
 
 _OF_JUDGES = re.compile("not_judged$|judge_")
 """Flags that a judge's reply, or the lack of one, has left."""
@@ -151,7 +154,7 @@ class Scorer:
     def _is_scored(self, record: Record) -> bool:
         if not self.judged_alone:
             return rescorable(record)
-        if record.raw is None or record.metric == ASSERTION:
+        if record.raw is None or record.metric == ASSERTION or record.reason == CUT_OFF:
             return False
         own = self._asked(record, self._load(record.dataset, record.example_id))
         return record.metric in {None, own.metric} and self.judges.scores(own)
@@ -162,6 +165,9 @@ class Scorer:
 
     def _judge(self, record: Record) -> Record:
         example, changed = self._load(record.dataset, record.example_id), None
+        if self.opener.compat == "fixed" and self._is_cut_off(record, example):
+            kept = tuple(flag for flag in record.flags if flag != TRUNCATED)
+            return replace(record, **{**_UNSCORED, "reason": CUT_OFF, "flags": kept})
         perturbations = self.opener.registry.perturbations
         change = question_change(perturbations, record.perturbation, self.opener.seed)
         if change is not None:  # it changes answers
@@ -186,10 +192,22 @@ class Scorer:
             fields = self._score(record, example)
         except NotJudgedError as error:
             told = {"reason": error.reason, "parts": error.parts, "flags": error.flags}
-            fields = {**_NOT_JUDGED, **told}
+            fields = {**_UNSCORED, **told}
         if not self.judged_alone:
             return fields
         return {**fields, "judging": tuple(self.judges.steps)} if self.judges.asked else {}
+
+    def _is_cut_off(self, record: Record, example: Example) -> bool:
+        """Return whether the token limit ended a reply of a record before its answer.
+
+        Earlier versions scored such replies. What a program printed does not tell.
+        """
+        own = self._asked(record, example)
+        if own.way == "printed" or not (record.reason == CUT_OFF or TRUNCATED in record.flags):
+            return record.reason == CUT_OFF
+        raw = str(record.raw)
+        replies = texts_of(raw) if own.several else [raw]
+        return any(not split_thoughts(reply).text.strip() for reply in replies)
 
     def _arranged(self, example: Example, perturbation: str) -> Example:
         name, arguments = parse_perturbation(perturbation)
@@ -201,6 +219,8 @@ class Scorer:
     def _joined(self, record: Record, found: Mapping[str, Any]) -> Record:
         """Return a record with what was found anew, and what no metric gave."""
         parts, told = {**found["parts"], **self._of_the_answer(record)}, found.get("flags", ())
+        if record.reason == CUT_OFF:
+            return self._of_a_cut_reply(record, {**found, "parts": parts})
         if not self.judged_alone:
             new = {name: value for name, value in found.items() if name != "flags"}
             return under(replace(record, **(new | {"parts": parts})), record.threshold)
@@ -212,6 +232,17 @@ class Scorer:
         if limit is None:
             limit = self._opened[record.dataset][0].threshold
         return under(with_judge_steps(replace(record, **new), judging), limit)
+
+    def _of_a_cut_reply(self, record: Record, found: Mapping[str, Any]) -> Record:
+        """Return the record of a reply that was cut off, with the score of published code."""
+        example = self._load(record.dataset, record.example_id)
+        metric = self._asked(record, example).metric
+        flags = (TRUNCATED, *record.flags, *found.get("flags", ()))
+        new: dict[str, Any] = {"metric": metric, "reason": None, **found, "flags": flags}
+        limit = record.threshold
+        if limit is None:
+            limit = self._opened[record.dataset][0].threshold
+        return under(replace(record, **new), limit)
 
     def _of_the_answer(self, record: Record) -> dict[str, float]:
         """Return the parts that the way to the answer gave, and no metric."""

@@ -1,0 +1,65 @@
+"""The line on replies that the token limit ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_tablebench.reports.formats import percent
+
+FURTHER = 8
+"""How many times the limit the line proposes for the next run."""
+
+_LIMITS = ("max_tokens", "max_completion_tokens")
+
+
+def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
+    """Return how many replies the token limit ended and what to do; None if it ended none.
+
+    Arguments:
+        summary: the content of `summary.json`.
+        run: the content of `run.json`, which names the limits.
+    """
+    cases, cut, lost = 0, 0.0, 0.0
+    limits: set[int | None] = set()
+    for benchmark in summary["benchmarks"].values():
+        for dataset, scope in benchmark["datasets"].items():
+            asked = scope["n_cases"]
+            cases += asked
+            own = [(scope.get(name) or 0.0) * asked for name in ("cut_off", "truncated")]
+            lost += own[0]
+            if sum(own):
+                cut += sum(own)
+                limits.add(_limit(run, dataset))
+    if not cut:
+        return None
+    known = sorted(limit for limit in limits if limit is not None)
+    at = f" at {_listed(known)} tokens" if known and None not in limits else ""
+    further = FURTHER * known[-1] if known else 4096
+    line = (
+        f"{percent(cut / cases)} of the replies were cut off{at}: --bench-extend-cut {further} "
+        f"asks only these again"
+    )
+    return f"{line} ({percent(lost / cases)} hold no answer)" if lost else line
+
+
+def _limit(run: Mapping[str, Any], dataset: str) -> int | None:
+    """Return the limit of a dataset's replies; None if the run does not name one."""
+    extended = run.get("extend_cut")
+    if type(extended) is int:
+        return extended
+    by_dataset = run.get("by_dataset")
+    own = by_dataset.get(dataset) if isinstance(by_dataset, Mapping) else None
+    for place in (own, run):
+        params = place.get("params") if isinstance(place, Mapping) else None
+        if not isinstance(params, Mapping):
+            continue
+        for name in _LIMITS:
+            if type(params.get(name)) is int:
+                return int(params[name])
+    return None
+
+
+def _listed(numbers: list[int]) -> str:
+    first, *rest = map(str, numbers)
+    return first if not rest else f"{first} to {rest[-1]}"

@@ -1,0 +1,91 @@
+"""Servers whose models think: the answer is the same, by litellm's calls and by ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models import Message, Reply, Request, as_read
+from tests.support.both_ways import MESSAGES, Both
+from tests.support.calls import QUIETLY, plain
+from tests.support.loop_thread import LoopThread
+from tests.support.openai_server import Behaviour, OpenAIServer
+from tests.support.thinking_replies import (
+    CUT_STYLES,
+    STYLES,
+    THOUGHTS,
+    claude_shape,
+    gemini_shape,
+    openai_cut,
+    openai_shape,
+)
+
+pytestmark = [QUIETLY, pytest.mark.usefixtures("provider_keys")]
+
+ASK = (Message("user", "Which country?"),)
+SILENT = {"qwen3, not thinking", "o-series"}
+"""Servers that do not show what the model thought."""
+
+
+@pytest.mark.parametrize(
+    "name", ["hosted_vllm/test", "openai/test-model", "mistral/magistral-small"]
+)
+def test_thoughts_and_answers_of_chat_completions(
+    loop_thread: LoopThread, openai_server: OpenAIServer, name: str
+) -> None:
+    both, wrong = Both(name, openai_server, loop_thread), {}
+    for style in STYLES:
+        if style == "magistral api" and not name.startswith("mistral/"):
+            continue
+        openai_server.always(openai_shape(style, "Italy"))
+        for _, reply in both.ask(Request(name, MESSAGES["text"], {"max_tokens": 512})):
+            assert isinstance(reply, Reply), (style, reply)
+            thoughts = "" if style in SILENT else THOUGHTS
+            if (reply.text, reply.thinking) != ("Italy", thoughts) or reply.is_cut_off:
+                wrong[style] = (reply.text, reply.thinking)
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("name", ["hosted_vllm/test", "openai/test-model"])
+def test_replies_that_end_before_the_answer_are_cut_off(
+    loop_thread: LoopThread, openai_server: OpenAIServer, name: str
+) -> None:
+    both = Both(name, openai_server, loop_thread)
+    for style in CUT_STYLES:
+        openai_server.always(openai_cut(style))
+        for _, reply in both.ask(Request(name, MESSAGES["text"], {"max_tokens": 512})):
+            assert isinstance(reply, Reply), (style, reply)
+            assert (reply.text, reply.is_cut_off) == ("", True), style
+            with pytest.raises(ModelError, match="after 30 tokens"):
+                as_read(reply, "fixed")
+            assert as_read(reply, "reference").text == reply.written
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "path"),
+    [
+        ("anthropic/claude-sonnet-4-5", claude_shape, "/v1/messages"),
+        ("gemini/gemini-2.5-flash", gemini_shape, ":generateContent"),
+    ],
+)
+def test_thoughts_of_providers_with_protocols_of_their_own(
+    loop_thread: LoopThread,
+    openai_server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    name: str,
+    shape: Callable[[str | None], Behaviour],
+    path: str,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    monkeypatch.setenv("GEMINI_API_KEY", "none")
+    openai_server.paths = (path,)
+    model = plain(name, openai_server)
+    openai_server.always(shape("Italy"))
+    reply = loop_thread.run(model.acomplete(Request(name, ASK, {"max_tokens": 2048})))
+    assert (reply.text, reply.thinking) == ("Italy", THOUGHTS)
+    openai_server.always(shape(None))
+    cut = loop_thread.run(model.acomplete(Request(name, ASK, {"max_tokens": 2048})))
+    assert (cut.text, cut.is_cut_off) == ("", True)

@@ -1,0 +1,51 @@
+"""The line on replies that the token limit ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_tablebench.reports.cut_text import cut_line
+from pytest_tablebench.reports.terminal import summary_lines
+from pytest_tablebench.results import Cell, summarize
+
+
+def summary(cut_off: int, truncated: int, asked: int = 50) -> dict[str, Any]:
+    cells = [
+        Cell(
+            *("b", "d", f"e{number}", "csv", "none"),
+            score=None if number < cut_off else 1.0,
+            passed=None if number < cut_off else True,
+            reason="cut_off" if number < cut_off else None,
+            cuts={"cut_off": 1.0}
+            if number < cut_off
+            else {"truncated": 1.0}
+            if number < cut_off + truncated
+            else {},
+        )
+        for number in range(asked)
+    ]
+    return summarize(cells)
+
+
+def test_it_names_share_limit_and_what_to_do() -> None:
+    run = {"params": {"temperature": 0.0, "max_tokens": 512}}
+    assert cut_line(summary(0, 6), run) == (
+        "12.0 % of the replies were cut off at 512 tokens: --bench-extend-cut 4096 asks only "
+        "these again"
+    )
+    found = cut_line(summary(4, 2), run)
+    assert found is not None
+    assert found.endswith("asks only these again (8.0 % hold no answer)")
+    assert found in summary_lines(summary(4, 2), run)
+
+
+def test_a_datasets_own_limit_comes_first_and_an_unknown_one_is_left_out() -> None:
+    run = {"params": {"max_tokens": 512}, "by_dataset": {"d": {"params": {"max_tokens": 4096}}}}
+    assert "cut off at 4096 tokens: --bench-extend-cut 32768 " in str(cut_line(summary(1, 0), run))
+    assert "were cut off: --bench-extend-cut 4096" in str(cut_line(summary(1, 0), {}))
+    extended = {**run, "extend_cut": 8192}
+    assert "cut off at 8192 tokens" in str(cut_line(summary(1, 0), extended))
+
+
+def test_without_such_replies_there_is_no_line() -> None:
+    assert cut_line(summary(0, 0), {"params": {"max_tokens": 512}}) is None
