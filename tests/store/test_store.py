@@ -65,7 +65,9 @@ def test_truncated_replies_and_refusals_keep_their_finish_reason(tmp_path):
 
 
 def test_every_field_of_a_reply_is_kept(tmp_path):
-    reply = Reply("<think>a</think>t", "stop", 11, 7, 0.25, 1.5, cut=True, thinking="b")
+    reply = Reply(
+        "<think>a</think>t", "stop", 11, 7, 0.25, 1.5, cut=True, thinking="b", reasoning_tokens=5
+    )
     left = [field.name for field in fields(Reply) if getattr(reply, field.name) == field.default]
     assert left == ["from_store"]  # else this test misses a new field
     with Store.open(tmp_path) as store:
