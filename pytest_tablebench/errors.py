@@ -117,7 +117,8 @@ class ModelError(TableBenchError):
     other case of the model can survive either (a wrong key, an unknown model, nobody
     listening): after three of these in a row the model is asked no more, instead of failing every
     case for the same reason. The run stops with its last model.
-    `retry_after` is the server's own wish in seconds, where it gave one.
+    `retry_after` is the server's own wish in seconds, where it gave one. `refused` names the
+    parameter that the server does not take (`system`: turns of the system).
     """
 
     def __init__(
@@ -128,9 +129,11 @@ class ModelError(TableBenchError):
         retryable: bool = False,
         whole_run: bool = False,
         retry_after: float | None = None,
+        refused: str | None = None,
     ) -> None:
         super().__init__(message)
         self.reason = reason
+        self.refused = refused
         self.retryable = retryable
         self.whole_run = whole_run
         self.retry_after = retry_after
@@ -142,6 +145,7 @@ class ModelError(TableBenchError):
             retryable=self.retryable,
             whole_run=self.whole_run,
             retry_after=self.retry_after,
+            refused=self.refused,
         )
         return rebuild, (str(self),)
 

@@ -14,12 +14,15 @@ from pytest_tablebench.models._litellm_facts import (
 )
 from pytest_tablebench.models._picture_tokens import picture_size, picture_tokens
 from pytest_tablebench.models._reading import as_read
+from pytest_tablebench.models._refusals import RENAMED, SYSTEM
 from pytest_tablebench.models._retry import RetryPolicy, ask
 from pytest_tablebench.models.gguf import PREFIX, SMOLLM2, GGUFModel, find_model
 
 __all__ = [
     "BATCH_PROVIDERS",
     "MAX_REPLY",
+    "RENAMED",
+    "SYSTEM",
     "GGUFModel",
     "LiteLLMModel",
     "Message",

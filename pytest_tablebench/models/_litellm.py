@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.addresses import address_fault
 from pytest_tablebench.config.parameters import RESERVED
 from pytest_tablebench.config.secrets import placed_secrets
-from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.errors import REFUSED, ModelError, SettingsError
 from pytest_tablebench.models._base import MAX_REPLY, Reply, Request, limited
-from pytest_tablebench.models._litellm_errors import Failures, forget_frames
+from pytest_tablebench.models._litellm_errors import Failures, body_of, forget_frames
 from pytest_tablebench.models._litellm_facts import provider_of
 from pytest_tablebench.models._litellm_load import load, uncollected
 from pytest_tablebench.models._openai import as_openai
+from pytest_tablebench.models._refusals import refused_part
 from pytest_tablebench.models.thinking import read_blocks, thoughts_of
 
 if TYPE_CHECKING:
@@ -165,6 +166,8 @@ class LiteLLMModel:
             placed = placed_secrets(self.api_base, request.params)
             placed |= frozenset([self.api_key] if self.api_key is not None else ())
             failure = self.failures.explain(litellm, outcome, placed)
+            if failure.reason == REFUSED:
+                failure.refused = refused_part(body_of(outcome), request)
             forget_frames(outcome)
             # Raised here and not from it: its traceback carries headers and keys.
             raise failure

@@ -230,6 +230,15 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         link = link.__cause__ or link.__context__
 
 
+def body_of(error: BaseException) -> str:
+    """Return what the server said with an error, else what the error says."""
+    response = _response(list(_causes(error)))
+    try:
+        return str(response.text) if response is not None else str(error)
+    except Exception:  # a body that is no text
+        return str(error)
+
+
 def forget_frames(error: BaseException) -> None:
     """Let go of what an exception's tracebacks hold: whole replies, in circles that stay long."""
     for link in list(_causes(error)):

@@ -54,6 +54,8 @@ class RunWriter:
         self.kept = {model: Kept(model, path) for model, path in paths.items()}
         self.made: list[Path] = []
         self.plans: dict[str, dict[str, Any]] = {}
+        self.refused: Mapping[str, Mapping[str, str]] = {}
+        """What models do not take, and why, by model and by parameter."""
         self.unfinished: list[str] = []
         """Why folders could not be finished."""
         self.named_by: list[str] = []
@@ -267,8 +269,8 @@ class RunWriter:
             **_asked(self.settings),
             "model": kept.model,
             "model_file": self.facts.get("model_files", {}).get(kept.model),
-            "params_sent": without_secrets(self.plans.get(kept.model, {}).get("sent")),
-            "params_dropped": self.plans.get(kept.model, {}).get("dropped"),
+            "params_sent": without_secrets(self._sent(kept.model)),
+            "params_dropped": self._dropped(kept.model),
             "strategy": self._axis("strategies", "direct"),
             "modality": self._axis("modalities", "text"),
             "grid": self.facts.get("grid"),
@@ -297,6 +299,18 @@ class RunWriter:
         """Return how many cases of a model were to be asked, without those that do not apply."""
         planned = self.facts.get("cases", {}).get(model)
         return None if planned is None else planned - self.inapplicable.count(model)
+
+    def _sent(self, model: str) -> dict[str, Any] | None:
+        """Return the parameters that are sent, without those that a server refused."""
+        planned = self.plans.get(model, {}).get("sent")
+        refused = self.refused.get(model, {})
+        return planned and {name: value for name, value in planned.items() if name not in refused}
+
+    def _dropped(self, model: str) -> dict[str, str] | None:
+        """Return the parameters that are not sent, and why; those that a server refused too."""
+        planned = self.plans.get(model, {}).get("dropped")
+        refused = self.refused.get(model)
+        return planned if refused is None else {**(planned or {}), **refused}
 
     def _axis(self, name: str, usual: str) -> str:
         """Return the names on an axis of the grid, one behind the other."""

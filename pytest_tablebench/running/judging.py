@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import METRIC, MetricError, ModelError, NotJudgedError
 from pytest_tablebench.executors.local import reference_of
 from pytest_tablebench.metrics.steps import Ask
-from pytest_tablebench.models import Request
+from pytest_tablebench.models import Message, Request
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.pending import Route
 from pytest_tablebench.running.scoring import Grading, asked_by, graded, judgement
+from pytest_tablebench.serializers.content import text_of
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
@@ -59,7 +60,7 @@ def request_of(route: Route, case: Case | Record, step: Ask, strategy: str, numb
     goes_on = step.messages[-1].role == "assistant"
     return Request(
         route.model,
-        step.messages,
+        without_system(step.messages) if route.merges_system else step.messages,
         {**route.params, **route.continuing} if goes_on else route.params,
         api_base=route.api_base,
         strategy=strategy,
@@ -67,6 +68,20 @@ def request_of(route: Route, case: Case | Record, step: Ask, strategy: str, numb
         repeat=case.repeat,
         case_id=case.case_id,
     )
+
+
+def without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return messages whose turns of the system begin the first turn of the user."""
+    system = [text_of(one.content) for one in messages if one.role == "system"]
+    others = [one for one in messages if one.role != "system"]
+    first = next((n for n, one in enumerate(others) if one.role == "user"), None)
+    if not system or first is None:
+        return tuple(messages)
+    content = others[first].content
+    start = "\n\n".join(system) + "\n\n"
+    joined = start + content if isinstance(content, str) else (start, *content)
+    others[first] = Message("user", joined)
+    return tuple(others)
 
 
 def not_judged(error: Exception) -> Exception:

@@ -33,6 +33,7 @@ class Route:
         continues: whether it goes on with an unfinished turn of its own; None: nobody knows.
         continuing: parameters sent besides where it is to go on with such a turn.
         limits: the token limits that a request may have; empty: only that of `params`.
+        merges_system: whether turns of the system are sent as part of the user's.
     """
 
     model: str
@@ -43,6 +44,7 @@ class Route:
     continues: bool | None = None
     continuing: Mapping[str, Any] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
+    merges_system: bool = False
 
 
 @dataclass(eq=False)
@@ -72,6 +74,8 @@ class PendingCase:
     """The token limit of its last request."""
     arrived: dict[str, Reply] = field(default_factory=dict)
     """Replies to the step that it waits for that were cut off, by key."""
+    refused: set[str] = field(default_factory=set)
+    """What its server refused so far."""
     replaced: tuple[tuple[Request, Reply], ...] = ()
     """Requests and replies of that step that were cut off and asked for again."""
     score: Score | None = None

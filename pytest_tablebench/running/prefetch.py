@@ -74,6 +74,7 @@ class PrefetchWindow:
         max_reply: bytes of UTF-8 that an answer keeps.
         keep: whether answers got in this process go into the store.
         replay: whether what is not in the store has no answer.
+        leave_out: takes a model, a parameter that its server refused, and why.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class PrefetchWindow:
         max_reply: int = MAX_REPLY,
         keep: bool = False,
         replay: bool = False,
+        leave_out: Callable[[str, str, str], None] = lambda *_: None,
     ) -> None:
         self.on_wait: Callable[[Sequence[Mapping[str, Any]]], None] | None = None
         """Told, while a case waits for its answer, who answers nothing at the moment."""
@@ -100,6 +102,7 @@ class PrefetchWindow:
         self._conversations = conversations
         self._route = conversations.route
         self._make_executor = executor
+        self._leave_out = leave_out
         self._judging = judging or Judging()
         self._giving_up = GivingUp(models, patience, self._is_engines)
         self._replies = Replies(
@@ -289,10 +292,14 @@ class PrefetchWindow:
             self._waiting.clear()
 
     def _arrived(self, pending: PendingCase, outcome: Outcome) -> None:
-        if isinstance(outcome, ModelError):
+        if isinstance(outcome, ModelError) and not self._is_left_out(pending, outcome):
             self._fail(pending, outcome)
             return
         try:
+            if isinstance(outcome, ModelError):
+                if pending.step is not None and not pending.dropped:
+                    self._do(pending, pending.step)
+                return
             if isinstance(outcome, Reply) and is_cut(outcome) and pending.key is not None:
                 pending.arrived[pending.key] = outcome
                 if pending.step is not None and not pending.dropped:
@@ -303,6 +310,15 @@ class PrefetchWindow:
                 self._do(pending, following)
         except Exception as error:
             self._fail(pending, error)
+
+    def _is_left_out(self, pending: PendingCase, error: ModelError) -> bool:
+        """Return whether the server refused a parameter that is left out from now on."""
+        part, step = error.refused, pending.step
+        if part is None or part in pending.refused or not isinstance(step, Ask):
+            return False
+        pending.refused.add(part)
+        self._leave_out(self._asked(pending, step), part, str(error))
+        return True
 
     def _go_on(self, pending: PendingCase, found: Reply | Execution | Score) -> Step | Grade | None:
         """Give a conversation what came of its step; return the next one, None when it is over."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.config.addresses import header_fault, without_credentials
-from pytest_tablebench.errors import ENGINE, ModelError, SettingsError
+from pytest_tablebench.errors import ENGINE, ModelError, SettingsError, StoreError
 from pytest_tablebench.executors.local import (
     Client,
     LaneConfig,
@@ -19,12 +19,15 @@ from pytest_tablebench.executors.local import (
     reference_of,
 )
 from pytest_tablebench.models import (
+    RENAMED,
+    SYSTEM,
     GGUFModel,
     LiteLLMModel,
     Resolution,
     litellm_version,
     not_tested,
 )
+from pytest_tablebench.running.endpoints import endpoint, key_fault
 from pytest_tablebench.running.limits import limit_of, limits_of, room_for
 from pytest_tablebench.running.pending import Route
 
@@ -60,6 +63,7 @@ class ProviderPool:
         self._providers: dict[str, Provider | LiteLLMModel] = {}
         self._routes: dict[tuple[str, str | None], Route] = {}
         self._facts: dict[str, Resolution | None] = {}
+        self._refused: dict[str, dict[str, str]] = {}
         self._client: Client | None = None
         self._store: Store | None = None
 
@@ -171,7 +175,8 @@ class ProviderPool:
         """
         key = model, about
         if key not in self._routes:
-            provider, asked = self.provider(model), self.params(about)
+            provider, asked = self.provider(model), self._taken(model, about)
+            system = SYSTEM in self.refused(model)
             if isinstance(provider, LiteLLMModel):
                 found = self.facts_about(model, about)
                 dropped, owner = (found.dropped, found.provider) if found else ({}, None)
@@ -183,6 +188,7 @@ class ProviderPool:
                     continues=getattr(provider, "continues", found.continues if found else None),
                     continuing=CONTINUING.get(owner or model.partition("/")[0], {}),
                     limits=self._limits(kept, found),
+                    merges_system=system,
                 )
             else:
                 stored, base = self.is_stored(model), self.settings.api_base
@@ -195,6 +201,7 @@ class ProviderPool:
                     provider=None if model in self.lanes() else provider,
                     stored=stored,
                     limits=self._limits(asked, None) if stored else (),
+                    merges_system=system,
                 )
         return self._routes[key]
 
@@ -230,10 +237,49 @@ class ProviderPool:
         """
         if model not in self.engine_models():
             return None
-        params = self.params(about)
+        params = self._taken(model, about)
         found = self._resolved(model, params)
         room = self._room(params, found)
-        return self._resolved(model, {**params, **room}) if room else found
+        found = self._resolved(model, {**params, **room}) if room else found
+        refused = self.refused(model)
+        return found and replace(found, dropped={**found.dropped, **refused})
+
+    def refused(self, model: str) -> Mapping[str, str]:
+        """Return what a server refused in requests to a model, and why, by parameter.
+
+        `system` stands for turns of the system. The store keeps it for later runs.
+        """
+        if model not in self._refused:
+            store = self.store() if self.is_stored(model) else None
+            known = None if store is None else store.get_resolution(self._refusals_key(model))
+            self._refused[model] = dict(known["refused"]) if known is not None else {}
+        return self._refused[model]
+
+    def leave_out(self, model: str, part: str, why: str) -> None:
+        """Send a parameter to a model no more, in this run and in later ones."""
+        if part in self.refused(model):
+            return
+        refused = {**self.refused(model), part: why}
+        self._refused[model] = refused
+        self._routes = {key: route for key, route in self._routes.items() if key[0] != model}
+        store = self.store() if self.settings.stored and self.is_stored(model) else None
+        if store is not None:
+            with contextlib.suppress(StoreError):  # it only saves a later run a call
+                store.put_resolution({"key": self._refusals_key(model), "refused": refused})
+
+    def _refusals_key(self, model: str) -> str:
+        asked = ["refused", model, endpoint(model, self.settings.api_base)]
+        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+    def _taken(self, model: str, about: str | None) -> dict[str, Any]:
+        """Return the parameters of a request without those that a server refused."""
+        refused = self.refused(model)
+        asked = self.params(about)
+        return {
+            RENAMED.get(name, name) if name in refused else name: value
+            for name, value in asked.items()
+            if name not in refused or name in RENAMED
+        }
 
     def _resolved(self, model: str, params: Mapping[str, Any]) -> Resolution | None:
         asked, key = self._facts_request(model, params, litellm_version())
@@ -274,7 +320,7 @@ class ProviderPool:
         """Whether `facts_about` a model needs no engine."""
         if model not in self.engine_models():
             return True
-        return self._stored_facts(model, self.params(about)) is not None
+        return self._stored_facts(model, self._taken(model, about)) is not None
 
     def _stored_facts(self, model: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return what the same litellm told before, else, in a replay, what another told last.
@@ -326,51 +372,3 @@ CONTINUING: Mapping[str, Mapping[str, Any]] = {
     "hosted_vllm": {"continue_final_message": True, "add_generation_prompt": False},
 }
 """What providers have to be told so that a model goes on with its own turn, by litellm's names."""
-
-
-_ALSO = {"huggingface": "HF", "bedrock": "AWS", "sagemaker": "AWS", "meta": "LLAMA"}
-"""Providers that have addresses in variables of another name, by the first word of theirs."""
-
-
-def endpoint(model: str, api_base: str | None, provider: str | None = None) -> str | None:
-    """Return the address a model is asked at, as far as options and environment say.
-
-    litellm and the clients below it read addresses from variables named after the provider, by
-    rules of each one's own: `ollama_chat` from `OLLAMA_API_BASE`, `anthropic` from two. What they
-    say changes the answers, so it has to be part of the requests' keys, and one too many there
-    costs less than an answer of another server. User names and passwords are no part of it; of a
-    query a digest is.
-
-    Arguments:
-        model: the name exactly as litellm takes it.
-        api_base: address given as an option; it counts alone.
-        provider: litellm's name of the provider; None takes the one before the slash.
-    """
-    if api_base is not None:
-        return without_credentials(api_base)
-    found = _variables(model, provider, ("_API_BASE", "_BASE_URL", "_ENDPOINT"))
-    return " ".join(sorted(set(map(without_credentials, found.values())))) or None
-
-
-def key_fault(model: str, provider: str | None = None) -> str | None:
-    """Return what keeps a provider's key in the environment from being sent; shows no key.
-
-    The arguments are those of `endpoint`.
-    """
-    for variable, value in _variables(model, provider, ("_API_KEY", "_TOKEN")).items():
-        fault = header_fault(value)
-        if fault is not None:
-            return f"{variable} holds {fault}, which HTTP cannot send; set it without"
-    return None
-
-
-def _variables(model: str, provider: str | None, endings: tuple[str, ...]) -> dict[str, str]:
-    """Return the variables with such endings that are named after a provider, and are set."""
-    name = provider or (model.partition("/")[0] if "/" in model else "openai")
-    word = re.split(r"[-_]", name.removeprefix("text-completion-"))[0].lower()
-    names = tuple({word.upper(), _ALSO.get(word, word.upper())})
-    return {
-        variable: value
-        for variable, value in sorted(os.environ.items())
-        if value and variable.startswith(names) and variable.endswith(endings)
-    }

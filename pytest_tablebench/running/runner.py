@@ -81,6 +81,7 @@ class Runner:
             max_reply=settings.max_reply,
             keep=settings.stored,
             replay=settings.replay,
+            leave_out=self.models.leave_out,
         )
 
     def check(self, lenient: Collection[str] = ()) -> None:

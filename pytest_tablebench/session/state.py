@@ -280,6 +280,7 @@ class Session:
         told.look()
         if told.totals is not None:
             self.writer.learn_totals(told.totals)
+        self.writer.refused = self.engine.refused
         return told.waits
 
     @property
@@ -301,6 +302,8 @@ class Session:
             self.runner.close()
         if self.engine is not None:
             totals, self._ended, self.engine = self.engine.finish(), self.engine, None
+            if self.writer is not None:
+                self.writer.refused = self._ended.refused
             if totals is not None and self.writer is not None:
                 if self.batches is not None:
                     for model, paid in self.batches.totals().items():

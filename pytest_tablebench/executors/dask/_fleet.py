@@ -273,6 +273,8 @@ class Fleet:
             tell({name: value for name, value in head.items() if name != "re"})
         elif "ran" in head:
             self._ran(post, head, body)
+        elif "refused" in head:
+            self._office.refused(head["refused"], head["part"], head["why"])
         elif "problems" in head:
             self._office.problems(f"{post.address} {head['source']}", head["problems"])
         elif "broken" in head:

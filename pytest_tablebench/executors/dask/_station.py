@@ -165,6 +165,10 @@ class Station:
         """Pass on what is wrong with the store's files."""
         self._tell({"problems": list(found), "source": source})
 
+    def refused(self, model: str, part: str, why: str) -> None:
+        """Pass on what a model does not take."""
+        self._tell({"refused": model, "part": part, "why": why})
+
     def broken(self, error: ModelError) -> None:
         """Pass on that no call can be made here."""
         self._tell({"broken": error_fields(error)})

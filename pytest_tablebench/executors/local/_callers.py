@@ -48,6 +48,9 @@ class Office(Protocol):
     def problems(self, source: object, found: Sequence[str]) -> None:
         """Take all that one caller has found wrong with the store's files so far."""
 
+    def refused(self, model: str, part: str, why: str) -> None:
+        """Take note that a model does not take a part of requests."""
+
     def broken(self, error: ModelError) -> None:
         """Take note that no call can be made any more."""
 
@@ -202,6 +205,8 @@ class Callers:
             self._break(read_error(head["broken"]))
         elif "problems" in head:
             self._office.problems(link.pid, head["problems"])
+        elif "refused" in head:
+            self._office.refused(head["refused"], head["part"], head["why"])
         elif "transport" in head:
             self._office.problems(f"transport of {head['transport']}", [head["why"]])
         elif "result" in head:

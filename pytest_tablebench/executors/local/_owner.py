@@ -18,10 +18,11 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local._callers import callers_wanted
 from pytest_tablebench.executors.local._client import Address, Client
 from pytest_tablebench.executors.local._providers import settings_fields
-from pytest_tablebench.executors.local._wire import PROBLEMS, pack
+from pytest_tablebench.executors.local._wire import PROBLEMS, REFUSALS, pack
 from pytest_tablebench.models import may_be_direct
 from pytest_tablebench.models._base import MAX_REPLY
 from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
+from pytest_tablebench.util.names import printable
 
 __all__ = ["BrokerProcess", "Engine", "EngineConfig", "LaneConfig"]
 
@@ -238,9 +239,25 @@ class Engine:
 
     @property
     def problems(self) -> list[str]:
-        """What the calling processes have come upon in the store's files, as far as it is known."""
+        """What callers found wrong with the store's files, and what servers refused."""
         notes = self._client.notes if self._client is not None else {}
-        return [text for name in notes if name.startswith(PROBLEMS) for text in notes[name]]
+        found = [text for name in notes if name.startswith(PROBLEMS) for text in notes[name]]
+        return found + [
+            f"{printable(model, 80)}: {printable(part, 40)} is left out from now on, because the "
+            f"server refuses it: {printable(why, 300)}"
+            for model, parts in self.refused.items()
+            for part, why in parts.items()
+        ]
+
+    @property
+    def refused(self) -> dict[str, dict[str, str]]:
+        """What models do not take, and why, by model and by parameter."""
+        found: dict[str, dict[str, str]] = {}
+        for name, note in (self._client.notes if self._client is not None else {}).items():
+            if name.startswith(REFUSALS):
+                model, part, why = note
+                found.setdefault(model, {})[part] = why
+        return found
 
     def finish(self) -> dict[str, Any] | None:
         """Tell the engine to end; return the totals of the run, None when there are none.

@@ -24,6 +24,7 @@ from pytest_tablebench.util.names import printable
 
 __all__ = [
     "PROBLEMS",
+    "REFUSALS",
     "LineSplitter",
     "error_fields",
     "execute_body",
@@ -42,6 +43,10 @@ __all__ = [
 ]
 
 PROBLEMS = "problems"
+
+REFUSALS = "refusals"
+"""How the names of notes begin that say what a model does not take."""
+
 """How the names of notes begin that say what is wrong with the store's files."""
 
 _encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
@@ -155,6 +160,7 @@ def error_fields(error: ModelError) -> dict[str, Any]:
         "retryable": error.retryable,
         "whole_run": error.whole_run,
         "retry_after": error.retry_after,
+        **({} if error.refused is None else {"refused": error.refused}),
     }
 
 

@@ -29,7 +29,13 @@ from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._scorers import Scorers
 from pytest_tablebench.executors.local._servers import Servers
 from pytest_tablebench.executors.local._spare import end_spare
-from pytest_tablebench.executors.local._wire import error_fields, read_error, reply_fields
+from pytest_tablebench.executors.local._wire import (
+    REFUSALS,
+    error_fields,
+    read_error,
+    reply_fields,
+    to_json,
+)
 from pytest_tablebench.store import Store
 
 __all__ = ["Broker", "main"]
@@ -142,6 +148,10 @@ class Broker:
     def problems(self, source: object, found: Sequence[str]) -> None:
         """Take what a caller has found wrong with the store's files."""
         self.news.problems(source, found)
+
+    def refused(self, model: str, part: str, why: str) -> None:
+        """Tell what a model does not take to the process that keeps the run."""
+        self.news.note(f"{REFUSALS} {model} {part}", to_json([model, part, why]))
 
     def broken(self, error: ModelError) -> None:
         """Nothing can be asked in this run: everybody is told why."""

@@ -155,6 +155,9 @@ class Caller(asyncio.Protocol):
             request = read_request(body)
             reply = await model.acomplete(request)
         except ModelError as error:
+            if error.refused is not None:
+                said = {"refused": request.model, "part": error.refused, "why": str(error)}
+                self._send(said)
             self._send({"n": number, "error": error_fields(error)})
             return
         except Exception as error:  # a defect must not leave the case waiting for ever

@@ -105,6 +105,7 @@ class StoredJudge:
             raise NotJudgedError("nobody judged the run", nobody=True)
         try:
             about = of_metric(dataset.metric)
+            self._store()  # a route reads it, so what is shared is fetched first
             route = self._models.route(step.model or str(self.name), about)
         except SettingsError as error:
             raise NotJudgedError(str(error)) from None

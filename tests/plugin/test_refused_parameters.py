@@ -1,0 +1,55 @@
+"""Parameters that only the server knows to refuse: left out, said once, recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.support.openai_server import Behaviour, OpenAIServer, error
+from tests.support.runs import LITELLM, Run, Script, run_pytest
+
+COUNT = 6
+SAID = "Unsupported parameter: '{}' is not supported with this model."
+STOP = '--bench-param=stop=["###"]'
+
+
+class Refusing:
+    """Refuses `temperature`, and then `stop`."""
+
+    def __init__(self) -> None:
+        self.answered: list[dict[str, Any]] = []
+        self._script = Script(COUNT)
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        for name in ("temperature", "stop"):
+            if name in body:
+                return error(400, SAID.format(name))
+        self.answered.append(body)
+        return self._script(body)
+
+
+def check(run: Run) -> None:
+    assert run.exit_code == 0, run.output
+    assert {record.outcome for record in run.records.values()} == {"right"}
+    assert set(run.facts["params_sent"]) == {"max_tokens"}
+    assert set(run.facts["params_dropped"]) == {"temperature", "stop"}
+    assert "not supported with this model" in run.facts["params_dropped"]["stop"]
+
+
+def test_what_a_server_refuses_is_left_out(tmp_path: Path) -> None:
+    refusing = Refusing()
+    with OpenAIServer(refusing) as server:
+        first = run_pytest(tmp_path / "0", server, STOP, "-n2", count=COUNT, model=LITELLM)
+        check(first)
+        assert len(refusing.answered) == COUNT
+        for name in ("temperature", "stop"):
+            assert first.output.count(f"{name} is left out from now on") == 1, first.output
+
+        # Later runs know, and find the answers, whoever asks.
+        share = ("--bench-store=../0/answers", STOP)
+        calls = server.calls
+        again = run_pytest(tmp_path / "1", server, *share, count=COUNT, model=LITELLM)
+        check(again)
+        assert server.calls == calls
+        assert "temperature is not sent" in again.output
+        assert again.facts["store_hits"] == COUNT
