@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -137,6 +138,19 @@ def number(
         return value
 
     return read
+
+
+def generation(given: Given) -> str:
+    """Read the name of a generation of answers; `today` is the day on which this is read."""
+    text = str(given.value).strip()
+    if text == "today":
+        return date.today().isoformat()
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", text) is None:
+        raise SettingsError(
+            f"{given.flag} takes a name of up to 40 letters, digits, dots, dashes and "
+            f"underscores, not {printable(text, 50)!r}"
+        )
+    return text
 
 
 def limit(given: Given) -> int | Literal["all"]:

@@ -73,6 +73,7 @@ class Settings:
     score_there: bool = False
     store_every: float = 30.0
     repeats: int = 1
+    fresh: str | None = None
     store: Path | str | None = None
     stored: bool = True
     """Whether answers are kept beyond the run; `store` is where, None the user's cache folder."""

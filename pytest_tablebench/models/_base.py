@@ -34,6 +34,7 @@ class Request:
         strategy: the strategy whose conversation this belongs to.
         step: 0 for the first request of a conversation, 1 for the next, and so on.
         repeat: 1 for the first time a case is asked, 2 for the second, and so on.
+        generation: the name under which a run asks anew; "" for a run that takes any answer.
         case_id: tells scripted models and messages which case is asking; it is not sent, and
             not part of the key.
     """
@@ -45,6 +46,7 @@ class Request:
     strategy: str = "direct"
     step: int = 0
     repeat: int = 1
+    generation: str = ""
     case_id: str = field(default="", compare=False)
 
     @property
@@ -58,6 +60,8 @@ class Request:
         Two requests have the same key exactly when all their compared fields are equal as JSON.
         """
         values = [getattr(self, name) for name in _KEY_FIELDS]
+        if self.generation:
+            values.append(self.generation)
         if (self.api_base or "").startswith(FILE):
             values[0] = ""  # the same file is the same model, whatever it is called here
         return hashlib.sha256(_ENCODE(values).encode("ascii")).hexdigest()
@@ -72,7 +76,10 @@ def _plain(value: object) -> object:
     return str(value)
 
 
-_KEY_FIELDS = tuple(item.name for item in fields(Request) if item.compare)
+_KEY_FIELDS = tuple(
+    item.name for item in fields(Request) if item.compare and item.name != "generation"
+)
+"""Behind these the generation follows if there is one: keys of other requests are older."""
 _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_plain).encode
 
 

@@ -66,6 +66,7 @@ def request_of(route: Route, case: Case | Record, step: Ask, strategy: str, numb
         strategy=strategy,
         step=number,
         repeat=case.repeat,
+        generation=route.generation,
         case_id=case.case_id,
     )
 

@@ -34,6 +34,7 @@ class Route:
         continuing: parameters sent besides where it is to go on with such a turn.
         limits: the token limits that a request may have; empty: only that of `params`.
         merges_system: whether turns of the system are sent as part of the user's.
+        generation: the name under which the run asks anew; see `Request`.
     """
 
     model: str
@@ -45,6 +46,7 @@ class Route:
     continuing: Mapping[str, Any] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
     merges_system: bool = False
+    generation: str = ""
 
 
 @dataclass(eq=False)

@@ -189,6 +189,7 @@ class ProviderPool:
                     continuing=CONTINUING.get(owner or model.partition("/")[0], {}),
                     limits=self._limits(kept, found),
                     merges_system=system,
+                    generation=self.settings.fresh or "",
                 )
             else:
                 stored, base = self.is_stored(model), self.settings.api_base
@@ -202,6 +203,7 @@ class ProviderPool:
                     stored=stored,
                     limits=self._limits(asked, None) if stored else (),
                     merges_system=system,
+                    generation=self.settings.fresh or "",
                 )
         return self._routes[key]
 

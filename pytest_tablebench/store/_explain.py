@@ -19,7 +19,8 @@ SHOWN = 60
 """Longest value that is shown; of longer ones only the length is."""
 
 # The order in which fields are compared: the first that differs is named.
-SETTING = ("model", "api_base", "params", "strategy", "step", "repeat")
+SETTING = ("model", "api_base", "params", "strategy", "step", "repeat", "generation")
+_NO_GENERATION = {"generation": ""}  # it is only written where there is one
 _MISSING = object()
 
 
@@ -45,7 +46,7 @@ class Explainer:
             if layer.added:
                 places, layer.added = layer.added, []
                 self._take(number, places)
-        asked = describe(request)
+        asked = {**_NO_GENERATION, **describe(request)}
         stored = self._of_case(request.case_id)
         found = _nearest(asked, stored)
         if found is not None:
@@ -83,6 +84,8 @@ class Explainer:
 def _request_of(data: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The request in a line, None where it is not as this version writes it."""
     stored = data.get("request") if data is not None else None
+    if isinstance(stored, dict):
+        stored = {**_NO_GENERATION, **stored}
     if not isinstance(stored, dict) or not {"case_id", "messages", *SETTING} <= stored.keys():
         return None
     kinds = {"case_id": str, "model": str, "params": dict, "messages": list}

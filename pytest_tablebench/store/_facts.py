@@ -29,6 +29,7 @@ def describe(request: Request) -> dict[str, Any]:
         "strategy": request.strategy,
         "step": request.step,
         "repeat": request.repeat,
+        **({"generation": request.generation} if request.generation else {}),
         "messages": [_message(message) for message in request.messages],
     }
 

@@ -41,6 +41,29 @@ def test_answers_are_recorded_and_compared(bench: Bench, workers: int) -> None:
     assert content(bench) == before
 
 
+def test_a_model_that_changed_behind_its_name_is_asked_anew(bench: Bench) -> None:
+    """Stored answers say nothing of the model as it is now."""
+    bench.suite()
+    small = ["--model=echo/any", "--bench-serializer=html", "--bench-perturbation=none"]
+    small += ["--bench-store=answers", "--bench-snapshot"]
+
+    def asked(*options: str, results: str) -> tuple[int, dict[str, int]]:
+        before = len(bench.calls("ask"))
+        bench.run(*small, *options, results=results)
+        return len(bench.calls("ask")) - before, counts(bench, results)
+
+    assert asked("--snapshot-update", results="first") == (3, {"new": 3})
+    conftest = bench.path / "conftest.py"
+    text = conftest.read_text("utf-8").replace('Reply("36"', 'Reply("41"')
+    conftest.write_text(text, encoding="utf-8")
+    assert asked(results="stored") == (0, {"same": 3})
+    # "41" instead of "36": right for one case that was wrong, wrong for one that was right.
+    assert asked("--bench-fresh=b", results="fresh") == (3, {"flipped": 2, "reworded": 1})
+    assert bench.facts("fresh")["fresh"] == "b"
+    assert asked("--bench-fresh=b", results="again") == (0, {"flipped": 2, "reworded": 1})
+    assert asked(results="as before") == (0, {"same": 3})
+
+
 def test_three_kinds_of_change(bench: Bench) -> None:
     bench.run(answers(bench), *RECORD, results="first")
     before = content(bench)

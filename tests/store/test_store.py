@@ -105,6 +105,7 @@ CHANGED = {
     "strategy": "pot",
     "step": 1,
     "repeat": 2,
+    "generation": "b",
 }
 
 
@@ -147,7 +148,8 @@ def test_a_line_is_as_documented_and_holds_no_prompt(tmp_path):
             "characters": 15,
         }
     ]
-    assert data["request"].keys() == {field.name for field in fields(Request)}
+    # A generation is only written where there is one.
+    assert {*data["request"], "generation"} == {field.name for field in fields(Request)}
     assert "recipe" not in line.replace("to a secret recipe", "")
 
 

@@ -8,6 +8,7 @@ from pytest_tablebench.config.reading import (
     address,
     choice,
     effort,
+    generation,
     number,
     one_name,
     params,
@@ -157,6 +158,15 @@ CALLS = (
             values="repeats of a case",
             effect="means over several answers vary less",
         ),
+    ),
+    Option(
+        "--bench-fresh",
+        "NAME",
+        "ask anew, even if answers are stored, and keep the new ones under this name beside them. "
+        "The same name uses them again. Default, without a name: today's date",
+        read=generation,
+        differs=ignore("answers of another day are what such a comparison is about"),
+        bare="today",
     ),
     Option(
         "--bench-store",

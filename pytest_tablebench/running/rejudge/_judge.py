@@ -62,6 +62,7 @@ class StoredJudge:
             models=(self.name,) if isinstance(self.name, str) else (),
             params=mapping(run.get("params")),
             api_base=run.get("api_base"),
+            fresh=run.get("fresh"),
             replay=True,
             store=kept if is_kept else None,
             stored=is_kept,

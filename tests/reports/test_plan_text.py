@@ -1,0 +1,29 @@
+"""Lines about what a run is going to ask."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.reports.plan_text import plan_lines
+from pytest_tablebench.running.plan import ModelPlan
+
+
+@pytest.mark.parametrize(
+    ("hits", "snapshot", "expected"),
+    [
+        (3, True, "m: 3 of 5 answers are in the store. Snapshots of these cannot show that"),
+        (1, True, "m: 1 of 5 answers is in the store. Snapshots of these cannot show that"),
+        (0, True, None),
+        (3, False, None),
+    ],
+)
+def test_snapshots_of_stored_answers_show_no_change(
+    hits: int, snapshot: bool, expected: str | None
+) -> None:
+    plan = ModelPlan("m", cases=5, requests=5, hits=hits, calls=5 - hits)
+    lines = plan_lines([asdict(plan)], Settings(snapshot=snapshot))
+    found = [line for line in lines if "--bench-fresh asks anew" in line]
+    assert [line.startswith(f"tablebench: {expected}") for line in found] == [True] * bool(expected)
