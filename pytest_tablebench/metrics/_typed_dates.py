@@ -4,68 +4,158 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
 
-from pytest_tablebench.metrics._unicode import normalized
+from pytest_tablebench.metrics._typed_text import folded
 
 Moment = tuple[int, int, int, int, int, float]
 """Year, month, day, hour, minute, second; 0 for what is not said."""
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_NAME = (
-    r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+_NAME = r"(?P<name>[^\W\d_]{3,12}|\d{1,2}月)\.?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|\.)?"
+_OF = r"(?:of |de |d')?"
+_YEAR = rf"(?:{_OF})(?P<year>\d{{4}})"
+_DATES = (
+    r"(?P<year>\d{4})(?P<s>[-/.])(?P<month>\d{1,2})(?P=s)(?P<day>\d{1,2})",
+    r"(?P<year>\d{4}) ?年 ?(?P<month>\d{1,2}) ?月(?: ?(?P<day>\d{1,2}) ?[日号])?",
+    r"(?P<day>\d{1,2})\. ?(?P<month>\d{1,2})\. ?(?P<year>\d{4}|\d{2})",
+    r"(?P<one>\d{1,2})(?P<s>[-/])(?P<two>\d{1,2})(?P=s)(?P<year>\d{4})",
+    rf"{_DAY} ?{_OF}{_NAME},? {_YEAR}",
+    r"(?P<day>\d{1,2})-(?P<name>[^\W\d_]{3,12})-(?P<year>\d{4})",
+    rf"{_NAME} {_DAY},? {_YEAR}",
+    rf"{_NAME},? {_YEAR}",
 )
-_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-_WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? ")
-_DATES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"(?P<year>\d{4})(?P<s>[-/.])(?P<month>\d{1,2})(?P=s)(?P<day>\d{1,2})",
-        r"(?P<day>\d{1,2})\. ?(?P<month>\d{1,2})\. ?(?P<year>\d{4})",
-        r"(?P<one>\d{1,2})(?P<s>[-/])(?P<two>\d{1,2})(?P=s)(?P<year>\d{4})",
-        rf"{_DAY}\.? (?:of )?{_NAME},? (?P<year>\d{{4}})",
-        rf"{_NAME} {_DAY},? (?P<year>\d{{4}})",
-        rf"{_NAME} (?P<year>\d{{4}})",
-    )
+_WHOLE = tuple(re.compile(pattern) for pattern in _DATES)
+_CLOCK = (
+    r"(?P<h>\d{1,2}) ?(?::|h|uhr|时|点) ?(?P<m>\d{2})(?:分)?"
+    r"(?::(?P<s>\d{2}(?:\.\d{1,6})?))?(?: ?(?P<half>[ap])\.?m\b\.?)?(?:z|\+00:00)?(?: uhr| h\b)?"
+    r"|(?P<h2>\d{1,2})\.(?P<m2>\d{2}) uhr|(?P<h3>\d{1,2}) ?(?P<half3>[ap])\.?m\b\.?"
 )
-_TIME = re.compile(
-    r"(?:^|[t ]|, )(?:at )?(?P<h>\d{1,2}):(?P<m>\d{2})(?::(?P<s>\d{2}(?:\.\d{1,6})?))?"
-    r"(?: ?(?P<half>[ap])\.?m\.?)?$"
+_TIME = re.compile(rf"(?:^|[t ]|, )(?:(?:at|um|à|a) )?(?:{_CLOCK})$")
+_WEEKDAY = re.compile(r"^([^\W\d_]{2,12})(?:\.?,|\.)? ?(?=\S+ ?\S)")
+_ARTICLE = re.compile(r"^(?:the|on|le|am|den|der|el|il) (?=\S)")
+_EDGES = r"(?<![^\W_])(?<!\d[-./:]){}(?![^\W_]|[-/:.]\d)"
+_BARE = [re.sub(r"\?P<(?!s>)\w+>", "?:", pattern) for pattern in _DATES]
+_THEN_TIME = r"(?:(?:,? (?:at|um|à) |[t ,] ?)\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b\.?)?)?"
+_SPANS = (
+    *(
+        re.compile(_EDGES.format(f"(?:{pattern}){_THEN_TIME}"))
+        for pattern in (_BARE[0], *_BARE[2:])
+    ),
+    re.compile(_BARE[1]),
 )
+_TIMES = re.compile(_EDGES.format("(?:" + re.sub(r"\?P<\w+>", "?:", _CLOCK) + ")"))
 
 
+@lru_cache(maxsize=4096)
 def read_moment(text: str, day_first: bool | None = None) -> Moment | None:
     """Return the date, the time or both that a whole text says; None for any other text.
 
     Arguments:
-        text: `2024-03-05`, `5 March 2024`, `14:30`, `Mar 5, 2024 2:30 pm`.
+        text: `2024-03-05`, `5 March 2024`, `5. März 2024`, `14h30`, `Mar 5, 2024 2:30 pm`.
         day_first: what the column says of `5/3/2024`; None: it does not say, and then only a
             date that can be read in one way is one.
     """
-    plain = " ".join(normalized("NFKC", text[:80]).casefold().split()).strip(" .")
+    plain = folded(text[:80]).strip(" .")
+    if not any(sign.isdigit() for sign in plain):
+        return None
     time: tuple[int, int, float] = (0, 0, 0.0)
-    found = _TIME.search(plain)
-    if found is not None:
-        hour, minute, second = int(found["h"]), int(found["m"]), float(found["s"] or 0)
-        if found["half"]:
+    clock = _TIME.search(plain)
+    if clock is not None:
+        hour = int(clock["h"] or clock["h2"] or clock["h3"])
+        minute, second = int(clock["m"] or clock["m2"] or 0), float(clock["s"] or 0)
+        if half := clock["half"] or clock["half3"]:
             if not 1 <= hour <= 12:
                 return None
-            hour = hour % 12 + (12 if found["half"] == "p" else 0)
+            hour = hour % 12 + (12 if half == "p" else 0)
         if hour > 23 or minute > 59 or second >= 60:
             return None
-        time, plain = (hour, minute, second), plain[: found.start()].rstrip(" ,")
+        time, plain = (hour, minute, second), plain[: clock.start()].rstrip(" ,")
         if not plain:
             return (0, 0, 0, *time)
-    date = _date(_WEEKDAY.sub("", plain, count=1), day_first)
-    return None if date is None else (*date, *time)
+    for start in (plain, _ARTICLE.sub("", plain, count=1)):
+        for shorter in (start, _without_weekday(start)):
+            date = _date(_ARTICLE.sub("", shorter, count=1), day_first)
+            if date is not None:
+                return (*date, *time)
+    return None
+
+
+def moments_in(
+    text: str, day_first: bool | None = None
+) -> Iterator[tuple[int, int, Moment | None]]:
+    """Yield (start, end, moment) of the dates and times in a folded text.
+
+    The moment of a date with several readings is None.
+    """
+    covered: list[tuple[int, int]] = []
+    for pattern in (*_SPANS, _TIMES):
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if any(start < other and first < end for first, other in covered):
+                continue
+            moment = read_moment(match[0], day_first)
+            if moment is None and not re.fullmatch(r"\d{1,2}[-/]\d{1,2}[-/]\d{4}.*", match[0]):
+                continue
+            covered.append((start, end))
+            yield start, end, moment
+
+
+@cache
+def _month_names() -> dict[str, int]:
+    """Return months by their folded names in all languages, without names of two months."""
+    from babel import Locale
+
+    from pytest_tablebench.metrics._typed_units import LANGUAGES
+
+    months: dict[str, int] = {}
+    for language in LANGUAGES:
+        for form in ("format", "stand-alone"):
+            for width in ("wide", "abbreviated"):
+                for number, name in Locale.parse(language).months[form][width].items():
+                    word = folded(name).strip(".")
+                    if months.setdefault(word, number) != number:
+                        months[word] = 0
+    return {name: number for name, number in months.items() if number}
+
+
+def _without_weekday(text: str) -> str:
+    first = _WEEKDAY.match(text)
+    return text[first.end() :] if first and first[1] in _weekday_names() else text
+
+
+@cache
+def _weekday_names() -> frozenset[str]:
+    from babel import Locale
+
+    from pytest_tablebench.metrics._typed_units import LANGUAGES
+
+    return frozenset(
+        folded(name).strip(".")
+        for language in LANGUAGES
+        for width in ("wide", "abbreviated")
+        for name in Locale.parse(language).days["format"][width].values()
+    )
+
+
+def _month(name: str) -> int | None:
+    if name[:3] in _MONTHS and re.fullmatch(
+        "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?"
+        "|oct(ober)?|nov(ember)?|dec(ember)?",
+        name,
+    ):
+        return _MONTHS.index(name[:3]) + 1
+    return _month_names().get(name)
 
 
 def _date(text: str, day_first: bool | None) -> tuple[int, int, int] | None:
-    for pattern in _DATES:
-        found = pattern.fullmatch(text)
-        if found is None:
+    for pattern in _WHOLE:
+        match = pattern.fullmatch(text)
+        if match is None:
             continue
-        parts = found.groupdict()
+        parts = match.groupdict()
         if "one" in parts:
             one, two = int(parts["one"]), int(parts["two"])
             if day_first is None and one <= 12 and two <= 12 and one != two:
@@ -74,9 +164,13 @@ def _date(text: str, day_first: bool | None) -> tuple[int, int, int] | None:
             day, month = (one, two) if first else (two, one)
         else:
             name = parts.get("name")
-            month = _MONTHS.index(name[:3]) + 1 if name else int(parts["month"])
-            day = int(parts.get("day") or 0)
+            number = _month(name) if name else int(parts["month"])
+            if number is None:
+                continue
+            month, day = number, int(parts.get("day") or 0)
         year = int(parts["year"])
+        if len(parts["year"]) == 2:
+            year += 1900 if year > 68 else 2000
         try:
             dt.date(year, month, day or 1)
         except ValueError:

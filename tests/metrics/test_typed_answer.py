@@ -98,3 +98,76 @@ def test_an_unknown_kind_is_refused() -> None:
 def test_replies_no_model_should_write_are_wrong_soon(reply: str) -> None:
     for answers in (["1234.5"], ["2024-03-05"], ["yes"], ["tea", "coffee"]):
         assert score("typed_answer", reply, answers).value == 0
+
+
+def right(reply: str, *answers: str, **context: Any) -> bool:
+    return score("typed_answer", reply, answers, **context).value == 1
+
+
+HUGE = (
+    *("9", "1,", "x", "tea ", "tea, ", "**", "**a", "\\boxed{", "answer: ", "(", "1/", "\n- a"),
+    *("is ", "März 5 ", "百", "1.", "[", "\\text{", "'", "1e1", "no, ", "and ", "5 km/h ", "1+"),
+)
+
+
+@pytest.mark.parametrize("piece", HUGE)
+def test_a_reply_of_a_megabyte_is_wrong_soon(piece: str) -> None:
+    """Quadratic reading takes hours here, and the limit of a test is a minute."""
+    reply = f"Not so: {(piece * 1_000_000)[:1_000_000]}"
+    for answers in (["1234.5"], ["2024-03-05"], ["yes"], ["tea", "milk"], ["tea"], ["1", "2"]):
+        assert not right(reply, *answers)
+
+
+def test_with_a_tolerance_as_many_items_as_possible_are_paired() -> None:
+    # 11 is near both, 9 near 10 alone.
+    assert right("11, 9", "10", "12", tolerance="1")
+    assert right("9, 11", "12", "10", tolerance="1")
+    assert not right("9, 9", "10", "12", tolerance="1")
+    found = score("typed_answer", "11, 9, 40", ["10", "12"], tolerance="1")
+    assert found.parts["partial"] == pytest.approx(4 / 5)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["tea", "a, b", "c & d", "1. FC", "(x)", "5 kg", "e and f", "7"]),
+        min_size=2,
+        max_size=6,
+        unique=True,
+    ),
+    st.sampled_from(["\n", "; ", ";\n", "|"]),
+    st.randoms(use_true_random=False),
+)
+def test_a_list_is_right_in_any_order_and_wrong_with_another_item(
+    items: list[str], separator: str, draw: Any
+) -> None:
+    shuffled = draw.sample(items, len(items))
+    assert right(separator.join(shuffled), *items)
+    assert not right(separator.join([*shuffled, "z9"]), *items)
+    assert not right(separator.join([*shuffled[1:], "z9"]), *items)
+
+
+def test_a_second_value_below_the_first_line_is_another_answer() -> None:
+    assert right("12\n\nI counted the rows.", "12")
+    assert not right("12\n\n13", "12")
+
+
+def test_a_long_reply_must_mark_its_answer() -> None:
+    thoughts = "Row 7 has tea. " * 500
+    assert right(f"{thoughts}\n\nThe answer is 12.", "12")
+    assert right(f"{thoughts} \\boxed{{12}}", "12")
+    assert not right(f"{thoughts} So there are 12.", "12")
+
+
+def test_the_words_and_numbers_of_the_question_are_no_second_answer() -> None:
+    question = "What were the sales in 2020?"
+    assert right("In 2020, sales were 198.", "198", question=question)
+    assert not right("In 2020, sales were 198.", "198")
+    assert not right("In 2021, sales were 198.", "198", question=question)
+
+
+def test_a_unit_is_converted_by_what_it_measures() -> None:
+    assert right("12 kg", "12000", unit="g")
+    assert right("36 km/h", "10", unit="m/s")
+    assert right("32 °F", "0", unit="°C")
+    assert not right("12 kg", "12", unit="m")
+    assert not right("32", "0", unit="°C")

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.datasets._rows import BadRowError
 from pytest_tablebench.metrics._typed_answer import KINDS, answer_kind
+from pytest_tablebench.metrics._typed_numbers import Quantity, read_quantity
 from pytest_tablebench.tables.table import Table
 
 _LOOKED_AT = 1_000
 """Cells of a column that are looked at for how it writes numbers and dates."""
 
-_COMMA = re.compile(r"\D*\d{1,3}(?:\.\d{3})+,\d+\D*|\D*\d+,(?:\d{1,2}|\d{4,})\D*")
-_POINT = re.compile(r"\D*\d{1,3}(?:,\d{3})+\.\d+\D*|\D*\d+\.(?:\d{1,2}|\d{4,})\D*")
+_COMMA = re.compile(
+    r"\D*\d{1,3}(?:\.\d{3}){2,}\D*|\D*\d{1,3}(?:\.\d{3})+,\d+\D*|\D*\d+,(?:\d{1,2}|\d{4,})\D*"
+)
+_POINT = re.compile(
+    r"\D*\d{1,3}(?:,\d{3}){2,}\D*|\D*\d{1,3}(?:,\d{3})+\.\d+\D*|\D*\d+\.(?:\d{1,2}|\d{4,})\D*"
+)
 _SLASHES = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.*")
-_UNIT = re.compile(r".*[(\[]\s*([^()\[\]]{1,12}?)\s*[)\]]\s*")
+_UNIT = re.compile(r".*[(\[（【]\s*([^()\[\]（）【】]{1,20}?)\s*[)\]）】]\s*")
 _TOLERANCE = re.compile(r"\d+(?:\.\d+)?\s*%?")
 
 
@@ -39,11 +44,13 @@ def answer_context(
     """
     if tolerance is not None and not _TOLERANCE.fullmatch(tolerance):
         raise BadRowError("tolerance", "must be a number, 0.5, or a share of the answer, 2%")
-    own = list(columns_with(tables, answers))
-    columns = [cells for _, cells in own or _columns(tables)]
+    same = list(columns_with(tables, answers)) or list(_columns_with_numbers(tables, answers))
+    columns = [cells for _, cells in same or _columns(tables)]
     found: dict[str, Any] = {"decimal": _decimal(columns), "day_first": _day_first(columns)}
-    header = next((_UNIT.fullmatch(str(name)) for name, _ in own), None)
+    header = next((_UNIT.fullmatch(str(name)) for name, _ in same), None)
     found["unit"] = unit or (header[1] if header else "")
+    if percent := _percent(answers, columns, found["decimal"], is_cell=bool(same)):
+        found["percent"] = percent
     kind = (metric or "").casefold().replace("/", "_").replace(" ", "_") or answer_kind(
         answers, decimal=found["decimal"], day_first=found["day_first"], unit=unit or ""
     )
@@ -63,6 +70,61 @@ def columns_with(
     for name, cells in _columns(tables):
         if any(str(cell).strip().casefold() in wanted for cell in cells):
             yield name, cells
+
+
+def percent_note(answer: str, context: Mapping[str, Any]) -> str | None:
+    """Return how an answer without a percent sign is read beside a column in percent."""
+    percent = context.get("percent")
+    number = read_quantity(answer, context.get("decimal", ".")) if percent else None
+    if number is None or number.unit:
+        return None
+    value = number.value * (100 if percent == "share" else 1)
+    return f"{answer} is read as {float(value):g}%, as the column is in percent"
+
+
+def _percent(
+    answers: Sequence[str], columns: Sequence[Sequence[Any]], decimal: str, *, is_cell: bool
+) -> str:
+    """Return how answers without a sign are meant in columns in percent: "points" or "share".
+
+    `0.375` is a share where a cell is `37.5%`, and points where a cell is `0.375%`.
+    """
+    wanted = [read_quantity(answer, decimal) for answer in answers]
+    if any(number is None or number.unit or number.scale != 1 for number in wanted):
+        return ""
+    numbers = list(_numbers(columns, decimal))
+    if not numbers or any(number.unit != "%" for number in numbers):
+        return ""
+    values = {number.value for number in numbers}
+    sizes = [number.value for number in wanted if number is not None]
+    if is_cell and all(size * 100 in values and size not in values for size in sizes):
+        return "share"
+    return "points"
+
+
+def _numbers(columns: Sequence[Sequence[Any]], decimal: str) -> Iterator[Quantity]:
+    for text in _texts(columns):
+        if (number := read_quantity(text, decimal)) is not None:
+            yield number
+
+
+def _columns_with_numbers(
+    tables: Sequence[Table], answers: Sequence[str]
+) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield (name, cells) of the columns in which an answer is written in another way.
+
+    `-1200` is the cell `(1,200)`; `37.5` and `0.375` are the cell `37.5%`.
+    """
+    wanted = [number for answer in answers for d in ",." if (number := read_quantity(answer, d))]
+    if not wanted:
+        return
+    for name, cells in _columns(tables):
+        decimal = _decimal([cells])
+        for number in _numbers([cells], decimal):
+            values = {number.value, number.value / 100} if number.unit == "%" else {number.value}
+            if any(other.value in values for other in wanted):
+                yield name, cells
+                break
 
 
 def _columns(tables: Sequence[Table]) -> Iterator[tuple[Any, list[Any]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -164,7 +164,11 @@ class FolderDataset:
             question=question.text,
             references=question.answers,
             target=", ".join(question.answers),
-            context={**question.context, **_told(question), "aliases": dict(question.aliases)},
+            context={
+                **question.context,
+                **_metric_context(question, tables),
+                "aliases": dict(question.aliases),
+            },
             tags={"answer": question.context["kind"], **question.tags},
             metric=question.metric,
             threshold=question.threshold,
@@ -189,9 +193,10 @@ class FolderDataset:
         return PromptParts(instruction, source, "Answer: ")
 
 
-def _told(question: Question) -> dict[str, str]:
-    """Return what a metric is told of a question that is judged by none of the kinds of answers."""
+def _metric_context(question: Question, tables: Sequence[Table]) -> dict[str, Any]:
+    """Return what a metric knows of a question beside the terms of its answer."""
     if question.metric is None:
-        return {}
+        shown = {f"table {place}": table for place, table in enumerate(tables, start=1)}
+        return {"question": question.text, **shown}
     subtype = question.tags.get("subtype", "")
     return {"question": question.text, "subtype": subtype, "chart_type": subtype}

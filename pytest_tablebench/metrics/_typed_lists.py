@@ -1,0 +1,204 @@
+"""Lists: a reply is split only where the expected items allow it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pytest_tablebench.metrics._typed_judge import Expected
+from pytest_tablebench.metrics._typed_replies import Reply, denies, says_nothing_more
+from pytest_tablebench.metrics._typed_text import folded, unwrapped, words
+
+_SEPARATOR = re.compile(
+    r"\s*(?:[;|,，、；\n/→]|->|&|以及|[和与及跟]"
+    r"|\b(?:and|und|et|y|sowie|as well as|ainsi que)\b)\s*",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"^\s*(?:[-*•–]|(?P<number>\d{1,3})[.)])\s+(?=\S)")
+_OUTER = {"[": "]", "(": ")", "{": "}"}
+_LINK = re.compile(
+    r"^(.{0,300}?(?:\b(?:are|is|were|was|include|sind|ist|waren|sont|est|étaient)\b\s?:?|[:：是]))\s*(.+)$",
+    re.DOTALL | re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"^(.+?)(\s+(?:are|is|were|was|sind|ist|waren|sont|est|étaient)\b.{0,300})$",
+    re.DOTALL | re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"^(?:the|a|an|der|die|das|le|la|les|l')\s+|^l'", re.IGNORECASE)
+_SPARE = 40
+"""Parts beyond those of the expected items after which a reply cannot be the list."""
+
+
+@dataclass(frozen=True)
+class Items:
+    """The expected items of a list.
+
+    Arguments:
+        items: each with its kind.
+        ordered: whether they have to come in this order.
+    """
+
+    items: Sequence[Expected]
+    ordered: bool = False
+
+    @cached_property
+    def _longest(self) -> int:
+        """Parts that the longest item is split into, with those of a date or of thousands."""
+        texts = [text for item in self.items for text in (item.text, *item.spellings)]
+        sizes = [len(_SEPARATOR.findall(text)) + 1 for text in texts]
+        return max(*sizes, 1, *(5 for item in self.items if item.kind in {"number", "date"}))
+
+    def compare(self, reply: Reply) -> tuple[float, float]:
+        """Return whether a reply is exactly the expected items, and F1 over both lists."""
+        best = 0.0
+        size = sum(len(text) for item in self.items for text in (item.text, *item.spellings))
+        for text in _readings(reply, self._question):
+            # No list of the expected items is longer than this.
+            for parts in self._splits(text[: 4 * size + 2_000]):
+                right, partial = self._match(parts)
+                if right and len(text) <= 4 * size + 2_000:
+                    return 1.0, 1.0
+                best = max(best, partial)
+        return 0.0, best if best < 1 else 0.0
+
+    @cached_property
+    def _question(self) -> list[str]:
+        return words(folded(self.items[0].terms.question)) if self.items else []
+
+    def _splits(self, text: str) -> Iterator[list[str]]:
+        """Yield the ways to take a text for a list."""
+        lines = [
+            line.strip().rstrip(";,，、；").strip() for line in text.split("\n") if line.strip()
+        ]
+        if text.lstrip().startswith("["):
+            try:
+                listed = json.loads(text)
+            except (ValueError, RecursionError):
+                listed = None
+            if isinstance(listed, list) and not any(isinstance(i, list | dict) for i in listed):
+                yield [str(item) for item in listed]
+        if len(lines) > 1:
+            yield lines
+            yield from _without_bullets(lines)
+        for shape in (text, *_inner(text)):
+            yield self._runs(shape, longest_first=True)
+            yield self._runs(shape, longest_first=False)
+
+    def _runs(self, text: str, *, longest_first: bool) -> list[str]:
+        """Split a text at separators, and join again the parts that are one item together."""
+        text = text.strip().rstrip(";,，、；")
+        cuts = [(match.start(), match.end()) for match in _SEPARATOR.finditer(text)]
+        starts = [0, *(end for _, end in cuts)]
+        ends = [*(start for start, _ in cuts), len(text)]
+        limit = self._longest * len(self.items) + _SPARE
+        if len(starts) > limit:
+            return [text[s:e] for s, e in zip(starts, ends, strict=True) if text[s:e].strip()]
+        found, place, count = [], 0, len(starts)
+        while place < count:
+            lengths = range(1, min(self._longest, count - place) + 1)
+            for length in reversed(lengths) if longest_first else lengths:
+                run = text[starts[place] : ends[place + length - 1]]
+                if run.strip() and self._is_item(run):
+                    found.append(run)
+                    place += length
+                    break
+            else:
+                if (part := text[starts[place] : ends[place]]).strip():
+                    found.append(part)
+                place += 1
+        return found
+
+    def _is_item(self, text: str) -> bool:
+        return any(self._same(text, item) for item in self.items)
+
+    def _same(self, text: str, item: Expected) -> bool:
+        text = text.strip()
+        if len(text) > 2 * max(len(item.text), 60) + 40:
+            return False
+        if item.is_said_by(text):
+            return True
+        shorter = _ARTICLE.sub("", text)
+        return shorter != text and item.is_said_by(shorter)
+
+    def _match(self, parts: list[str]) -> tuple[bool, float]:
+        if not parts or not self.items:
+            return False, 0.0
+        considered = parts[: len(self.items) + _SPARE]
+        same = [[self._same(part, item) for item in self.items] for part in considered]
+        hits = _most_pairs(same)
+        right = hits == len(self.items) == len(parts)
+        if self.ordered:
+            right = right and all(row[place] for place, row in enumerate(same))
+        return right, 2 * hits / (len(parts) + len(self.items))
+
+
+def _most_pairs(same: list[list[bool]]) -> int:
+    """Return how many parts and items can be paired at most, each part and item once."""
+    free = set(range(len(same[0])))
+    hits = 0
+    for row in same:
+        place = next((place for place in sorted(free) if row[place]), None)
+        if place is not None:
+            free.discard(place)
+            hits += 1
+    if hits == min(sum(map(any, same)), sum(map(any, zip(*same, strict=True)))):
+        return hits
+    # With a tolerance a part may be near several items.
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(same, maximize=True)
+    return sum(same[row][column] for row, column in zip(rows, columns, strict=True))
+
+
+def _inner(text: str) -> Iterator[str]:
+    text = text.strip()
+    if len(text) > 2 and _OUTER.get(text[0]) == text[-1]:
+        yield text[1:-1]
+    for inner in unwrapped(text):
+        if inner != text:
+            yield inner
+
+
+def _without_bullets(lines: list[str]) -> Iterator[list[str]]:
+    """Yield the lines with bullets, their bullets taken off; numbers only where they count up."""
+    matches = [_BULLET.match(line) for line in lines]
+    marked = [(line, match) for line, match in zip(lines, matches, strict=True) if match]
+    if not marked:
+        if lines and lines[0].endswith((":", "：")):
+            yield lines[1:]
+        return
+    numbers = [match["number"] for _, match in marked]
+    counts_up = numbers == [str(place) for place in range(1, len(numbers) + 1)]
+    if counts_up or not any(numbers):
+        yield [line[match.end() :].rstrip(";,") for line, match in marked]
+
+
+def _readings(reply: Reply, question: Sequence[str]) -> Iterator[str]:
+    """Yield the texts of a reply that may be the list, without a sentence around it."""
+    yield reply.text
+    if reply.answer != reply.text:
+        yield reply.answer
+    if reply.is_taken_back:
+        return
+    first, _, rest = reply.answer.partition("\n\n")
+    texts = [reply.answer]
+    if rest and not _BULLET.match(rest) and not first.rstrip().endswith((":", "：")):
+        texts.append(first)
+        yield first
+    for text in texts:
+        yield from _cores(text[:20_000], question)
+
+
+def _cores(text: str, question: Sequence[str]) -> Iterator[str]:
+    """Yield what a sentence lists: behind its verb or colon, or before its verb."""
+    link = _LINK.match(text)
+    if link is not None and not denies(folded(link[1])):
+        yield link[2]
+    tail = _TAIL.match(text)
+    if tail is None or denies(folded(tail[2])):
+        return
+    if says_nothing_more(words(folded(tail[2])), question):
+        yield tail[1]

@@ -1,0 +1,84 @@
+"""Yes or no in a reply, with or without a reason behind it."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_tablebench.metrics._typed_replies import Reply, denies
+from pytest_tablebench.metrics._typed_text import folded, unwrapped
+
+VERDICTS = {
+    **dict.fromkeys(("yes", "true", "是", "是的", "对", "正确", "ja", "wahr", "oui", "vrai"), True),
+    **dict.fromkeys(("no", "false", "否", "不是", "不对", "错", "错误", "nein", "falsch"), False),
+    **dict.fromkeys(("non", "faux"), False),
+}
+"""The words that an expected answer of the kind `yes_no` may be."""
+
+_SAID = VERDICTS | {
+    **dict.fromkeys(("correct", "right", "richtig", "korrekt", "correcte", "sí", "对的"), True),
+    **dict.fromkeys(("incorrect", "wrong", "unrichtig", "inkorrekt", "不正确", "错的"), False),
+}
+_WORDS = "|".join(sorted(_SAID, key=len, reverse=True))
+# `No. 1` is an abbreviation, `No idea` no verdict; behind a mark anything may stand.
+_FIRST = re.compile(
+    rf"(?P<word>{_WORDS})(?:\s*$|\s*[.!](?!\s?\d)\s*|\s*[,;:—–、。，；(（]|\s-+\s|-+\s|\n)"
+)
+_CLAIM = re.compile(
+    rf"(?<![^\W_])(?P<not>not |nicht |n't |pas )?(?P<word>{_WORDS})(?=\s*(?:$|[.,;:!?。，；)]))"
+)
+_FRAME = re.compile(
+    r"\b(?:is|was|ist|est|are|sind)\s+(?:also |indeed |therefore |daher )?"
+    r"(?P<not>not |nicht |pas |neither )?(?P<word>true|false|correct|incorrect|right|wrong|wahr"
+    r"|falsch|richtig|unrichtig|korrekt|vraie?|fausse|faux|correcte)\b"
+    r"|是(?P<zh>不?正确|错误|对|错)的?"
+    r"|(?P<zh2>不正确|不对)"
+)
+_ALTERNATIVE = re.compile(r"^\s*(?:/|or\b|and\b|oder\b|und\b|ou\b|et\b)")
+
+
+def read_verdict(reply: Reply) -> bool | None:
+    """Return what a reply says, True for yes; None where it says neither or both."""
+    plain = reply.answer[:4_000].replace("**", "").replace("__", "")
+    whole = "\n".join(map(folded, plain.split("\n")))
+    for text in unwrapped(reply.answer[:200]):
+        if (word := folded(text)) in _SAID:
+            return _SAID[word]
+    if reply.is_taken_back:
+        return None
+    first = _FIRST.match(whole)
+    if first is not None:
+        note = whole[first.end() :]
+        verdict = _SAID[first["word"]]
+        if _ALTERNATIVE.match(note) or not _agrees(verdict, note):
+            return None
+        return verdict
+    line = folded(reply.answer.partition("\n")[0][:400].replace("**", ""))
+    claims = {_framed(match) for match in _FRAME.finditer(line)}
+    if "neither" in line or len(claims) != 1 or re.search(r"\bor\b|\boder\b|\bou\b|或", line):
+        return None
+    return claims.pop()
+
+
+def _agrees(verdict: bool, note: str) -> bool:
+    """Return whether no later sentence or clause is the other verdict."""
+    claims = {_SAID[match["word"]] != bool(match["not"]) for match in _CLAIM.finditer(note)}
+    head = re.match(rf"\s*(?:{_WORDS}|maybe|perhaps|vielleicht|peut-être)\s*[,.]", note)
+    return (not verdict) not in claims and (head is None or not denies(head[0]) or not verdict)
+
+
+def _framed(match: re.Match[str]) -> bool:
+    if match["zh"] or match["zh2"]:
+        return (match["zh"] or match["zh2"]) in {"正确", "对"}
+    word = match["word"]
+    says = word in {
+        "true",
+        "correct",
+        "right",
+        "wahr",
+        "richtig",
+        "korrekt",
+        "vrai",
+        "vraie",
+        "correcte",
+    }
+    return says != bool(match["not"])
