@@ -1,12 +1,14 @@
 """The values that a drawn chart shows (specs: realhitbench.md, 5, and tablebench.md, Charts).
 
 This text runs in the program's own process, which has nothing else of the package: nothing here
-needs more than matplotlib and numpy, which every figure has.
+needs more than matplotlib and numpy, which every figure has. `axes_values` reads as the published
+scripts do, `drawn_series` reads what people see.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
@@ -31,8 +33,9 @@ def draw(
         indent: put before each line, in a block.
 
     Returns:
-        `ran`: whether the first time succeeded; `values`, or None where what is drawn is no number
-        or the last time failed.
+        `ran`: whether the first time succeeded; `values`: those that the published scripts read,
+        None where they cannot or the last time failed; `drawn`: the series of the whole figure, in
+        each way that they can be read (see `drawn_series`).
     """
     import matplotlib.pyplot as plt
     import numpy as np
@@ -54,22 +57,18 @@ def draw(
                 raise
         else:
             failed.append(None)
-    values = None
+    found: dict[str, Any] = {"ran": failed[0] is None, "values": None, "drawn": []}
     if failed[-1] is None:
-        values = _values_and_picture(plt, chart_type)
-    return {"ran": failed[0] is None, "values": values}
-
-
-def _values_and_picture(plt: Any, chart_type: str) -> list[Any] | None:
-    try:
-        values = axes_values(plt.gca(), chart_type)
-    except (TypeError, ValueError):
-        values = None
-    try:
-        _save(plt.gcf())
-    except Exception:  # what cannot be shown was drawn all the same
-        plt.close("all")
-    return values
+        axes = plt.gca()
+        with suppress(TypeError, ValueError, AttributeError):
+            found["values"] = axes_values(axes, chart_type)
+        if not function:
+            found["drawn"] = drawn_series(plt.gcf(), axes, chart_type)
+        try:
+            _save(plt.gcf())
+        except Exception:  # what cannot be shown was drawn all the same
+            plt.close("all")
+    return found
 
 
 def _save(figure: Any) -> None:
@@ -82,37 +81,40 @@ def _save(figure: Any) -> None:
 
 
 def axes_values(axes: Any, chart_type: str) -> list[Any]:
-    """Return the numbers of matplotlib's axes: one list for each series, or one for all.
+    """Return what the published scripts read: one list for each series, or one for all.
 
     `chart_type` is one of `CHART_TYPES`, or RealHiTBench's sub-type, such as
-    `LineChart Generation`. Masked values are NaN. Raises `KeyError` for another type and
-    `TypeError` or `ValueError` where what is drawn is no number.
+    `LineChart Generation`. Masked values are NaN, and the y values of a line may be texts. Raises
+    `KeyError` for another type, `TypeError` or `ValueError` where what is drawn is no number, and
+    `AttributeError` for shapes that the scripts do not expect, such as the shadow of a pie.
     """
+    return _READERS[_type_name(chart_type)](axes)
+
+
+def _type_name(chart_type: str) -> str:
     words = chart_type.split()
-    name = words[0].lower().removesuffix("chart") if words else ""
-    return _READERS[name](axes)
+    return words[0].lower().removesuffix("chart") if words else ""
 
 
-def _lines(axes: Any) -> list[list[float]]:
-    return [_floats(line.get_ydata()) for line in axes.get_lines()]
+def _lines(axes: Any) -> list[list[Any]]:
+    return [_floats_or_texts(line.get_ydata()) for line in axes.get_lines()]
 
 
-def _open_lines(axes: Any) -> list[list[float]]:
+def _open_lines(axes: Any) -> list[list[Any]]:
     # A radar's line comes back to where it began.
     return [values[:-1] for values in _lines(axes)]
 
 
 def _heights(axes: Any) -> list[float]:
-    return _floats([patch.get_height() for patch in axes.patches if hasattr(patch, "get_height")])
+    return _floats([patch.get_height() for patch in axes.patches])
 
 
 def _widths(axes: Any) -> list[float]:
-    return _floats([patch.get_width() for patch in axes.patches if hasattr(patch, "get_width")])
+    return _floats([patch.get_width() for patch in axes.patches])
 
 
 def _shares(axes: Any) -> list[float]:
-    wedges = [patch for patch in axes.patches if hasattr(patch, "theta2")]
-    angles = _floats([wedge.theta2 - wedge.theta1 for wedge in wedges])
+    angles = _floats([wedge.theta2 - wedge.theta1 for wedge in axes.patches])
     return [round(angle / 360, 2) for angle in angles]
 
 
@@ -132,6 +134,16 @@ def _outlines(axes: Any) -> list[list[float]]:
             heights = _floats(corner[1] for corner in path.vertices)
             found.append([height for height in heights if height != 0])
     return found
+
+
+def _floats_or_texts(values: Iterable[Any]) -> list[Any]:
+    """Return numbers, or all values as texts if one is a text: the scripts print them so."""
+    kept = values if hasattr(values, "dtype") else list(values)
+    return [str(value) for value in kept] if _has_text(kept) else _floats(kept)
+
+
+def _has_text(values: Any) -> bool:
+    return any(isinstance(value, str) for value in values)
 
 
 def _floats(values: Iterable[Any]) -> list[float]:
@@ -157,3 +169,140 @@ _READERS: Mapping[str, Callable[[Any], list[Any]]] = MappingProxyType(
 
 CHART_TYPES = tuple(_READERS)
 """TableBench's names of the charts that are read; RealHiTBench has four of them."""
+
+
+# The figure as people see it (`fixed`).
+
+
+def drawn_series(figure: Any, axes: Any, chart_type: str) -> list[list[list[float]]]:
+    """Return the series of a figure: those of its current axes, then those of all its axes.
+
+    Only what shows data counts: no caps of error bars, reference lines, bands or empty series.
+    Bars lie or stand; several series of bars are also given by their positions. A chart of texts
+    has no series.
+    """
+    read = _SERIES[_type_name(chart_type)]
+    found = []
+    for group in ([axes], figure.axes):
+        try:
+            series = [values for one in group for values in read(one) if values]
+        except (TypeError, ValueError):
+            continue
+        found.append(series)
+        if read is _bar_series and len({len(values) for values in series}) == 1 < len(series):
+            found.append([list(values) for values in zip(*series, strict=True)])
+    return found
+
+
+def _numbers(values: Iterable[Any], axis: Any) -> list[float]:
+    """Return the values along an axis. Raises `ValueError` for texts, which have no size."""
+    from matplotlib.category import UnitData
+
+    kept = values if hasattr(values, "dtype") else list(values)
+    if isinstance(axis.units, UnitData) or _has_text(kept):
+        raise ValueError("the values are texts")
+    return _floats(kept)
+
+
+def _data_lines(axes: Any) -> list[Any]:
+    """Return the lines in data coordinates: no caps of error bars, no `axhline`."""
+    from matplotlib.container import ErrorbarContainer
+
+    bars = [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
+    caps = {id(cap) for one in bars for cap in one[1]}
+    return [
+        line
+        for line in axes.get_lines()
+        if id(line) not in caps and _is_in_data(line, axes) and type(line).__name__ != "AxLine"
+    ]
+
+
+def _is_in_data(artist: Any, axes: Any) -> bool:
+    return all(artist.get_transform().contains_branch_seperately(axes.transData))
+
+
+def _line_series(axes: Any) -> list[list[float]]:
+    return [_numbers(line.get_ydata(), axes.yaxis) for line in _data_lines(axes)]
+
+
+def _radar_series(axes: Any) -> list[list[float]]:
+    series = [_floats(line.get_ydata()) for line in axes.get_lines()]
+    return [values[:-1] if values[:1] == values[-1:] else values for values in series]
+
+
+def _bar_series(axes: Any) -> list[list[float]]:
+    found = []
+    for bars in _bar_containers(axes):
+        if bars.orientation == "horizontal":
+            found.append(_numbers([bar.get_width() for bar in bars], axes.xaxis))
+        else:
+            found.append(_numbers([bar.get_height() for bar in bars], axes.yaxis))
+    if found:
+        return found
+    from matplotlib.patches import Rectangle
+
+    shapes = [one for one in axes.patches if isinstance(one, Rectangle) and _is_in_data(one, axes)]
+    return [_numbers([shape.get_height() for shape in shapes], axes.yaxis)]
+
+
+def _hbar_series(axes: Any) -> list[list[float]]:
+    lying = [bars for bars in _bar_containers(axes) if bars.orientation == "horizontal"]
+    return [_numbers([bar.get_width() for bar in bars], axes.xaxis) for bars in lying]
+
+
+def _bar_containers(axes: Any) -> list[Any]:
+    from matplotlib.container import BarContainer
+
+    return [one for one in axes.containers if isinstance(one, BarContainer)]
+
+
+def _pie_series(axes: Any) -> list[list[float]]:
+    wedges = [patch for patch in axes.patches if hasattr(patch, "theta2")]
+    angles = _floats([wedge.theta2 - wedge.theta1 for wedge in wedges])
+    return [[angle / 360 for angle in angles]]
+
+
+def _scatter_series(axes: Any) -> list[list[float]]:
+    from matplotlib.collections import PathCollection
+
+    marks: list[Any] = [one for one in axes.collections if isinstance(one, PathCollection)]
+    found = [_numbers([point[1] for point in one.get_offsets()], axes.yaxis) for one in marks]
+    for line in _data_lines(axes):
+        is_bare = str(line.get_linestyle()) in ("None", " ", "")
+        if is_bare and str(line.get_marker()) not in ("None", " ", ""):
+            found.append(_numbers(line.get_ydata(), axes.yaxis))
+    return found
+
+
+def _area_series(axes: Any) -> list[list[float]]:
+    """Return the thickness of each area at each of its places."""
+    from matplotlib.collections import PolyCollection
+
+    areas = [one for one in axes.collections if isinstance(one, PolyCollection)]
+    return [_thickness(path) for area in areas for path in area.get_paths()]
+
+
+def _thickness(path: Any) -> list[float]:
+    heights: dict[float, list[float]] = {}
+    for place, height in path.vertices:
+        heights.setdefault(float(place), []).append(float(height))
+    found = []
+    for place in sorted(heights):
+        low, high = min(heights[place]), max(heights[place])
+        # Below the ground a value is negative.
+        found.append(low if high == 0 else high - low)
+    return found
+
+
+_SERIES: Mapping[str, Callable[[Any], list[list[float]]]] = MappingProxyType(
+    {
+        "line": _line_series,
+        "bar": _bar_series,
+        "waterfall": _bar_series,
+        "hbar": _hbar_series,
+        "pie": _pie_series,
+        "scatter": _scatter_series,
+        "radar": _radar_series,
+        "area": _area_series,
+    }
+)

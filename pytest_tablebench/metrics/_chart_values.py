@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import fsum
 from typing import Any, Literal
 
 from pytest_tablebench.config.compat import Compat
@@ -12,7 +16,7 @@ Verdict = Literal["true", "false", "unreadable", "no_output", "unscorable"]
 
 _PIECE = re.compile(
     r"""\s*+(?:(?P<mark>[\[\](),])
-    |(?P<truth>True|False)(?!\w)
+    |(?P<truth>True|False)(?!\w)|(?P<nan>nan)(?!\w)
     |(?P<whole>[-+]?(?:0++|[1-9][0-9]*+))(?![\w.])
     |(?P<number>[-+]?(?:(?:[0-9]++\.[0-9]*+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+
         |[0-9]++[eE][-+]?[0-9]++))(?![\w.]))""",
@@ -22,10 +26,11 @@ _CLOSES = {"]": "[", ")": "("}
 _UNREADABLE = (TypeError, ValueError, ArithmeticError)
 
 
-def read_values(text: str) -> Any:
-    """Read numbers and lists of them, however deep, as Python writes them.
+def read_values(text: str, *, nan: bool = False) -> Any:
+    """Read numbers, and lists and tuples of them, however deep, as Python writes them.
 
-    Raises `ValueError` for any other text. Nothing is evaluated, and depth costs no stack.
+    `nan`: whether `nan` is a number. Raises `ValueError` for any other text. Nothing is evaluated,
+    and depth costs no stack.
     """
     text = text.strip()
     # What is open: its bracket, its values, how many commas it holds.
@@ -37,6 +42,8 @@ def read_values(text: str) -> Any:
             raise ValueError(f"no number and no list of numbers at {place}")
         place = piece.end()
         mark = piece["mark"] or ""
+        if piece["nan"] and not nan:
+            raise ValueError(f"no number at {place}")
         bracket, values, commas = opened[-1]
         if mark == "," and not wanted:
             opened[-1] = (bracket, values, commas + 1)
@@ -44,7 +51,8 @@ def read_values(text: str) -> Any:
         elif mark in _CLOSES and bracket == _CLOSES[mark] and (not wanted or commas == len(values)):
             opened.pop()
             alone = bracket == "(" and len(values) == 1 and not commas
-            opened[-1][1].append(values[0] if alone else values)
+            whole = tuple(values) if bracket == "(" else values
+            opened[-1][1].append(values[0] if alone else whole)
             wanted = False
         elif mark in ("[", "(") and wanted:
             opened.append((mark, [], 0))
@@ -56,61 +64,53 @@ def read_values(text: str) -> Any:
     bracket, values, commas = opened[-1]
     if bracket or not values:
         raise ValueError("a list has no end")
-    return values if commas else values[0]
+    return tuple(values) if commas else values[0]
 
 
 def _value(piece: re.Match[str]) -> int | float | bool:
     if piece["truth"]:
         return piece["truth"] == "True"
+    if piece["nan"]:
+        return math.nan
     return int(piece["whole"]) if piece["whole"] else float(piece["number"])
 
 
-def same_values(wanted: Any, found: Any, *, shares: bool = False, compat: Compat = "fixed") -> bool:
-    """Tell whether two lists hold the same numbers to two decimals, in any order.
+def same_values(wanted: Any, found: Any, *, shares: bool = False) -> bool:
+    """Return whether two lists are equal to the published scripts.
 
-    Lists in them are opened one level deep. `shares`: the wanted numbers are first divided by
-    their sum. NaN equals NaN: in `fixed` wherever they stand, in `reference` where sorting
-    leaves them at the same place. Raises `TypeError`, `ValueError` or `ArithmeticError` for
-    what is no such list.
+    Lists in them are opened one level deep, tuples are not. Numbers are rounded to two decimals
+    and sorted. `shares`: the wanted numbers are first divided by their sum. Raises `TypeError`,
+    `ValueError` or `ArithmeticError` for anything else than lists of numbers.
     """
-    return _same(_rounded(_shared(wanted, shares), compat), _rounded(_flat(found), compat))
-
-
-def _same(wanted: Sequence[float], found: Sequence[float]) -> bool:
-    return len(wanted) == len(found) and all(
-        one == other or (one != one and other != other)  # noqa: PLR0124 - NaN
-        for one, other in zip(wanted, found, strict=True)
-    )
-
-
-def _shared(wanted: Any, shares: bool) -> list[float]:
     values = _flat(wanted)
-    if not shares:
-        return values
-    total = sum(values)
-    return [value / total for value in values]
+    if shares:
+        total = sum(values)
+        values = [value / total for value in values]
+    one, other = (sorted(round(value, 2) for value in side) for side in (values, _flat(found)))
+    # NaN equals NaN where sorting leaves both at the same place.
+    return len(one) == len(other) and all(
+        first == second or (first != first and second != second)  # noqa: PLR0124 - NaN
+        for first, second in zip(one, other, strict=True)
+    )
 
 
 def _flat(values: Any) -> list[float]:
     flat: list[float] = []
     for value in _items(values):
-        flat += _items(value) if isinstance(value, list | tuple) else [value]
-    if not all(isinstance(value, int | float) for value in flat):
+        flat += value if isinstance(value, list) else [value]
+    return _checked(flat)
+
+
+def _checked(values: Sequence[Any]) -> list[float]:
+    if not all(isinstance(value, int | float) for value in values):
         raise TypeError("a list of something else than numbers")
-    return flat
+    return list(values)
 
 
 def _items(values: Any) -> Sequence[Any]:
     if not isinstance(values, list | tuple):
         raise TypeError("no list")
     return values
-
-
-def _rounded(values: Iterable[float], compat: Compat) -> list[float]:
-    rounded = [round(value, 2) for value in values]
-    if compat == "reference":
-        return sorted(rounded)
-    return sorted(rounded, key=lambda value: (value != value, value))  # noqa: PLR0124 - NaN last
 
 
 def judge_printed(printed: Any, reference: Any, *, shares: bool) -> Verdict:
@@ -124,27 +124,110 @@ def judge_printed(printed: Any, reference: Any, *, shares: bool) -> Verdict:
         wanted, found = (
             read_values(one) if isinstance(one, str) else one for one in (reference, printed)
         )
-        same = same_values(wanted, found, shares=shares, compat="reference")
+        same = same_values(wanted, found, shares=shares)
     except _UNREADABLE:
         return "unreadable"
     return "true" if same else "false"
 
 
 def judge_values(values: Any, reference: Any, *, shares: bool) -> Verdict:
-    """Compare values taken from a figure (`fixed`); `unscorable` where the reference is at fault.
+    """Compare the values of a figure with a reference (`fixed`), see `judge_drawn`."""
+    return judge_drawn([values], reference, shares=shares)
 
-    A reference is a list, or its text. Two of RealHiTBench's hold `masked` and can be met by
-    no chart.
+
+def judge_drawn(drawn: Iterable[Any], reference: Any, *, shares: bool) -> Verdict:
+    """Compare the series of a figure, in each way they can be read, with a reference (`fixed`).
+
+    Series match in any order, and so do the values in them; NaN is not drawn and does not count.
+    Where the numbers of series differ, all values are compared together. `shares`: of a pie, whose
+    wedges match the reference's shares, or the reference itself where it holds rounded shares.
+
+    `unscorable` where the reference is at fault: it is a list or its text, and two of
+    RealHiTBench's hold `masked`.
     """
     try:
-        wanted = read_values(reference) if isinstance(reference, str) else reference
-        expected = _rounded(_shared(wanted, shares), "fixed")
+        wanted = read_values(reference, nan=True) if isinstance(reference, str) else reference
+        expected = _series(wanted)
+        pies = _pies([value for one in expected for value in one], reference) if shares else []
     except _UNREADABLE:
         return "unscorable"
-    try:
-        return "true" if _same(expected, _rounded(_flat(values), "fixed")) else "false"
-    except _UNREADABLE:
-        return "false"
+    if shares and not pies:
+        return "unscorable"
+    for values in drawn:
+        try:
+            series = _series(values)
+        except _UNREADABLE:
+            continue
+        if any(pie.is_shown(series) for pie in pies) if shares else _same(expected, series):
+            return "true"
+    return "false"
+
+
+def _series(values: Any) -> list[list[float]]:
+    """Return the numbers of each series, or of one series for a list that mixes both."""
+    items = _items(values)
+    if items and all(isinstance(item, list | tuple) for item in items):
+        series = [_checked(item) for item in items]
+    else:
+        nested = [item if isinstance(item, list | tuple) else [item] for item in items]
+        series = [_checked([value for item in nested for value in item])]
+    kept = [[value for value in one if value == value] for one in series]  # noqa: PLR0124 - NaN
+    return [one for one in kept if one]
+
+
+def _same(wanted: Sequence[Sequence[float]], found: Sequence[Sequence[float]]) -> bool:
+    if len(wanted) != len(found):
+        return _all_rounded(wanted) == _all_rounded(found)
+    one, other = (Counter(map(_rounded, side)) for side in (wanted, found))
+    return one == other
+
+
+def _all_rounded(series: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    return _rounded([value for values in series for value in values])
+
+
+def _rounded(values: Iterable[float]) -> tuple[float, ...]:
+    return tuple(sorted(round(value, 2) for value in values))
+
+
+@dataclass(frozen=True)
+class _Pie:
+    """Shares that a pie is expected to show, each with the same tolerance."""
+
+    shares: tuple[float, ...]
+    tolerance: float
+
+    def is_shown(self, series: Sequence[Sequence[float]]) -> bool:
+        found = sorted(value for values in series for value in values)
+        return len(found) == len(self.shares) and all(
+            abs(one - other) <= self.tolerance + _BINARY
+            for one, other in zip(self.shares, found, strict=True)
+        )
+
+
+_HALF = 0.005
+"""Half of the second decimal, to which the shares of wedges are compared."""
+_BINARY = 1e-9
+_FRACTION = re.compile(r"\.([0-9]*)")
+
+
+def _pies(values: Sequence[float], reference: Any) -> list[_Pie]:
+    """Return the pies that a reference may stand for; none without a sum.
+
+    Shares of 1 or 100 that were rounded need not add up to it. Such a reference also stands for
+    its own values, within its own rounding.
+    """
+    total = fsum(values)
+    if values and not total:
+        return []
+    pies = [_Pie(tuple(sorted(value / total for value in values)), _HALF)]
+    decimals = max((len(part) for part in _FRACTION.findall(str(reference))), default=0)
+    half = 0.5 * 10.0**-decimals
+    for whole in (1, 100):
+        if abs(total - whole) <= len(values) * half + _BINARY and half < whole / len(values) / 2:
+            shares = tuple(sorted(value / whole for value in values))
+            pies.append(_Pie(shares, max(_HALF, half / whole)))
+    return pies
 
 
 def chart_verdict(
@@ -153,7 +236,7 @@ def chart_verdict(
     """Compare what came of a program of RealHiTBench's with each reference; the best counts.
 
     `reference`: `prediction` is the text that it printed, the values at its end. `fixed`: the
-    values of its figure. `unscorable` where no reference can be met.
+    values of its figure, in each way they can be read. `unscorable` where no reference can be met.
     """
     found = str(prediction) if compat == "reference" else prediction
     return _best(found, references, compat, shares)
@@ -164,14 +247,14 @@ def tablebench_verdict(
 ) -> Verdict:
     """The same of TableBench, whose answers are texts such as `y_references = [[1, 2]]`.
 
-    `values` are those of the figure in both modes.
+    `values` are those of the figure, in `fixed` in each way they can be read.
     """
     wanted = [text.rpartition("=")[2] if isinstance(text, str) else text for text in references]
     return _best(values, wanted, compat, shares)
 
 
 def _best(found: Any, references: Sequence[Any], compat: Compat, shares: bool) -> Verdict:
-    judge = judge_printed if compat == "reference" else judge_values
+    judge = judge_printed if compat == "reference" else judge_drawn
     verdicts = {judge(found, reference, shares=shares) for reference in references}
     order: tuple[Verdict, ...] = ("true", "false", "unreadable", "no_output")
     return next((one for one in order if one in verdicts), "unscorable")

@@ -62,10 +62,11 @@ def realhit_chart(
     ran = yield from _drawn(program, _lying(WORKBOOK, table), limits, how)
     if ran is None or ran.outcome != "ok":
         return _failed(program, ran)
-    drawn = _found(ran)["values"]
+    found = _found(ran)
+    drawn = found["drawn"]
     if published:
         # The published scripts print the values behind whatever the program has printed.
-        drawn = f"{ran.output}{'' if drawn is None else drawn}"
+        drawn = f"{ran.output}{'' if found['values'] is None else found['values']}"
     shares = chart_type.startswith("Pie")
     return _score(chart_verdict(drawn, references, compat=compat, shares=shares))
 
@@ -101,7 +102,7 @@ def tablebench_chart(
     if published and (found["values"] is None or ran.output):
         verdict: Verdict = "unreadable" if ran.output else "no_output"
     else:
-        given = found["values"], references
+        given = found["values" if published else "drawn"], references
         verdict = tablebench_verdict(*given, compat=compat, shares=chart_type == "pie")
     readable = not published or verdict in {"true", "false"}
     return _score(verdict, ran=found["ran"], more={"parse@1": float(readable)})
@@ -151,10 +152,17 @@ def _axes() -> str:
 
 
 def _found(ran: Execution) -> dict[str, Any]:
-    """Return what `draw` returned. A program may have said anything in its place."""
+    """Return what `draw` returned. A program may have written anything in its place.
+
+    An execution that an earlier version stored has no `drawn`: its values are the only reading.
+    """
     found = ran.value if isinstance(ran.value, dict) else {}
-    values = found.get("values")
-    return {"ran": found.get("ran") is True, "values": values if isinstance(values, list) else None}
+    values, drawn = found.get("values"), found.get("drawn")
+    return {
+        "ran": found.get("ran") is True,
+        "values": values if isinstance(values, list) else None,
+        "drawn": drawn if isinstance(drawn, list) else [values],
+    }
 
 
 def _failed(

@@ -117,7 +117,7 @@ def replay_chart_compare_values(record: Record) -> Iterator[str]:
     shares = record["chart_type"].startswith("Pie")
     verdict = judge_values(record["y_values"], record["reference"], shares=shares)
     yield from differences(VALUES[verdict], record["expected"])
-    yield from _chart_score(record, record["y_values"], "fixed")
+    yield from _chart_score(record, [record["y_values"]], "fixed")
 
 
 def _chart_score(record: Record, prediction: Any, compat: Compat) -> list[str]:

@@ -38,6 +38,16 @@ REVISIONS: Mapping[str, Revision] = {
         {"status": "ok", "score": 7.0},
         "a mark may be written as a text in LaTeX",
     ),
+    "realhitbench/chart_program/018": Revision(
+        {"ecr": True, "pass": False, "y_values": [0.8, 0.8], "layout": "as_given"},
+        {"ecr": True, "pass": True, "y_values": [0.8, 0.8], "layout": "as_given"},
+        "bars may lie where a bar chart is asked for",
+    ),
+    "realhitbench/chart_program/021": Revision(
+        {"ecr": True, "pass": False, "y_values": [], "layout": "as_given"},
+        {"ecr": True, "pass": True, "y_values": [], "layout": "as_given"},
+        "points may be drawn as the marks of a line without the line",
+    ),
     "realhitbench/judge_parse/024": Revision(
         {"score": None, "status": "judge_parse_error"},
         {"score": 77.0, "status": "ok"},

@@ -76,7 +76,7 @@ def replay_em_function(record: Record) -> list[str]:
 def replay_chart_compare(record: Record) -> Iterator[str]:
     wanted, found = record["y_references"], record["y_predictions"]
     chart_type = record["chart_type"]
-    same = same_values(wanted, found, shares=chart_type == "pie", compat="reference")
+    same = same_values(wanted, found, shares=chart_type == "pie")
     yield from differences(same, record["expected"])
     answer = [f"y_references = {wanted!r}"]
     shares = chart_type == "pie"

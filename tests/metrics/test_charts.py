@@ -144,23 +144,19 @@ def test_any_text_is_laid_out(text: str) -> None:
 
 @given(NESTED)
 def test_what_python_writes_is_read(values: Any) -> None:
-    # An independent reader of literals; tuples and lists are alike here.
-    assert read_values(repr(values)) == lists(ast.literal_eval(repr(values)))
-
-
-def lists(value: Any) -> Any:
-    return [lists(item) for item in value] if isinstance(value, list | tuple) else value
+    # An independent reader of literals.
+    assert read_values(repr(values)) == ast.literal_eval(repr(values))
 
 
 @pytest.mark.parametrize(
     ("text", "values"),
     [
         (" [1, -2.5e1,\n3.,]\n", [1, -25.0, 3.0]),
-        ("1, 2", [1, 2]),
+        ("1, 2", (1, 2)),
         ("(1)", 1),
         ("[00, 01.5, 1e3]", [0, 1.5, 1000.0]),
-        ("(1,)", [1]),
-        ("[(), [True]]", [[], [True]]),
+        ("(1,)", (1,)),
+        ("[(), [True]]", [(), [True]]),
     ],
 )
 def test_reading_values(text: str, values: Any) -> None:
@@ -217,19 +213,64 @@ def test_hostile_values_end_quickly(text: str) -> None:
         ([1, 3], [1, 3], True, False),
         ([], [], True, True),
         ([True], [1], False, True),
+        ((1, 2), [2, 1], False, True),
     ],
 )
-@pytest.mark.parametrize("compat", ["fixed", "reference"])
-def test_same_values(wanted: Any, found: Any, shares: bool, same: bool, compat: Any) -> None:
-    assert same_values(wanted, found, shares=shares, compat=compat) is same
+def test_same_values(wanted: Any, found: Any, shares: bool, same: bool) -> None:
+    assert same_values(wanted, found, shares=shares) is same
 
 
-def test_nan_is_equal_wherever_it_stands_in_fixed_alone() -> None:
+def test_nan_counts_as_published_and_is_not_drawn_in_fixed() -> None:
     nan = float("nan")
     # Sorting leaves 3, nan, 1 as it is, because no comparison with NaN holds.
-    assert same_values([1, 3, nan], [3, nan, 1])
-    assert not same_values([1, 3, nan], [3, nan, 1], compat="reference")
-    assert same_values([1, nan], [1, nan], compat="reference")
+    assert not same_values([1, 3, nan], [3, nan, 1])
+    assert same_values([1, nan], [1, nan])
+    assert judge_values([[3, nan, 1]], "[[1, 3, nan]]", shares=False) == "true"
+    assert judge_values([[3, 1]], "[[1, nan, 3]]", shares=False) == "true"
+    assert judge_values([[3, nan]], "[[1, 3]]", shares=False) == "false"
+    assert judge_printed("[[1, 3]]", "[[1, 3, nan]]", shares=False) == "unreadable"
+
+
+def test_tuples_in_a_printed_list_are_unreadable_as_published() -> None:
+    assert judge_printed("[(1, 2)]", "[1, 2]", shares=False) == "unreadable"
+    assert judge_printed("[[1, 2]]", "[(1, 2)]", shares=False) == "unreadable"
+    assert judge_printed("[2, 1]", "(1, 2)", shares=False) == "true"
+    assert judge_values([[1, 2]], "[(1, 2)]", shares=False) == "true"
+
+
+@pytest.mark.parametrize(
+    ("values", "reference", "verdict"),
+    [
+        ([[3, 4], [1, 2]], "[[1, 2], [3, 4]]", "true"),  # series in another order
+        ([[2, 1], [4, 3]], "[[1, 2], [3, 4]]", "true"),  # values in another order
+        ([[1, 4], [3, 2]], "[[1, 2], [3, 4]]", "false"),  # points of the other series
+        ([[1, 2, 3, 4]], "[[1, 2], [3, 4]]", "true"),  # drawn as one series
+        ([[1, 2], [3, 4], []], "[[1, 2], [3, 4]]", "true"),
+        ([[1, 2], [3, 5]], "[[1, 2], [3, 4]]", "false"),
+    ],
+)
+def test_series_are_compared_with_series(values: Any, reference: str, verdict: str) -> None:
+    assert judge_values(values, reference, shares=False) == verdict
+
+
+@pytest.mark.parametrize(
+    ("values", "reference", "verdict"),
+    [
+        # .51, .25 and .25 of 1.01 are .505, .2475 and .2475.
+        ([51 / 101, 25 / 101, 25 / 101], "[0.51, 0.25, 0.25]", "true"),
+        ([0.508, 0.246, 0.246], "[0.51, 0.25, 0.25]", "true"),
+        ([0.508, 0.246, 0.246], "[51, 25, 25]", "true"),
+        ([0.508, 0.246, 0.246], "[50.8, 24.6, 24.6]", "true"),
+        ([0.54, 0.27, 0.19], "[0.5, 0.3, 0.2]", "true"),  # the reference shows one decimal
+        ([0.56, 0.25, 0.19], "[0.5, 0.3, 0.2]", "false"),
+        ([0.54, 0.23, 0.23], "[0.51, 0.25, 0.25]", "false"),
+        ([0.1, 0.3], "[0.1, 0.3]", "false"),  # no shares of 1
+        ([0.25, 0.75], "[0.1, 0.3]", "true"),
+        ([0.5, 0.5], "[0, 1]", "false"),  # too coarse for a rounding
+    ],
+)
+def test_pies_show_shares(values: Any, reference: str, verdict: str) -> None:
+    assert judge_values(values, reference, shares=True) == verdict
 
 
 @given(NUMBERS, st.randoms(use_true_random=False))
@@ -251,6 +292,7 @@ def test_order_and_structure_play_no_part(values: list[float], random: Any) -> N
         (None, "[1]", "false"),
         ([[[1]]], "[1]", "false"),
         ([1.0], "[3]", "true"),
+        ([1.0], "[nan]", "false"),
     ],
 )
 def test_verdicts_over_values(values: Any, reference: str, verdict: str) -> None:
@@ -367,5 +409,6 @@ def test_what_a_program_draws_is_read_from_its_current_axes(
         found = draw("plt.bar([1, 2], np.array([1, 2]))", "BarChart", times=times)
     finally:
         plt.close("all")
-    assert found == {"ran": True, "values": values}
+    assert (found["ran"], found["values"]) == (True, values)
+    assert found["drawn"][0] == [[1.0, 2.0]] * times  # each time is a series
     assert (tmp_path / PICTURE).read_bytes().startswith(b"\x89PNG")

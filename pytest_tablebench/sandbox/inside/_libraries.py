@@ -41,6 +41,7 @@ LIBRARIES = (
     Library("lxml"),
     Library("scikit-learn"),
     Library("scipy"),
+    Library("seaborn"),
     Library("statsmodels"),
     Library("sympy"),
     Library("tabulate"),
