@@ -34,6 +34,7 @@ _CODE = re.compile(
     r"(?<![\w.,])(?<![^\w\s][-/:])(?:[^\W_]++(?:[-/:\u2010-\u2013][^\W_]++)++"
     r"|[^\W_]++(?:\.[^\W_]++){2,}+)(?!\w|[.,][0-9]|%)"
 )
+_RANGE = re.compile(r"(?<=[0-9])\s{1,3}[-\u2010-\u2013]\s{1,3}(?=[0-9])")
 _JOINTS = dict.fromkeys("-\u2010\u2011\u2012\u2013", "hyphen") | {
     "/": "slash",
     ":": "colon",
@@ -121,7 +122,8 @@ def published_form(text: str) -> str:
 def _marked(text: str, *, decimal_comma: bool) -> str:
     """Return a text in which each date and each code is one word."""
     text = plain_signs(normalized("NFC", text), decimal_comma=decimal_comma)
-    return _CODE.sub(_code, dates_as_words(text.lower()))
+    text = _RANGE.sub("-", dates_as_words(text.lower()))
+    return _CODE.sub(_code, text)
 
 
 def _code(match: re.Match[str]) -> str:
