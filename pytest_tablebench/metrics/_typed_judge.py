@@ -18,6 +18,8 @@ from pytest_tablebench.metrics._typed_numbers import (
 )
 from pytest_tablebench.metrics._typed_replies import (
     Reply,
+    before_note,
+    before_reason,
     bold_texts,
     is_bounded,
     is_open,
@@ -27,11 +29,18 @@ from pytest_tablebench.metrics._typed_replies import (
     sentences,
 )
 from pytest_tablebench.metrics._typed_text import CJK, folded, spellings, unwrapped, words
+from pytest_tablebench.metrics._typed_units import read_unit
 from pytest_tablebench.metrics._typed_verdicts import VERDICTS, read_verdict
 
 if TYPE_CHECKING:
     from pytest_tablebench.tables.table import Table
 
+_IN_BRACKETS = re.compile(r"[(\[（【]([^()\[\]（）【】]{1,20})[)\]）】]")
+_ROW = re.compile(r"\b(?:row|line|column|zeile|spalte|ligne|colonne)s? $|第$")
+"""Words before a number that names a place in the table."""
+_COMPARED = re.compile(
+    r"\s?(less|more|fewer|higher|lower|mehr|weniger|plus|moins) (?:than|als|que)\b"
+)
 _LONGEST_VALUE = 200
 _LONGEST_SENTENCE = 1_000
 _LONGEST_REPLY = 4_000
@@ -143,7 +152,15 @@ class Expected:
             tolerance=terms.tolerance,
             percent=terms.percent,
             question=terms.question,
+            units=self._units,
         )
+
+    @cached_property
+    def _units(self) -> frozenset[str]:
+        """The units in the headings of the tables."""
+        names = [str(name)[:200] for table in self.terms.tables for name in table.header]
+        units = (read_unit(match[1]) for name in names for match in _IN_BRACKETS.finditer(name))
+        return frozenset(unit.name for unit in units if unit.scale == 1)
 
     def is_answer_of(self, reply: Reply) -> bool:
         """Return whether a reply gives this answer and no other."""
@@ -154,7 +171,7 @@ class Expected:
             return True
         if reply.is_taken_back:
             return False
-        if self.is_said_by(reply.line):
+        if self.is_said_by(reply.line) or self._is_before_note(reply):
             return not self._has_rival(reply)
         marked = [text for text in bold_texts(reply.answer) if self._reads(text)]
         parts = sentences(reply.answer)
@@ -166,6 +183,20 @@ class Expected:
         if len(reply.answer) > _LONGEST_REPLY or any(len(t) > _LONGEST_SENTENCE for t in parts):
             return False
         return self._is_in(parts)
+
+    def _is_before_note(self, reply: Reply) -> bool:
+        """Return whether the first line is the answer, then a reason or a note without another."""
+        if len(reply.line) > _LONGEST_SENTENCE:
+            return False
+        if reply.is_marked and self.is_said_by(before_reason(reply.line)):
+            return True
+        value, note = before_note(reply.line)
+        note = folded(note)
+        if not note or is_open(note) or not self.is_said_by(value):
+            return False
+        if self.kind == "text":
+            return not any(_mentions(note, cell) for cell in self._cells if cell in note)
+        return all(_ROW.search(note[:start]) for start, *_ in numbers_in(note, self.terms.decimal))
 
     def _is_hedged(self, sentence: str, mention: str) -> bool:
         place = sentence.find(mention)
@@ -235,7 +266,11 @@ class Expected:
                 (number, spoken, start, end)
                 for start, end, number in numbers_in(spoken, terms.decimal)
             ]
-        said = [item for item in found if (item[0].value, item[0].scale) not in asked]
+        said = [
+            item
+            for item in found
+            if (item[0].value, item[0].scale) not in asked and not _ROW.search(item[1][: item[2]])
+        ]
         values = {(number.value, number.unit, number.scale) for number, *_ in said or found}
         if len(values) != 1:
             return False
@@ -243,9 +278,15 @@ class Expected:
         return all(
             self.equals(number)
             and not is_open(text)
+            and not self._is_difference(text[end : end + 30])
             and not is_bounded(text, start, end, roughly=roughly)
             for number, text, start, end in said or found
         )
+
+    def _is_difference(self, after: str) -> bool:
+        """Return whether a number is a difference that the question does not ask for."""
+        compared = _COMPARED.match(after)
+        return compared is not None and compared[1] not in folded(self.terms.question)
 
     def _is_date_in(self, parts: Sequence[str]) -> bool:
         found = [
@@ -284,6 +325,12 @@ class Expected:
             ):
                 return False
         return is_named
+
+    def names_another(self, text: str, others: Sequence[Expected]) -> bool:
+        """Return whether a text contains a cell of the column that is none of some answers."""
+        expected = frozenset().union(*(item.spellings for item in others))
+        text = folded(text[:_LONGEST_REPLY])
+        return any(_mentions(text, cell) for cell in self._cells - expected if cell in text)
 
     def _is_named(self, sentence: str, name: str, asked: Sequence[str]) -> bool:
         if is_open(sentence.replace(name, " ")):

@@ -23,11 +23,13 @@ _LINK = re.compile(
     r"^(.{0,300}?(?:\b(?:are|is|were|was|include|sind|ist|waren|sont|est|étaient)\b\s?:?|[:：是]))\s*(.+)$",
     re.DOTALL | re.IGNORECASE,
 )
+_COLON = re.compile(r"^([^:：\n]{1,300}[:：])\s*(.+)$", re.DOTALL)
 _TAIL = re.compile(
     r"^(.+?)(\s+(?:are|is|were|was|sind|ist|waren|sont|est|étaient)\b.{0,300})$",
     re.DOTALL | re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"^(?:the|a|an|der|die|das|le|la|les|l')\s+|^l'", re.IGNORECASE)
+_LONGEST_CORE = 20_000
 _SPARE = 40
 """Parts beyond those of the expected items after which a reply cannot be the list."""
 
@@ -55,7 +57,7 @@ class Items:
         """Return whether a reply is exactly the expected items, and F1 over both lists."""
         best = 0.0
         size = sum(len(text) for item in self.items for text in (item.text, *item.spellings))
-        for text in _readings(reply, self._question):
+        for text in self._readings(reply):
             # No list of the expected items is longer than this.
             for parts in self._splits(text[: 4 * size + 2_000]):
                 right, partial = self._match(parts)
@@ -67,6 +69,27 @@ class Items:
     @cached_property
     def _question(self) -> list[str]:
         return words(folded(self.items[0].terms.question)) if self.items else []
+
+    def _readings(self, reply: Reply) -> Iterator[str]:
+        """Yield the texts of a reply that may be the list, without a sentence around it."""
+        yield reply.text
+        if reply.answer != reply.text:
+            yield reply.answer
+        if reply.is_taken_back:
+            return
+        texts = [reply.answer]
+        first, _, rest = reply.answer.partition("\n\n")
+        # What follows is an explanation: a sentence, and no further items.
+        is_explained = len(rest.split()) > 2 and not _BULLET.match(rest)
+        is_heading = first.rstrip().endswith((":", "："))
+        if is_explained and not is_heading and not self._names_another(rest):
+            texts.append(first)
+            yield first
+        for text in texts:
+            yield from _cores(text[:_LONGEST_CORE], self._question)
+
+    def _names_another(self, text: str) -> bool:
+        return any(item.names_another(text, self.items) for item in self.items)
 
     def _splits(self, text: str) -> Iterator[list[str]]:
         """Yield the ways to take a text for a list."""
@@ -176,27 +199,12 @@ def _without_bullets(lines: list[str]) -> Iterator[list[str]]:
         yield [line[match.end() :].rstrip(";,") for line, match in marked]
 
 
-def _readings(reply: Reply, question: Sequence[str]) -> Iterator[str]:
-    """Yield the texts of a reply that may be the list, without a sentence around it."""
-    yield reply.text
-    if reply.answer != reply.text:
-        yield reply.answer
-    if reply.is_taken_back:
-        return
-    first, _, rest = reply.answer.partition("\n\n")
-    texts = [reply.answer]
-    if rest and not _BULLET.match(rest) and not first.rstrip().endswith((":", "：")):
-        texts.append(first)
-        yield first
-    for text in texts:
-        yield from _cores(text[:20_000], question)
-
-
 def _cores(text: str, question: Sequence[str]) -> Iterator[str]:
     """Yield what a sentence lists: behind its verb or colon, or before its verb."""
-    link = _LINK.match(text)
-    if link is not None and not denies(folded(link[1])):
-        yield link[2]
+    for pattern in (_LINK, _COLON):
+        link = pattern.match(text)
+        if link is not None and not denies(folded(link[1])):
+            yield link[2]
     tail = _TAIL.match(text)
     if tail is None or denies(folded(tail[2])):
         return

@@ -207,11 +207,11 @@ def numbers_in(text: str, decimal: str = ".") -> Iterator[tuple[int, int, Quanti
             unit, length = _leading_unit(tail[1])
             end = tail.start(1) + length if length else end
         start = match.start()
+        if written[:3].isalpha() and not is_known(written[:3].upper()):
+            start, written = start + 4, written[4:]  # `row 2`: no currency
         if text[start - 1 : start] == "(" and text[end : end + 1] == ")":
             written = f"({written.strip()})"
         number = read_quantity(written, decimal)
-        if number is None and written[:3].isalpha():
-            number = read_quantity(written[3:], decimal)
         if number is not None:
             name = number.unit if unit.name in {"", number.unit} else unit.name
             yield start, end, Quantity(number.value, name, unit.scale)
@@ -255,6 +255,7 @@ def same_quantity(
     tolerance: str,
     percent: str = "",
     question: str = "",
+    units: Collection[str] = (),
 ) -> bool:
     """Return whether a number is the expected one; a unit may be left out, but not be another.
 
@@ -267,6 +268,7 @@ def same_quantity(
         percent: for a column in percent and an answer without the sign: "points" for 37.5,
             "share" for 0.375.
         question: a noun of the question may stand behind the number.
+        units: of the table's columns, for an expected number without one.
     """
     room = Fraction(tolerance.strip().removesuffix("%") or 0)
     if tolerance.strip().endswith("%"):
@@ -286,7 +288,7 @@ def same_quantity(
         return any(_near(reply.value, value * size, room * size) for size in scales)
     whole = scale if scale != 1 else column.scale
     number = reply.value * reply.scale
-    if reply.unit and reply.unit != name:
+    if reply.unit and reply.unit != name and (name or reply.unit not in units):
         number_in = _in_unit(number, reply.unit, name, question)
         if number_in is None:
             return False

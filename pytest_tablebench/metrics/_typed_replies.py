@@ -38,18 +38,24 @@ _ABOUT = re.compile(
 )
 _BOUND = re.compile(
     r"(?:(?:\b(?:more than|less than|fewer than|greater than|over|under|at least|at most|up to"
-    r"|below|above|before|after|until|since|mehr als|weniger als|über|unter|mindestens|höchstens"
+    r"|below|above|before|after|until|since|from|starting"
+    r"|mehr als|weniger als|über|unter|mindestens|höchstens"
     r"|bis zu|vor|nach|seit|bis|plus de|moins de|au moins|au plus|jusqu'à|avant|après|depuis)\b"
     r"|[<>≤≥]|超过|不到|至少|至多|多于|少于|高于|低于)\s?(?:(?:the|le|dem|den)\s)?)$"
 )
 _ABOUT_AFTER = re.compile(r"\s?(?:左右|上下|or so\b)")
-_BOUND_AFTER = re.compile(r"\s?(?:以上|以下|or more\b|or less\b|oder mehr\b|ou plus\b|之前|之后)")
+_BOUND_AFTER = re.compile(
+    r"\+(?!\s?\d)|\s?(?:以上|以下|or more\b|or less\b|oder mehr\b|ou plus\b|之前|之后)"
+)
 _TAKEN_BACK = re.compile(
     r"(?:^|[.,;:!?…—–\n(-]\s*|\b(?:no|non|nein),? |\? )"
     r"(?:no,? )?(?:actually|wait|correction|sorry|scratch that|on second thought|let me correct"
     r"|i made a mistake|rather|oops|moment|halt|korrektur|pardon|attendez|en fait)\b"
     r"|等等|更正|其实|抱歉"
 )
+_TAGS = re.compile(r"<answer>([^<]{0,2000})</answer>", re.IGNORECASE)
+_REASON = re.compile(r"\s+(?:because|since|as|weil|car|parce que)\b|[,，]?\s?因为")
+_NOTE = re.compile(r"\s+(?=\()|\s+[-\u2013\u2014]\s+")
 _BOLD = re.compile(r"\*\*([^*\n]{1,400})\*\*(?!\*)")
 _SENTENCE = re.compile(r"(?<!\d\.)(?<=[.!?])\s+|(?<=[。！？])|\n+")
 
@@ -82,6 +88,8 @@ def read_reply(text: str) -> Reply:
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
     box = _last_box(text)
+    if box is None and (tags := _TAGS.findall(text)):
+        box = tags[-1]
     if box is not None:
         return Reply(text, without_latex(box).strip(), is_marked=True)
     marker = None
@@ -121,9 +129,22 @@ def bold_texts(text: str) -> list[str]:
     return [match[1].strip() for match in _BOLD.finditer(text)]
 
 
+def before_reason(text: str) -> str:
+    """Return the part of a text before its reason: `12 because ...`."""
+    return _REASON.split(text, maxsplit=1)[0]
+
+
+def before_note(text: str) -> tuple[str, str]:
+    """Return the parts before and behind a bracket or a dash: `tea (2.40)`, `tea - it is cheap`."""
+    note = _NOTE.search(text, 1) if len(text) > 1 else None
+    return (text[: note.start()], text[note.end() :]) if note else (text, "")
+
+
 def is_open(sentence: str) -> bool:
-    """Return whether a folded sentence denies, doubts or offers a choice."""
-    return any(pattern.search(sentence) for pattern in (_UNSURE, _NEGATED, _OTHERWISE))
+    """Return whether a folded sentence asks, denies, doubts or offers a choice."""
+    return sentence.rstrip("\"' ").endswith(("?", "？")) or any(
+        pattern.search(sentence) for pattern in (_UNSURE, _NEGATED, _OTHERWISE)
+    )
 
 
 def denies(text: str) -> bool:

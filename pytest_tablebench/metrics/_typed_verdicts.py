@@ -15,7 +15,11 @@ VERDICTS = {
 """The words that an expected answer of the kind `yes_no` may be."""
 
 _SAID = VERDICTS | {
-    **dict.fromkeys(("correct", "right", "richtig", "korrekt", "correcte", "sí", "对的"), True),
+    **dict.fromkeys(("not true", "not correct", "untrue", "nicht wahr", "pas vrai"), False),
+    **dict.fromkeys(("nicht richtig", "stimmt nicht"), False),
+    **dict.fromkeys(
+        ("stimmt", "correct", "right", "richtig", "korrekt", "correcte", "sí", "对的"), True
+    ),
     **dict.fromkeys(("incorrect", "wrong", "unrichtig", "inkorrekt", "不正确", "错的"), False),
 }
 _WORDS = "|".join(sorted(_SAID, key=len, reverse=True))
@@ -30,6 +34,7 @@ _FRAME = re.compile(
     r"\b(?:is|was|ist|est|are|sind)\s+(?:also |indeed |therefore |daher )?"
     r"(?P<not>not |nicht |pas |neither )?(?P<word>true|false|correct|incorrect|right|wrong|wahr"
     r"|falsch|richtig|unrichtig|korrekt|vraie?|fausse|faux|correcte)\b"
+    r"|[,;] (?:so|hence|therefore|thus|also|donc) (?P<end>yes|no|ja|nein|oui|non)[.!]?$"
     r"|是(?P<zh>不?正确|错误|对|错)的?"
     r"|(?P<zh2>不正确|不对)"
 )
@@ -69,6 +74,8 @@ def _agrees(verdict: bool, note: str) -> bool:
 def _framed(match: re.Match[str]) -> bool:
     if match["zh"] or match["zh2"]:
         return (match["zh"] or match["zh2"]) in {"正确", "对"}
+    if match["end"]:
+        return _SAID[match["end"]]
     word = match["word"]
     says = word in {
         "true",
