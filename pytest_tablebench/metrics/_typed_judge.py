@@ -274,12 +274,12 @@ class Expected:
         values = {(number.value, number.unit, number.scale) for number, *_ in said or found}
         if len(values) != 1:
             return False
-        roughly = bool(terms.tolerance)
+        roughly, question = bool(terms.tolerance), folded(terms.question)
         return all(
             self.equals(number)
             and not is_open(text)
             and not self._is_difference(text[end : end + 30])
-            and not is_bounded(text, start, end, roughly=roughly)
+            and not is_bounded(text, start, end, roughly=roughly, question=question)
             for number, text, start, end in said or found
         )
 
@@ -294,11 +294,12 @@ class Expected:
             for text in (folded(part.replace("**", "")) for part in parts)
             for start, end, moment in moments_in(text, self.terms.day_first)
         ]
+        question = folded(self.terms.question)
         return len({moment for moment, *_ in found}) == 1 and all(
             moment is not None
             and moment == self.moment
             and not is_open(text)
-            and not is_bounded(text, start, end, roughly=False)
+            and not is_bounded(text, start, end, question=question)
             for moment, text, start, end in found
         )
 

@@ -29,7 +29,10 @@ _TAIL = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"^(?:the|a|an|der|die|das|le|la|les|l')\s+|^l'", re.IGNORECASE)
+_AT_END = re.compile(rf"(?:{_SEPARATOR.pattern})$|\w$", re.IGNORECASE)
+_AT_START = re.compile(rf"{_SEPARATOR.pattern}|\w", re.IGNORECASE)
 _LONGEST_CORE = 20_000
+_LONGEST_SENTENCE = 1_000
 _SPARE = 40
 """Parts beyond those of the expected items after which a reply cannot be the list."""
 
@@ -87,6 +90,26 @@ class Items:
             yield first
         for text in texts:
             yield from _cores(text[:_LONGEST_CORE], self._question)
+            if len(text) <= _LONGEST_SENTENCE:
+                yield from self._trimmed(folded(text.replace("**", "")))
+
+    def _trimmed(self, text: str) -> Iterator[str]:
+        """Yield a sentence from its first to its last item, if its other words say nothing."""
+        places = [
+            (place, place + len(name))
+            for item in self.items
+            for name in item.spellings
+            if len(name) > 1 and (place := text.find(name)) >= 0
+        ]
+        if not places:
+            return
+        start, end = min(first for first, _ in places), max(last for _, last in places)
+        before, after = text[:start], text[end:]
+        beside = f"{before} {after}"
+        if _AT_END.search(before) or _AT_START.match(after) or denies(beside):
+            return
+        if says_nothing_more(words(beside), self._question) and not self._names_another(beside):
+            yield text[start:end]
 
     def _names_another(self, text: str) -> bool:
         return any(item.names_another(text, self.items) for item in self.items)

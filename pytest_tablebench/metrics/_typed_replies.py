@@ -152,10 +152,16 @@ def denies(text: str) -> bool:
     return _NEGATED.search(text) is not None or _UNSURE.search(text) is not None
 
 
-def is_bounded(sentence: str, start: int, end: int, *, roughly: bool) -> bool:
-    """Return whether a value is hedged: `more than 12`, or `about 12` unless `roughly` is set."""
+def is_bounded(
+    sentence: str, start: int, end: int, *, roughly: bool = False, question: str = ""
+) -> bool:
+    """Return whether a value is hedged: `more than 12`, or `about 12` unless `roughly` is set.
+
+    A bound that the folded question has as well (`Since when ...`) is none.
+    """
     before, after = sentence[max(0, start - 40) : start], sentence[end : end + 12]
-    if _BOUND.search(before) or _BOUND_AFTER.match(after):
+    bound = _BOUND.search(before)
+    if (bound and bound[0].strip() not in question) or _BOUND_AFTER.match(after):
         return True
     return not roughly and bool(_ABOUT.search(before) or _ABOUT_AFTER.match(after))
 
