@@ -224,7 +224,7 @@ def _output(record: Record) -> dict[str, Any]:
     output: dict[str, Any] = {"model": record.model, "choices": [], "usage": tokens_of(record)}
     if record.raw is not None:
         message = {"role": "assistant", "content": record.raw, "model": record.model}
-        why = "max_tokens" if "truncated" in record.flags else "stop"
+        why = "max_tokens" if record.cuts else "stop"
         output |= {"choices": [{"message": message, "stop_reason": why}], "completion": record.raw}
     return output
 

@@ -116,7 +116,7 @@ class Reply:
         if self.raw is None and isinstance(self.text, str):
             parts = split_thoughts(self.text)
             # Servers with a reasoning parser leave the empty lines behind the thoughts.
-            answer = parts.text.lstrip() if self.thinking else parts.text
+            answer = parts.text.lstrip("\r\n") if self.thinking else parts.text
             if answer != self.text:
                 thinking = joined(self.thinking, parts.thinking)
                 given.update(raw=self.text, text=answer, thinking=thinking)

@@ -143,9 +143,11 @@ def _of_channels(reply: str) -> Thoughts | None:
     final_at = _FINAL.search(reply)
     if final_at is None:
         return Thoughts(_messages(reply), "", closed=False)
-    text = reply[final_at.end() :].strip()
+    text = reply[final_at.end() :].lstrip()
+    ended = text.rstrip()
     for token in ("<|return|>", "<|end|>"):
-        text = text.removesuffix(token).rstrip()
+        if ended.endswith(token):
+            text = ended.removesuffix(token)
     return Thoughts(_messages(reply[: final_at.start()]), text)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from pytest_tablebench.reports.formats import percent
 
-FURTHER = 8
-"""How many times the limit the line proposes for the next run."""
+FURTHER, LEAST = 4, 4096
+"""How many times the limit, and at least how many tokens, the line proposes."""
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 
@@ -21,7 +21,7 @@ def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
         run: the content of `run.json`, which names the limits.
     """
     cases, cut, lost = 0, 0.0, 0.0
-    limits: set[int | None] = set()
+    limits: set[int | None] = set()  # None is an unknown one
     for benchmark in summary["benchmarks"].values():
         for dataset, scope in benchmark["datasets"].items():
             asked = scope["n_cases"]
@@ -30,12 +30,12 @@ def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
             lost += own[0]
             if sum(own):
                 cut += sum(own)
-                limits.add(_limit(run, dataset))
+                limits.update(scope.get("cut_at") or [_limit(run, dataset)])
     if not cut:
         return None
     known = sorted(limit for limit in limits if limit is not None)
     at = f" at {_listed(known)} tokens" if known and None not in limits else ""
-    further = FURTHER * known[-1] if known else 4096
+    further = max(LEAST, FURTHER * known[-1]) if known else LEAST
     line = (
         f"{percent(cut / cases)} of the replies were cut off{at}: --bench-extend-cut {further} "
         f"asks only these again"

@@ -9,7 +9,7 @@ from pytest_tablebench.results._beside import consistency_figures, known, part_f
 from pytest_tablebench.results._examples import Examples
 from pytest_tablebench.results._intervals import ci95
 from pytest_tablebench.results._memory import memory_figures
-from pytest_tablebench.results._record import CUTS
+from pytest_tablebench.results._record import CUT_AT, CUTS
 from pytest_tablebench.results._sampling import sampling_cost
 from pytest_tablebench.results._sheets import Sheet, benchmarks_of, sheets
 from pytest_tablebench.results._slices import by_tag
@@ -88,6 +88,7 @@ def _dataset(cells: Cells, part: _Part) -> dict[str, Any]:
         **_repeats(cells, [part]),
         **_checks(cells, part),
         "reasons": _reasons(cells.table, part.code),
+        **_cut_at(cells.table, part.code),
         "sampled": _sampled(sheet),
         **_axes(sheet),
     }
@@ -248,6 +249,15 @@ def _cluster_count(datasets: Sequence[Examples]) -> int | None:
             return None
         found.update(() if one.names is None else one.names[answered].tolist())
     return len(found) or None
+
+
+def _cut_at(table: ScoreTable, dataset: int) -> dict[str, Any]:
+    """Return the lowest and the highest limit, in tokens, of a dataset's replies that were cut."""
+    marks = table.cuts.get(CUT_AT)
+    if marks is None:
+        return {}
+    limits = marks.values[table.codes["dataset"][marks.rows] == dataset]
+    return {"cut_at": [int(limits.min()), int(limits.max())]} if len(limits) else {}
 
 
 def _reasons(table: ScoreTable, dataset: int) -> dict[str, int]:

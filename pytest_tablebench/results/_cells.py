@@ -10,6 +10,7 @@ from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_tablebench.results._columns import same
+from pytest_tablebench.results._record import CUT_AT
 from pytest_tablebench.results.figures import mean_of_equals
 from pytest_tablebench.util.arrays import np
 
@@ -133,6 +134,8 @@ class Cells:
         """By how a token limit ended replies: the cells, and in how many of their repeats."""
         found = {}
         for name, marks in self.table.cuts.items():
+            if name == CUT_AT:
+                continue
             cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
             found[name] = Marks(cells, np.bincount(places, weights=marks.values).astype(float))
         return found

@@ -50,7 +50,8 @@ def _of_mappings(records: Sequence[Mapping[str, Any]], required: Sequence[str]) 
         found[name] = [one.get(name) for one in records]
     found["repeat"] = [one.get("repeat", 1) for one in records]
     found["cuts"] = [
-        one.get("cuts") or cuts_of(one.get("reason"), one.get("flags")) for one in records
+        one.get("cuts") or cuts_of(one.get("reason"), one.get("flags"), one.get("reply_limit"))
+        for one in records
     ]
     # As it stands in a file, a record has the answer itself, and no mark of it.
     found["said"] = [

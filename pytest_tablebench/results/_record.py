@@ -98,8 +98,8 @@ class Record:
 
     @property
     def cuts(self) -> Mapping[str, float]:
-        """`cut_off` or `truncated`, counted as 1; empty if the token limit ended no reply."""
-        return cuts_of(self.reason, self.flags)
+        """`cut_off` or `truncated`, counted as 1, and the limit; empty if it ended no reply."""
+        return cuts_of(self.reason, self.flags, self.reply_limit)
 
     def to_line(self) -> str:
         """Return one line of ASCII JSON, which no text inside can break.
@@ -141,16 +141,23 @@ class Record:
 CUTS = ("cut_off", "truncated")
 """How a token limit may end a reply: before the answer (a reason), or within it (a flag)."""
 
-_NOT_CUT: Mapping[str, float] = {}  # plain ones, which go from one process to another
-_CUTS: Mapping[str, Mapping[str, float]] = {name: {name: 1.0} for name in CUTS}
+CUT_AT = "limit"
+"""The entry beside one of `CUTS` for the limit, in tokens."""
+
+_NOT_CUT: Mapping[str, float] = {}
 
 
-def cuts_of(reason: object, flags: object) -> Mapping[str, float]:
-    """Return how the token limit ended a case's replies, see `CUTS`; empty if it did not."""
-    if reason == CUTS[0]:
-        return _CUTS[CUTS[0]]
+def cuts_of(reason: object, flags: object, limit: object = None) -> Mapping[str, float]:
+    """Return how the token limit ended a case's replies, see `CUTS`; empty if it did not.
+
+    `limit` is the limit of the last reply, in tokens.
+    """
     is_truncated = isinstance(flags, tuple | list) and CUTS[1] in flags
-    return _CUTS[CUTS[1]] if is_truncated else _NOT_CUT
+    if reason != CUTS[0] and not is_truncated:
+        return _NOT_CUT
+    # A plain dictionary: it goes from one process to another.
+    found = {CUTS[reason != CUTS[0]]: 1.0}
+    return found | {CUT_AT: float(limit)} if isinstance(limit, int) else found
 
 
 _NAMES = {item.name for item in fields(Record)}

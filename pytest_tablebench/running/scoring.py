@@ -135,7 +135,8 @@ def processed_texts(
     read = (*own.reading(compat), *chain)
     replies = texts_of(reply) if own.several else [reply]
     if compat == "fixed" and own.is_plain:
-        replies = [split_thoughts(one).text for one in replies]
+        # Servers that send thoughts in a field leave empty lines before the answer.
+        replies = [split_thoughts(one).text.lstrip("\r\n") for one in replies]
     prediction: Any = [run_chain(read, one, known) for one in replies]
     if not own.several:
         [prediction] = prediction

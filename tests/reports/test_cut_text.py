@@ -41,10 +41,17 @@ def test_it_names_share_limit_and_what_to_do() -> None:
 
 def test_a_datasets_own_limit_comes_first_and_an_unknown_one_is_left_out() -> None:
     run = {"params": {"max_tokens": 512}, "by_dataset": {"d": {"params": {"max_tokens": 4096}}}}
-    assert "cut off at 4096 tokens: --bench-extend-cut 32768 " in str(cut_line(summary(1, 0), run))
+    assert "cut off at 4096 tokens: --bench-extend-cut 16384 " in str(cut_line(summary(1, 0), run))
     assert "were cut off: --bench-extend-cut 4096" in str(cut_line(summary(1, 0), {}))
     extended = {**run, "extend_cut": 8192}
     assert "cut off at 8192 tokens" in str(cut_line(summary(1, 0), extended))
+
+
+def test_the_limits_of_the_replies_come_before_those_of_the_run() -> None:
+    found = summary(0, 2)
+    found["benchmarks"]["b"]["datasets"]["d"]["cut_at"] = [512, 8704]
+    line = str(cut_line(found, {"params": {"max_tokens": 512}}))
+    assert "cut off at 512 to 8704 tokens: --bench-extend-cut 34816 asks" in line
 
 
 def test_without_such_replies_there_is_no_line() -> None:

@@ -111,6 +111,9 @@ def test_replies_that_were_cut_are_counted_in_each_scope():
     assert (scope["cut_off"], scope["truncated"], scope["no_answer"]) == (1 / 8, 2 / 8, 2 / 8)
     assert scope["perturbations"]["transpose"]["cut_off"] == 1 / 4
     assert scope["serializers"]["csv"]["truncated"] == 0.0
+    assert "cut_at" not in scope
+    limits = [replace(records[1], cuts=cuts_of("cut_off", (), limit)) for limit in (512, 8704)]
+    assert dataset_scope([limits[0], replace(limits[1], repeat=2)])["cut_at"] == [512, 8704]
     repeated = [*records, replace(records[1], repeat=2)]
     assert dataset_scope(repeated)["cut_off"] == 2 / 9
 

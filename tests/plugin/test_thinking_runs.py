@@ -1,0 +1,81 @@
+"""A whole run over a model that thinks, on both transports: scores, what is cut, rejudging."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.running.rejudge import rejudge
+from tests.support.openai_server import Behaviour, OpenAIServer
+from tests.support.runs import Run, Script, right, run_pytest
+from tests.support.thinking_replies import CUT_STYLES, STYLES, THOUGHTS, openai_cut, openai_shape
+
+COUNT = len(STYLES) + len(CUT_STYLES)
+CUT = range(len(STYLES), COUNT)
+OPTIONS = ("--bench-reasoning-tokens=0", "--bench-gate=all.cut_off <= 0.05")
+
+
+class Thinker(Script):
+    """Answers each example as another server does, and the last ones are cut off."""
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        number = self.number(body)
+        assert number is not None
+        self.asked[number] += 1
+        if number in CUT:
+            return openai_cut(CUT_STYLES[number - len(STYLES)])
+        return openai_shape(STYLES[number], right(self.examples[number]))
+
+
+@pytest.fixture(scope="module", params=["direct", "litellm"])
+def thinking(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp(request.param)
+    with OpenAIServer(Thinker(COUNT)) as server:
+        transport = f"--bench-transport={request.param}"
+        model = "mistral/magistral-small"  # its servers may send content blocks
+        return run_pytest(folder, server, transport, *OPTIONS, count=COUNT, model=model)
+
+
+def test_each_answer_is_right_and_each_cut_reply_is_none(thinking: Run) -> None:
+    examples = Script(COUNT).examples
+    records = [thinking.by_number[example.id] for example in examples]
+    assert [record.outcome for record in records] == ["right"] * len(STYLES) + ["no_answer"] * len(
+        CUT
+    ), thinking.output
+    cut = records[len(STYLES) :]
+    assert {record.reason for record in cut} == {"cut_off"}
+    assert {(record.score, record.completion_tokens) for record in cut} == {(None, 30)}
+    assert {tuple(record.flags) for record in records} == {()}
+    whole = [STYLES.index("gpt-oss"), STYLES.index("magistral"), STYLES.index("qwen3")]
+    assert all(THOUGHTS in (records[number].raw or "") for number in whole)
+
+
+def test_what_was_cut_is_counted_shown_and_gated(thinking: Run) -> None:
+    summary = json.loads((thinking.folder / "run" / "summary.json").read_text("utf-8"))
+    scope = summary["benchmarks"]["starter"]["datasets"]["starter"]
+    assert (scope["cut_off"], scope["truncated"], scope["cut_at"]) == (6 / 16, 0.0, [512, 512])
+    assert scope["reasons"] == {"cut_off": 6}
+    assert (
+        "37.5 % of the replies were cut off at 512 tokens: --bench-extend-cut 4096 asks only these "
+        "again (37.5 % hold no answer)" in thinking.output
+    )
+    assert thinking.exit_code == 10
+    assert "6 of 16 cases were cut off before an answer (0.375)" in thinking.output
+    assert thinking.facts["calls_paid"] == COUNT
+
+
+def test_reference_scores_the_whole_replies_and_back(thinking: Run) -> None:
+    folder = thinking.folder / "run"
+    found = rejudge(folder, compat="reference")
+    by_id = {record.example_id: record for record in found.records}
+    records = [by_id[example.id] for example in Script(COUNT).examples]
+    assert {record.outcome for record in records[len(STYLES) :]} == {"wrong"}
+    assert {tuple(record.flags) for record in records[len(STYLES) :]} == {("truncated",)}
+    # Whatever server or litellm set apart is no part of the text that published code reads.
+    outcomes = {style: record.outcome for style, record in zip(STYLES, records, strict=False)}
+    assert outcomes["gpt-oss"] == outcomes["magistral"] == outcomes["qwen3"] == "wrong"
+    assert outcomes["deepseek api"] == outcomes["o-series"] == "right"
+    again = rejudge(folder, compat="fixed")
+    assert (again.rescored, again.better, again.worse) == (0, 0, 0)
