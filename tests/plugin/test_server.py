@@ -135,6 +135,7 @@ def faulty_runs(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
         script = faulty_script()
         with OpenAIServer(script) as server:
             options = ("-n", workers, "--bench-retries", "1", "--bench-show", "20")
+            options += ("--bench-reasoning-tokens", "0")
             return run_pytest(folder, server, *options, count=FAULTS, model=LITELLM), script
 
     folders = {workers: tmp_path_factory.mktemp(f"faults{workers}-") for workers in ("0", "2")}
