@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -163,6 +163,7 @@ class TerminalHooks:
             verdict.gates if verdict is not None else (),
             failed.tablebench_case[1] if failed is not None else None,
             self._rerun_line(failed) if failed is not None else "",
+            all_asked=_are_all_asked(self._run.summaries[model], writer.facts),
         )
         # What is to be copied stays on one line, however narrow the terminal is.
         return [*fitted(lines, width), f"run folder: {short_path(path)}", *last]
@@ -207,3 +208,14 @@ class TerminalHooks:
                 if redact(word, secrets) == word:  # what holds a key is left for people to add
                     given.append(word)
         return given
+
+
+def _are_all_asked(summary: Mapping[str, Any], facts: Mapping[str, Any]) -> bool:
+    """Return whether no dataset has examples beyond those of the run, as far as limits tell."""
+    by_dataset = facts.get("by_dataset", {})
+    limits = {
+        name: (scope["n_examples"], by_dataset.get(name, {}).get("limit"))
+        for benchmark in summary["benchmarks"].values()
+        for name, scope in benchmark["datasets"].items()
+    }
+    return all(not isinstance(limit, int) or asked < limit for asked, limit in limits.values())

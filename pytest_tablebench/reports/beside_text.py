@@ -200,6 +200,8 @@ def _consistency(found: Mapping[str, Any]) -> Iterator[str]:
     if stricter:
         # What a reader can use: the strictest threshold that leaves half of the examples.
         half = [point for point in stricter if point["coverage"] >= 0.5] or stricter[-1:]
+        if half[0]["risk"] >= everything["risk"]:
+            return  # abstaining saves nothing
         yield (
             f"abstaining where less than {percent(half[0]['agreement'])} agree answers "
             f"{percent(half[0]['coverage'])} of the examples at risk {number(half[0]['risk'])}, "

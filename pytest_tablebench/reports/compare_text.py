@@ -50,6 +50,7 @@ def comparison_lines(
         lines += ["", title, *fitting(rows, width, left=range(words))]
         lines += [f"  {note}" for note in notes]
     lines += ["", _answers_line(comparison), _single_line(comparison), _CAUTION]
+    lines += _tests_line(comparison)
     for title, ids, shown in _lists(comparison, flips):
         lines.append(f"{title}: {len(ids)}")
         lines += [f"  {printable(case, 200)}" for case in ids[:shown]]
@@ -205,6 +206,26 @@ def _single_line(comparison: Comparison) -> str:
         f"{printable(name, 160)} (right now {least.better}, wrong now {least.worse})"
         + (f", and the same in {others} more" if others else "")
     )
+
+
+def _tests_line(comparison: Comparison) -> list[str]:
+    """Return a line where an interval and a p-value disagree on whether there is a difference."""
+    found = [
+        difference
+        for scope in comparison.scopes
+        for difference in scope.measures.values()
+        if difference.interval is not None
+        and difference.p is not None
+        and (difference.interval[0] > 0 or difference.interval[1] < 0) != (difference.p < 0.05)
+    ]
+    if not found:
+        return []
+    tests = ", ".join(sorted({str(difference.test) for difference in found}))
+    methods = ", ".join(sorted({str(difference.method) for difference in found}))
+    return [
+        f"where interval and p-value disagree they have different methods (interval: {methods}; "
+        f"p: {tests}); take neither as clear"
+    ]
 
 
 def _p(found: MeasureDifference) -> str:

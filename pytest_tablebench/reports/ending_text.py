@@ -108,12 +108,18 @@ def new_failure_lines(comparison: Comparison, show: int | None) -> list[str]:
 
 
 def next_lines(
-    folder: Path, gates: Sequence[GateResult], case_id: str | None = None, rerun: str = ""
+    folder: Path,
+    gates: Sequence[GateResult],
+    case_id: str | None = None,
+    rerun: str = "",
+    *,
+    all_asked: bool = False,
 ) -> list[str]:
     """Return what to do next: the page to open, a case to look at, and what would decide a gate.
 
-    `rerun` is the line on running that case again. An interval is half as wide with four times as
-    many examples: so many decide a gate whose estimate stays as it is.
+    `rerun` is the line on running that case again, `all_asked` whether the datasets of the run have
+    no further examples. An interval is half as wide with four times as many examples: so many
+    decide a gate whose estimate stays as it is.
     """
     lines = []
     page = folder / "report.html"
@@ -127,9 +133,10 @@ def next_lines(
     for gate in gates:
         needed = _examples_needed(gate)
         if needed is not None:
+            source = "; all there are were asked" if all_asked else " (--bench-limit)"
             lines.append(
                 f"to decide {printable(gate.gate, 80)}: about {needed:,} examples, "
-                f"{needed - gate.n_examples:,} more than now (--bench-limit), if its estimate "
+                f"{needed - gate.n_examples:,} more than now{source}, if its estimate "
                 f"stays as it is"
             )
     return lines

@@ -215,8 +215,10 @@ def summary_lines(
 
 def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
     lines = []
+    changed = (scope.get("changed_meaning") or {}).get("perturbations", ())
     for axis, label in (("serializers", "serializer"), ("perturbations", "perturbation")):
-        found = spread(scope[axis])
+        plain = {name: own for name, own in scope[axis].items() if name not in changed}
+        found = spread(plain)
         if found and found.all_equal:
             lines.append(f"{dataset}: every {label} scores the same ({number(found.high)})")
         elif found:
@@ -224,7 +226,7 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
                 f"{': ' if len(names) > 1 else ' '}{tied(names, label)} ({number(value)})"
                 for names, value in ((found.best, found.high), (found.worst, found.low))
             )
-            lines.append(f"{dataset}: best {label}{best}, worst{worst}")
+            lines.append(f"{dataset}: best {label}{best}, worst{worst}{_unequal(plain)}")
     lines += memory_lines(dataset, scope)
     sampled = scope.get("sampled")
     if sampled:
@@ -240,6 +242,16 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
         reasons = ", ".join(f"{printable(name)} {n}" for name, n in scope["reasons"].items())
         lines.append(f"{dataset}: no answer by reason: {reasons}")
     return lines
+
+
+def _unequal(scopes: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the range of answers behind several means, if they have different numbers of them."""
+    answers = {
+        round(scope["n_cases"] * (1 - scope["no_answer"]))
+        for scope in scopes.values()
+        if scope["performance"] is not None
+    }
+    return f", over {min(answers)} to {max(answers)} answers each" if len(answers) > 1 else ""
 
 
 def _cost(sampled: Mapping[str, Any]) -> str:

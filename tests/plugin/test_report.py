@@ -110,7 +110,7 @@ def test_the_page_of_one_run_keeps_what_its_end_wrote(bench, capsys):
     page = bench.path / "run" / "report.html"
     written = page.read_text("utf-8")
     assert "Before and after" in written
-    assert "Answers that changed" in written
+    assert "differs from its snapshot" in written
     assert gate.replace(">", "&gt;") in written
     page.unlink()
     code, out, err = report(capsys, "run", "--no-plots")
@@ -123,7 +123,7 @@ def test_the_page_of_one_run_keeps_what_its_end_wrote(bench, capsys):
     gone = f"nothing is compared with the baseline: {bench.path / 'old'} is no run folder"
     assert f"note: {gone}" in out
     assert gone in page.read_text("utf-8")
-    assert "Answers that changed" in page.read_text("utf-8")
+    assert "differs from its snapshot" in page.read_text("utf-8")
 
 
 def test_the_page_of_a_killed_run_does_not_say_that_it_had_no_gate(bench, capsys):

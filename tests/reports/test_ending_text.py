@@ -80,6 +80,8 @@ def test_the_last_lines_say_what_to_do(tmp_path: Path) -> None:
     ]
     (tmp_path / "report.html").unlink()
     assert next_lines(tmp_path, [gate(estimate=0.25)]) == []
+    [line] = next_lines(tmp_path, [gate()], all_asked=True)
+    assert "13 more than now; all there are were asked, if" in line
 
 
 def test_a_narrow_terminal_breaks_prose_and_leaves_columns_out() -> None:

@@ -277,6 +277,12 @@ def test_flips_of_slugs_models_and_repeats_stand_at_their_own_case(tmp_path: Pat
     assert columns["n"] == [1, 2, 3]
 
 
+def test_equal_answers_are_said_to_be_equal(tmp_path: Path) -> None:
+    assert "No answer differs from its snapshot." in text_of(
+        page(tmp_path, [record()], snapshots=[]), "main"
+    )
+
+
 def test_changed_answers_are_listed_flipped_ones_first(tmp_path: Path) -> None:
     changes = [
         changed("wikitq/e1/csv/none", "reworded", "42", "it is 42"),
@@ -284,7 +290,7 @@ def test_changed_answers_are_listed_flipped_ones_first(tmp_path: Path) -> None:
     ]
     soup = page(tmp_path, [record(), record(example_id="e2")], snapshots=changes)
     assert block(soup, "index")["columns"]["f"] == [packing.CHANGED, packing.TURNED]
-    assert "2 answers are not the stored ones; 1 of them" in text_of(soup, "main")
+    assert "2 answers differ from their snapshots; 1 of them" in text_of(soup, "main")
     listed = [button.text for button in soup.select(".changes button")]
     assert listed == ["wikitq/e2/csv/none", "wikitq/e1/csv/none"]
     assert [ins.text for ins in soup.select(".changes ins")] == ["43", "it is "]

@@ -229,7 +229,11 @@ def _win_rates(table: ScoreTable) -> tuple[list[Plot | None], list[str]]:
             notes.append(f"No win rates of {axis}s: {_why(tree, overall)}.")
         else:
             by_name = {str(name): float(value) for name, value in overall["value"].items()}
-            found.append(win_rate_plot(f"Win rates of {axis}s", by_name))
+            counts = [entry["n_used"] for entry in tree["by_dataset"].values() if entry["value"]]
+            low, high = min(counts), max(counts)
+            over = counted(low, "example") if low == high else f"{low} to {high} examples"
+            each = " of each dataset" if len(counts) > 1 else ""
+            found.append(win_rate_plot(f"Win rates of {axis}s, over {over}{each}", by_name))
             if left_out := winners.note(overall):
                 notes.append(printable(f"Win rates of {axis}s: {left_out}.", 400))
     return found, notes
