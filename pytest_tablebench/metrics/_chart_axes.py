@@ -259,7 +259,7 @@ def _bar_containers(axes: Any) -> list[Any]:
 def _pie_series(axes: Any) -> list[list[float]]:
     wedges = [patch for patch in axes.patches if hasattr(patch, "theta2")]
     angles = _floats([wedge.theta2 - wedge.theta1 for wedge in wedges])
-    return [[angle / 360 for angle in angles]]
+    return [[round(angle / 360, 6) for angle in angles]]
 
 
 def _scatter_series(axes: Any) -> list[list[float]]:

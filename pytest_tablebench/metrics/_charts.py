@@ -142,8 +142,18 @@ def chart_step(reply: str, *, chart_type: str, table: Table) -> Execute | None:
 
 
 def chart_values(ran: Execution) -> list[Any] | None:
-    """Return the values that such a program drew, None where it drew nothing."""
-    return _found(ran)["values"] if ran.outcome == "ok" else None
+    """Return the series that such a program drew on its last axes, None where it drew nothing.
+
+    One series of bars or wedges is a list of numbers, as the dataset has them.
+    """
+    if ran.outcome != "ok":
+        return None
+    found = _found(ran)
+    values: list[Any] | None = next(iter(found["drawn"]), None)
+    is_flat = not any(isinstance(value, list) for value in found["values"] or [])
+    if values and len(values) == 1 and isinstance(values[0], list) and is_flat:
+        return list(values[0])
+    return values
 
 
 @cache

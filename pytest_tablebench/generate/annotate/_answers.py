@@ -226,7 +226,7 @@ def _same(new: str, old: str, asked: Asked) -> bool:
     """Whether an answer says what another one does: numbers by value, lists in any order."""
     if asked.metric == CHART:
         shares = asked.tags.get("subtype", "").startswith("Pie")
-        return chart_verdict(json.loads(new), [old], compat="fixed", shares=shares) == "true"
+        return chart_verdict([json.loads(new)], [old], compat="fixed", shares=shares) == "true"
     if " ".join(new.casefold().split()) == " ".join(old.casefold().split()):
         return True
     given, wanted = _items(new, asked), _items(old, asked)
