@@ -158,7 +158,13 @@ class Items:
         return found
 
     def _is_item(self, text: str) -> bool:
+        if folded(text) in self._texts:
+            return True
         return any(self._same(text, item) for item in self.items)
+
+    @cached_property
+    def _texts(self) -> frozenset[str]:
+        return frozenset().union(*(item.spellings for item in self.items))
 
     def _same(self, text: str, item: Expected) -> bool:
         text = text.strip()

@@ -49,6 +49,15 @@ def folded(text: str) -> str:
 
     A raised digit keeps its place: `10²` becomes `10^2`, never `102`.
     """
+    return _short_folded(text) if len(text) <= _SHORT else _folded(text)
+
+
+@lru_cache(maxsize=8192)
+def _short_folded(text: str) -> str:
+    return _folded(text)
+
+
+def _folded(text: str) -> str:
     if not text.isascii():
         text = _RAISED.sub(lambda match: "^" + match[0].translate(_DIGITS), text.translate(_SIGNS))
         text = normalized("NFKC", text).translate(_SIGNS)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from pytest_tablebench import Table, score
 from pytest_tablebench.datasets.folder._answers import answer_context
 from pytest_tablebench.generate._values import answer_text
@@ -24,14 +26,14 @@ def is_right(answers: tuple[str, ...], table: Table, metric: str = "", question:
     return score("typed_answer", ", ".join(answers), answers, **context).value == 1
 
 
-def test_5000_lists_are_right_over_their_own_replies() -> None:
+@pytest.mark.parametrize("metric", ["list", "ordered_list"])
+def test_2500_lists_are_right_over_their_own_replies(metric: str) -> None:
     rng = random.Random(24)
     names = [name for name in NAMES if answer_text(name) == name]
     assert len(names) > 45
     table = Table(["name"], [[name] for name in names])
-    for number in range(5_000):
+    for _ in range(2_500):
         answers = tuple(rng.sample(names, rng.randint(2, 6)))
-        metric = "ordered_list" if number % 3 == 0 else "list"
         assert is_right(answers, table, metric), answers
 
 
