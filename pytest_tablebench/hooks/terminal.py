@@ -155,7 +155,7 @@ class TerminalHooks:
             worse = verdict.comparison.worse
             first = new_failure_lines(verdict.comparison, self._run.settings.show) + first
         lines = [*first, ""] if first else []
-        lines += summary_lines(self._run.summaries[model], writer.facts, width)
+        lines += summary_lines(self._run.summaries[model], writer.run_data(model), width)
         lines += ending.lines(model, width) if ending is not None else []
         failed = self._failed(terminal, model, worse)
         last = next_lines(

@@ -67,7 +67,8 @@ def _cases(side: RunFacts) -> str:
     cases = counted(side.recorded, "case")
     if side.cut_off:
         cases = out_of(side.recorded, side.planned, "case")
-    return f"{cases}, {side.unanswered:,} without an answer"
+    again = f", {side.extended:,} asked again with a higher token limit" if side.extended else ""
+    return f"{cases}, {side.unanswered:,} without an answer{again}"
 
 
 def _differences(comparison: Comparison) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_tablebench.reports.formats import percent
+from pytest_tablebench.util.names import counted
 
 FURTHER, LEAST = 4, 4096
 """How many times the limit, and at least how many tokens, the line proposes."""
@@ -41,6 +42,20 @@ def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
         f"asks only these again"
     )
     return f"{line} ({percent(lost / cases)} hold no answer)" if lost else line
+
+
+def thinking_lines(summary: Mapping[str, Any]) -> list[str]:
+    """Return how many cases were asked again after a cut, and how many tokens were thinking."""
+    lines = []
+    again, tokens = summary.get("cases_extended"), summary.get("thinking_tokens")
+    if type(again) is int and again:
+        lines.append(
+            f"{counted(again, 'case')} {'was' if again == 1 else 'were'} asked again with a higher "
+            f"token limit, because a reply was cut off (flag extended)"
+        )
+    if type(tokens) is int and tokens:
+        lines.append(f"{tokens:,} of the tokens of the replies were thinking")
+    return lines
 
 
 def _limit(run: Mapping[str, Any], dataset: str) -> int | None:

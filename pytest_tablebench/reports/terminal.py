@@ -17,7 +17,7 @@ from pytest_tablebench.reports.beside_text import (
     scope_row,
     strategy_rows,
 )
-from pytest_tablebench.reports.cut_text import cut_line
+from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
 from pytest_tablebench.reports.formats import (
     fitting,
     number,
@@ -205,6 +205,7 @@ def summary_lines(
                 )
     if (line := cut_line(summary, run or {})) is not None:
         details.append(line)
+    details += thinking_lines(summary)
     lines = fitting([COLUMNS, *rows], width)
     for benchmark in summary["benchmarks"].values():
         if own := strategy_rows(benchmark):

@@ -77,6 +77,8 @@ class JoinedCase:
     owner: str = ""
     place: Place | None = None
     from_store: bool = False
+    reasoning_tokens: int | None = None
+    is_extended: bool = False
 
     def take(self, finding: Finding, rank: tuple[int, ...] | None) -> bool:
         """Add a finding; return whether the record that comes with it is the better one.

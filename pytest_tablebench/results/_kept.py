@@ -12,6 +12,7 @@ from pytest_tablebench.results._folder import RunFolder
 from pytest_tablebench.results._joined import JoinedCase
 from pytest_tablebench.results._record import Cell, cell_values
 from pytest_tablebench.results._texts import TEXTS, TextWriter
+from pytest_tablebench.results.figures import sum_of_known
 from pytest_tablebench.results.message import CaseMessage, Spent
 
 MAPPINGS = 1024
@@ -84,6 +85,14 @@ class Kept:
     def hits(self) -> int:
         """How many cases were answered from the store alone."""
         return sum(case.from_store for case in self.cases.values())
+
+    def thinking(self) -> dict[str, int | None]:
+        """Return the tokens of thinking of all answers, None when unknown, and extended cases."""
+        tokens = [case.reasoning_tokens for case in self.cases.values()]
+        return {
+            "thinking_tokens": sum_of_known(tokens),
+            "cases_extended": sum(case.is_extended for case in self.cases.values()),
+        }
 
     def shared(self, cell: Cell) -> Cell:
         """Return a cell that has its names and its small mappings in common with others.

@@ -7,7 +7,7 @@ from math import fsum
 from typing import Any
 
 from pytest_tablebench.results._record import Record
-from pytest_tablebench.results.figures import mean
+from pytest_tablebench.results.figures import mean, sum_of_known
 
 
 def add_spending(summary: dict[str, Any], records: Callable[[], Iterable[Record]]) -> None:
@@ -67,16 +67,18 @@ def spent_on(records: Iterable[Record]) -> dict[str, Any]:
     seconds = _sum(part["latency_s"] for part in parts.values())
     if seconds is None:  # a step without a time of its own: cases have theirs
         seconds = _sum(record.latency_s for record in every)
+    thinking = sum_of_known(part["reasoning_tokens"] for part in asked)
     return {
         "calls": sum(part["calls"] for part in asked),
         "prompt_tokens": _sum(part["prompt_tokens"] for part in asked),
         "completion_tokens": _sum(part["completion_tokens"] for part in asked),
+        **({} if thinking is None else {"reasoning_tokens": thinking}),
         "seconds": seconds,
         "cost_usd": _sum(part["cost_usd"] for part in asked),
     }
 
 
-_TAKEN = ("prompt_tokens", "completion_tokens", "cost_usd", "latency_s")
+_TAKEN = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd", "latency_s")
 
 
 def _parts(record: Record, number: int) -> Iterator[tuple[Hashable, Mapping[str, Any]]]:

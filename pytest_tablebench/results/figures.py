@@ -198,3 +198,9 @@ def _spread(cells: Cells, own: Integers) -> dict[str, float | None]:
         "range": mean(found[-1] - found[0] for found in scores),
         "disagree": mean(((right > 0) & (right < answered)).astype(float).tolist()),
     }
+
+
+def sum_of_known(values: Iterable[int | None]) -> int | None:
+    """Return the sum of the values that are known, None without any."""
+    known = [value for value in values if type(value) is int]
+    return sum(known) if known else None

@@ -79,7 +79,11 @@ def summary_of(run: Mapping[str, Any], records: ScoreTable | Iterable[Any]) -> d
                     scope["flags"] = [flag for flag in scope["flags"] if flag != "incomplete"]
         if not any("incomplete" in scope["flags"] for scope in benchmark["datasets"].values()):
             benchmark["flags"] = [flag for flag in benchmark["flags"] if flag != "incomplete"]
-    return found
+    return found | {name: run[name] for name in THINKING if run.get(name)}
+
+
+THINKING = ("thinking_tokens", "cases_extended")
+"""What `summary.json` has of `run.json`, where it is not 0."""
 
 
 def load_run(run: Path | LoadedRun) -> LoadedRun:

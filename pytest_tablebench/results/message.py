@@ -57,6 +57,8 @@ class CaseMessage:
         facts: what the process knows of data and plan; told where it is new.
         problems: all that the process has read past; told where there is more.
         judged: what each call of a judge has cost.
+        reasoning_tokens: tokens of thinking in the answer; None when unknown.
+        is_extended: whether a reply was cut off and asked for again with a higher limit.
     """
 
     case_id: str
@@ -73,6 +75,8 @@ class CaseMessage:
     facts: Mapping[str, Any] | None = None
     problems: tuple[str, ...] = ()
     judged: tuple[Spent, ...] = ()
+    reasoning_tokens: int | None = None
+    is_extended: bool = False
 
     def encode(self) -> str:
         """Return the message as ASCII JSON: xdist sends no lone surrogates."""

@@ -143,6 +143,8 @@ class RunWriter:
         if better and message.found is not None:
             line, cell = message.found.line, message.found.cell
             case.from_store = message.from_store
+            case.reasoning_tokens = message.reasoning_tokens
+            case.is_extended = message.is_extended
         elif before is not None and case.place is not None:
             line, cell = folder.line_at(case.place), before
             if before.checks == checks:
@@ -287,6 +289,7 @@ class RunWriter:
             "end": None if status == "running" else datetime.now(UTC).isoformat(timespec="seconds"),
             **kept.spent(),
             "store_hits": kept.hits,
+            **kept.thinking(),
             "versions": _versions(),
             "host": {
                 "system": platform.system(),

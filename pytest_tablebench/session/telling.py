@@ -8,6 +8,7 @@ from pytest_tablebench.results._joined import Finding, join_checks
 from pytest_tablebench.results._record import Cell, cell_values
 from pytest_tablebench.results._texts import example_key
 from pytest_tablebench.results.message import CaseMessage, Found, Spent
+from pytest_tablebench.running.answer import EXTENDED
 from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.tables.table import STRUCTURE, Table
 
@@ -138,6 +139,8 @@ def case_message(
         calls=answer.calls if answer else 0,
         from_store=bool(answer and answer.from_store),
         spent=spent,
+        reasoning_tokens=answer.reasoning_tokens if answer is not None else None,
+        is_extended=answer is not None and EXTENDED in answer.flags,
         judged=tuple(
             Spent(step.prompt_tokens, step.completion_tokens, step.cost_usd) for step in judged
         ),

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.results.compare import compare_runs
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import LITELLM, Run, Script, right, run_pytest
 
 COUNT = 6
 REASONS = "openai/o3-mini"
 """A model that litellm's table marks as reasoning, with at most 100,000 tokens of replies."""
+
+
+PLAIN = "The answer"
+"""The start of a reply without any sign of thinking."""
 
 
 class Thinker:
@@ -29,8 +36,16 @@ class Thinker:
         self.limits.append((number, limit))
         least, start = self._needs.get(number, (0, ""))
         if limit < least:
-            return text(start, finish_reason="length")
-        return text(right(self.script.examples[number]))
+            cut = text(start, finish_reason="length", usage=(50, 30))
+            return cut if start == PLAIN else counting(cut)
+        return counting(text(right(self.script.examples[number]), usage=(50, 30)))
+
+
+def counting(behaviour: Behaviour) -> Behaviour:
+    """The same reply, 20 of its 30 tokens thinking."""
+    body = json.loads(behaviour.body)
+    body["usage"]["completion_tokens_details"] = {"reasoning_tokens": 20}
+    return replace(behaviour, body=json.dumps(body).encode())
 
 
 def outcomes(run: Run, thinker: dict[int, tuple[int, str]]) -> list[tuple[Any, ...]]:
@@ -40,7 +55,7 @@ def outcomes(run: Run, thinker: dict[int, tuple[int, str]]) -> list[tuple[Any, .
 
 
 def test_replies_that_end_while_thinking_get_room(tmp_path: Path) -> None:
-    needs = {1: (600, ""), 2: (600, "<think>Let me"), 3: (600, "The answer"), 4: (9999, "")}
+    needs = {1: (600, ""), 2: (600, "<think>Let me"), 3: (600, PLAIN), 4: (9999, "")}
     thinker = Thinker(needs)
     with OpenAIServer(thinker) as server:
         alone = run_pytest(tmp_path / "0", server, count=COUNT, model=LITELLM)
@@ -53,6 +68,14 @@ def test_replies_that_end_while_thinking_get_room(tmp_path: Path) -> None:
             ("no_answer", "cut_off", ["extended"], 8704),
         ]
         assert alone.facts["calls_paid"] == COUNT + 3
+        paid = {"thinking_tokens": 160, "cases_extended": 3}
+        assert paid.items() <= alone.facts.items()
+        summary = json.loads((alone.folder / "run" / "summary.json").read_text())
+        assert paid.items() <= summary.items()
+        assert "3 cases were asked again with a higher token limit" in alone.output
+        assert "160 of the tokens of the replies were thinking" in alone.output
+        tokens = [alone.by_number[one.id].reasoning_tokens for one in thinker.script.examples]
+        assert tokens == [20, 40, 40, None, 40, 20]
 
         # The same command again asks nothing, and more workers find the same.
         thinker.limits.clear()
@@ -68,12 +91,10 @@ def test_replies_that_end_while_thinking_get_room(tmp_path: Path) -> None:
             model=LITELLM,
         )
         assert sorted(thinker.limits) == [(3, 20000), (4, 20000)]
-        assert outcomes(extended, needs) == [
-            ("right", None, ["extended"], 8704),
-            ("right", None, ["extended"], 8704),
-            ("right", None, ["extended"], 20000),
-            ("right", None, ["extended"], 20000),
-        ]
+        last = ("right", None, ["extended"], 20000)
+        assert outcomes(extended, needs) == [*outcomes(alone, needs)[:2], last, last]
+        found = compare_runs(alone.folder / "run", extended.folder / "run")
+        assert (found.before.extended, found.after.extended) == (3, 4)
 
 
 def test_a_model_that_litellm_marks_has_room_from_the_first_call(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.reports.beside_text import cluster_lines
-from pytest_tablebench.reports.cut_text import cut_line
+from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
 from pytest_tablebench.reports.formats import left_out_lines, origins_text
 from pytest_tablebench.reports.html import _beside, _facts
 from pytest_tablebench.reports.html._compared import marks_of, points, records_before
@@ -109,7 +109,7 @@ def write_page(
         marks=marks_of(own, comparison, snapshots),
         before=before,
     )
-    cut = [line] if (line := cut_line(summary, run)) else []
+    cut = [*([line] if (line := cut_line(summary, run)) else []), *thinking_lines(summary)]
     plots, plot_notes = _facts.plots(records, loaded.scores)
     facts = {
         "model": str(run.get("model")),
@@ -138,7 +138,14 @@ def write_page(
         "own": own,
         "listed": _LISTED,
         "changes": None if snapshots is None else _changes(snapshots),
-        "notes": [*cut, *notes, *_data_notes(run), *packed.notes, *pictures.notes],
+        "notes": [
+            *cut,
+            *thinking_lines(run),
+            *notes,
+            *_data_notes(run),
+            *packed.notes,
+            *pictures.notes,
+        ],
         "blocks": {**packed.blocks, **pictures.blocks},
         "count": len(records),
     }

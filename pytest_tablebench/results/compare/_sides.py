@@ -86,6 +86,7 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
         recorded=len(rows),
         unanswered=sum(record.score is None for record in loaded.records),
         compat=_text_or_none(facts.get("compat")),
+        extended=sum("extended" in record.flags for record in loaded.records),
         version=_text_or_none(mapping(facts, "versions").get("pytest-tablebench")),
     )
     # Where examples have their own, the data says them, and that is compared by digest.

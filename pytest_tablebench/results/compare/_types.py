@@ -26,6 +26,8 @@ class RunFacts:
     unanswered: int
     compat: str | None
     version: str | None
+    extended: int = 0
+    """Cases with a reply that was cut off and asked for again with a higher token limit."""
 
     @property
     def cut_off(self) -> bool:

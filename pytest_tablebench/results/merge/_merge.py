@@ -15,7 +15,8 @@ from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.results._folder import RunFolder
 from pytest_tablebench.results._media import merge_media
 from pytest_tablebench.results._texts import TEXTS, merge_texts
-from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.results.figures import sum_of_known
+from pytest_tablebench.results.loaded_run import THINKING, LoadedRun
 from pytest_tablebench.results.merge._parts import MERGED, Parts, read_parts
 from pytest_tablebench.results.merge._records import MergedRecords
 from pytest_tablebench.results.score_table import ScoreTable
@@ -187,6 +188,7 @@ def _spent(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "calls_paid": sum(fact["calls_paid"] for fact in paid),
         "calls_repeated": _sum([fact.get("calls_repeated") for fact in facts]),
         **{name: _sum([fact.get(name) for fact in paid]) for name in names},
+        **{name: sum_of_known(fact.get(name) for fact in facts) for name in THINKING},
     }
 
 
