@@ -186,7 +186,8 @@ class Provider(Protocol):
 
     `complete` returns one reply or raises `ModelError`; it is called from one thread at a
     time and asks exactly once (retrying is the caller's business). What a call costs stands in
-    the reply: `cost_usd`.
+    the reply: `cost_usd`. Thoughts at the beginning of its text are set apart; a provider that
+    has them by themselves returns `Reply(text, thinking=...)`.
 
     A registered provider is made and asked in processes of the run's own, one object for each call
     under way, where its maker is found by its name: a function or class of a module or a

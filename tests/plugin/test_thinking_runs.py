@@ -35,7 +35,8 @@ def thinking(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     with OpenAIServer(Thinker(COUNT)) as server:
         transport = f"--bench-transport={request.param}"
         model = "mistral/magistral-small"  # its servers may send content blocks
-        return run_pytest(folder, server, transport, *OPTIONS, count=COUNT, model=model)
+        options: dict[str, Any] = {"count": COUNT, "model": model, "page": True}
+        return run_pytest(folder, server, transport, *OPTIONS, **options)
 
 
 def test_each_answer_is_right_and_each_cut_reply_is_none(thinking: Run) -> None:
@@ -61,6 +62,9 @@ def test_what_was_cut_is_counted_shown_and_gated(thinking: Run) -> None:
         "37.5 % of the replies were cut off at 512 tokens: --bench-extend-cut 4096 asks only these "
         "again (37.5 % hold no answer)" in thinking.output
     )
+    page = (thinking.folder / "run" / "report.html").read_text("utf-8")
+    assert "were cut off at 512 tokens: --bench-extend-cut 4096" in page
+    assert "6 cases, 0 of them scored" in page
     assert thinking.exit_code == 10
     assert "6 of 16 cases were cut off before an answer (0.375)" in thinking.output
     assert thinking.facts["calls_paid"] == COUNT
