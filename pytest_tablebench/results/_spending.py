@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from math import fsum
 from typing import Any
@@ -87,12 +88,12 @@ def _parts(record: Record, number: int) -> Iterator[tuple[Hashable, Mapping[str,
     steps = [step for step in record.steps if step.get("model") is None]
     whole = {name: getattr(record, name) for name in _TAKEN}
     if steps and all("key" in step for step in steps):
+        times = Counter[str]()  # the same messages again are another call
         for step in steps:
+            times[step["key"]] += 1
             taken = {name: step.get(name) for name in _TAKEN}
-            yield (
-                (step["kind"], step["key"]),
-                {**taken, "calls": int(step["kind"] == "ask")},
-            )
+            key = step["kind"], step["key"], times[step["key"]], record.repeat
+            yield key, {**taken, "calls": int(step["kind"] == "ask")}
     elif steps:
         yield number, {**whole, "calls": sum(step.get("kind") == "ask" for step in steps)}
     elif record.prompt_digest is None:

@@ -20,9 +20,6 @@ Turn = tuple[str, str]
 """Who speaks (`user`, `reply`, `program`, `output`, or `drawn` for people alone), and what."""
 
 
-KEY = 16
-"""Characters of a step's key that records keep: enough to tell which cases share a call."""
-
 TRUNCATED = "truncated"
 """The flag of a case with a reply that its token limit ended, and that is scored all the same."""
 
@@ -60,6 +57,8 @@ class StepFacts:
     cut: bool = False
     text: str | None = None
     picture: str | None = None
+    asked: str = ""
+    """What tells the step from others in records: no endpoint or parameter changes it."""
     reasoning_tokens: int | None = None
     limit: int | None = None
     is_replaced: bool = False
@@ -146,6 +145,7 @@ def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
             seconds=found.seconds,
             from_store=found.from_store,
             picture=None if (drawn := picture_of(found)) is None else drawn.file_name,
+            asked=key[:16],
         )
     return StepFacts(
         "ask",
@@ -160,6 +160,7 @@ def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
         found.from_store,
         found.cut,
         reasoning_tokens=found.reasoning_tokens,
+        asked=digest_of(shown_by(step.messages)) if isinstance(step, Ask) else "",
     )
 
 
@@ -182,7 +183,7 @@ def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
     return tuple(
         {
             "kind": step.kind,
-            "key": step.key[:KEY],
+            "key": step.asked,
             "digest": step.digest,
             "outcome": step.outcome,
             "model": step.model,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -88,6 +89,10 @@ def test_a_request_that_several_cases_share_counts_once():
     assert (found["prompt_tokens"], found["completion_tokens"]) == (7 + 10 + 10, 3)
     assert found["seconds"] == 3 * 0.5 + 2.0
     assert found["cost_usd"] == pytest.approx(0.3)
+    # The same messages again, for a longer reply or in another repeat, are other calls.
+    twice = record("1", "treethinker", 1.0, steps=(step("a", 10), step("a", 10)))
+    assert spent_on([twice, twice])["calls"] == 2
+    assert spent_on([twice, replace(twice, repeat=2)])["calls"] == 4
     # Of single questions the prompt says it, and which time it is asked.
     alike = [record("1", "direct", 1.0, prompt_digest="d", repeat=n) for n in (1, 1, 2)]
     assert spent_on(alike)["calls"] == 2
