@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from pytest_tablebench.tables.table import Table
 
 _IN_BRACKETS = re.compile(r"[(\[（【]([^()\[\]（）【】]{1,20})[)\]）】]")
+_CLAUSE = re.compile(r",? (?:who|which|whose|because|since|der|die|das|weil|qui|car)\b")
+_SUM = re.compile(r"\(?[\d\s.,$€£%]+(?:[-+*/×÷][\d\s.,$€£%]+)+\)?")
+_COUNTED = re.compile(r"\s*((?:[^\W\d_]+ ?){1,2})[.!]?")
 _ROW = re.compile(r"\b(?:row|line|column|zeile|spalte|ligne|colonne)s? $|第$")
 """Words before a number that names a place in the table."""
 _COMPARED = re.compile(
@@ -196,6 +199,8 @@ class Expected:
             return False
         if self.kind == "text":
             return not any(_mentions(note, cell) for cell in self._cells if cell in note)
+        if _SUM.fullmatch(note[:_LONGEST_VALUE]):
+            return True
         return all(_ROW.search(note[:start]) for start, *_ in numbers_in(note, self.terms.decimal))
 
     def _is_hedged(self, sentence: str, mention: str) -> bool:
@@ -279,9 +284,17 @@ class Expected:
             self.equals(number)
             and not is_open(text)
             and not self._is_difference(text[end : end + 30])
+            and (number.unit or not self._counts_others(text[:start], text[end:]))
             and not is_bounded(text, start, end, roughly=roughly, question=question)
             for number, text, start, end in said or found
         )
+
+    def _counts_others(self, before: str, after: str) -> bool:
+        """Return whether a reply is a number of things that the question does not name."""
+        counted = _COUNTED.fullmatch(after[:80])
+        if before.strip() or counted is None:
+            return False
+        return not says_nothing_more(words(counted[1]), self._question_words)
 
     def _is_difference(self, after: str) -> bool:
         """Return whether a number is a difference that the question does not ask for."""
@@ -345,7 +358,11 @@ class Expected:
                 continue
             if is_bounded(sentence, match.start(), match.end(), roughly=False):
                 return False
-            if links(before, after) or says_nothing_more(words(f"{before} {after}"), asked):
+            if (
+                (not before and _CLAUSE.match(after))
+                or links(before, after)
+                or says_nothing_more(words(f"{before} {after}"), asked)
+            ):
                 return True
         return False
 

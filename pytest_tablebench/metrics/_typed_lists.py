@@ -28,7 +28,7 @@ _TAIL = re.compile(
     r"^(.+?)(\s+(?:are|is|were|was|sind|ist|waren|sont|est|étaient)\b.{0,300})$",
     re.DOTALL | re.IGNORECASE,
 )
-_ARTICLE = re.compile(r"^(?:the|a|an|der|die|das|le|la|les|l')\s+|^l'", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:both|beide|the|a|an|der|die|das|le|la|les|l')\s+|^l'", re.IGNORECASE)
 _AT_END = re.compile(rf"(?:{_SEPARATOR.pattern})$|\w$", re.IGNORECASE)
 _AT_START = re.compile(rf"{_SEPARATOR.pattern}|\w", re.IGNORECASE)
 _LONGEST_CORE = 20_000

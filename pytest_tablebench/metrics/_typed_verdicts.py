@@ -15,6 +15,8 @@ VERDICTS = {
 """The words that an expected answer of the kind `yes_no` may be."""
 
 _SAID = VERDICTS | {
+    **dict.fromkeys(("nope", "nah"), False),
+    **dict.fromkeys(("yeah", "yep", "yup"), True),
     **dict.fromkeys(("not true", "not correct", "untrue", "nicht wahr", "pas vrai"), False),
     **dict.fromkeys(("nicht richtig", "stimmt nicht"), False),
     **dict.fromkeys(
@@ -38,6 +40,9 @@ _FRAME = re.compile(
     r"|是(?P<zh>不?正确|错误|对|错)的?"
     r"|(?P<zh2>不正确|不对)"
 )
+_REFUSED = re.compile(
+    r"\b(?:not enough|insufficient|no) (?:information|data)\b|\bcannot (?:be determined|say|tell)\b"
+)
 _ALTERNATIVE = re.compile(r"^\s*(?:/|or\b|and\b|oder\b|und\b|ou\b|et\b)")
 
 
@@ -48,7 +53,7 @@ def read_verdict(reply: Reply) -> bool | None:
     for text in unwrapped(reply.answer[:200]):
         if (word := folded(text)) in _SAID:
             return _SAID[word]
-    if reply.is_taken_back:
+    if reply.is_taken_back or _REFUSED.search(whole):
         return None
     first = _FIRST.match(whole)
     if first is not None:
