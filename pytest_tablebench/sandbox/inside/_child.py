@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import io
 import json
 import os
 import sys
-from collections.abc import Mapping
+import tempfile
 from types import CodeType
-from typing import Any
+from typing import Any, NoReturn
 
 from pytest_tablebench.sandbox.inside._confine import confine, end_with_parent, hide_memory
 
@@ -27,26 +28,32 @@ LONGEST_ERROR = 2000
 
 
 def become(
-    job: Mapping[str, Any],
     folder: str,
     parts: frozenset[str],
     rules: int | None,
-    pipes: tuple[int, int],
+    pipes: tuple[int, ...],
     *,
     parent: int,
-) -> None:
-    """Run a job's program by its runner, report its outcome, and end this process.
+) -> NoReturn:
+    """Read a job, run its program by its runner, report the outcome, and end this process.
 
-    `pipes` are where it prints, and where its value goes: three lines, of which the last may be
-    long. Whatever the program does to this module, it speaks for itself alone.
+    `pipes` are where the job is read, where the program prints, and where the report goes: three
+    lines, of which the last may be long. Whatever the program does to this module, it speaks for
+    itself alone.
     """
+    # Above the numbers that the descriptors get.
+    reading, printing, reporting = (fcntl.fcntl(one, fcntl.F_DUPFD, 10) for one in pipes)
+    rules = None if rules is None else fcntl.fcntl(rules, fcntl.F_DUPFD, 10)
+    os.dup2(reporting, 3)
     try:
         os.setsid()
         end_with_parent(parent)
-        hide_memory(hidden=False)  # the parent looks at the files it has open
+        hide_memory(hidden=False)  # the process that watches looks at the files it has open
+        with open(reading, "rb") as file:
+            job = json.loads(file.read())
         runner = compile(job["runner"] or SCRIPT, "<runner>", "exec")
         nothing = os.open(os.devnull, os.O_RDWR)
-        for source, target in ((nothing, 0), (pipes[0], 1), (nothing, 2), (pipes[1], 3)):
+        for source, target in ((nothing, 0), (printing, 1), (nothing, 2)):
             os.dup2(source, target)
         first = 4
         if rules is not None:
@@ -54,6 +61,7 @@ def become(
         os.closerange(first, 1024)
         os.chdir(folder)
         os.environ["HOME"] = os.environ["TMPDIR"] = folder
+        tempfile.tempdir = folder  # its search for one removes a file, which is denied
         sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115
         sys.stdout, sys.stderr = _stream(1), _stream(2)
         confine(folder, job["limits"], parts, rules)
@@ -101,7 +109,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"its value holds {type(value).__name__}, which JSON does not have")
 
 
-def _tell(outcome: str, error: str, value: str) -> None:
+def _tell(outcome: str, error: str, value: str) -> NoReturn:
     with contextlib.suppress(BaseException):  # what it printed is lost, its outcome is not
         sys.stdout.flush()
     said = f"{outcome}\n{json.dumps(error)}\n{value}".encode("ascii", "replace")

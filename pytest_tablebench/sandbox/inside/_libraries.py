@@ -11,7 +11,14 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import (
+    Distribution,
+    DistributionFinder,
+    PackageNotFoundError,
+    PathDistribution,
+    distribution,
+)
+from pathlib import Path
 from typing import Any
 
 __all__ = ["LIBRARIES", "Installed", "Library", "installed", "only_import"]
@@ -48,6 +55,7 @@ LIBRARIES = (
 )
 """All that programs may import beside the standard library: one line each."""
 
+_ANY = DistributionFinder.Context()
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -88,7 +96,7 @@ def _required(names: Iterable[str]) -> list[Distribution]:
     seen: dict[str, Distribution | None] = {}
     todo = list(names)
     while todo:
-        name = re.sub(r"[-_.]+", "-", todo.pop()).lower()
+        name = _normal(todo.pop())
         if name in seen:
             continue
         try:
@@ -101,6 +109,10 @@ def _required(names: Iterable[str]) -> list[Distribution]:
             if match is not None and "extra" not in requirement.partition(";")[2]:
                 todo.append(match.group())
     return [package for package in seen.values() if package is not None]
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _top_level(package: Distribution) -> set[str]:
@@ -121,10 +133,13 @@ def _place(spec: ModuleSpec) -> tuple[str | None, Sequence[str] | None]:
     )
 
 
-def only_import(modules: Mapping[str, tuple[str | None, Sequence[str] | None]]) -> None:
+def only_import(
+    modules: Mapping[str, tuple[str | None, Sequence[str] | None]], paths: Iterable[str]
+) -> None:
     """Have this process import the standard library and these top-level modules alone.
 
-    They are imported without listing the folders that contain them, which programs may not do.
+    `paths` are those of the libraries, for `importlib.metadata`. The modules are imported without
+    listing the folders that contain them, which programs may not do.
     """
     sites = ("site-packages", "dist-packages")
     sys.path[:] = [path for path in sys.path if os.path.basename(path) not in sites]
@@ -133,14 +148,31 @@ def only_import(modules: Mapping[str, tuple[str | None, Sequence[str] | None]]) 
         spec = PathFinder.find_spec(module.name, sys.path)
         if spec is not None:
             standard[module.name] = _place(spec)
-    sys.meta_path.append(_Finder({**modules, **standard}))
+    about = [Path(path) for path in paths if path.endswith(".dist-info")]
+    sys.meta_path.append(_Finder({**modules, **standard}, about))
 
 
-class _Finder:
+class _Finder(DistributionFinder):
     """Finds top-level modules in a table; `importlib` calls it after its own finders."""
 
-    def __init__(self, modules: Mapping[str, tuple[str | None, Sequence[str] | None]]) -> None:
+    def __init__(
+        self,
+        modules: Mapping[str, tuple[str | None, Sequence[str] | None]],
+        about: Sequence[Path],
+    ) -> None:
         self._modules = modules
+        self._about = [PathDistribution(path) for path in about]
+
+    def find_distributions(
+        self, context: DistributionFinder.Context = _ANY
+    ) -> Iterable[Distribution]:
+        """Return the libraries of a name, or all of them, for `importlib.metadata`."""
+        name = context.name
+        return [
+            one
+            for one in self._about
+            if name is None or _normal(one.metadata["Name"]) == _normal(name)
+        ]
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """Return where a top-level module is; None for all others."""

@@ -1,0 +1,214 @@
+"""The template: the process that has loaded the libraries of programs, and forks for each program.
+
+It never reads a program, a file of one, or what one printed: those pass it by in pipes, whose
+descriptors it hands to the process that it forks. So that process finds nothing of the programs
+before it in the memory that it starts with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import signal
+import site
+import socket
+import struct
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NoReturn
+
+from pytest_tablebench.sandbox.inside._child import become
+from pytest_tablebench.sandbox.inside._confine import end_with_parent, file_rules, hide_memory
+from pytest_tablebench.sandbox.inside._libraries import installed, only_import
+from pytest_tablebench.sandbox.inside._places import Places, places
+from pytest_tablebench.util.removal import empty
+
+__all__ = ["PROGRAM", "Ended", "Template"]
+
+PROGRAM = "program"
+"""The folder of each program, below the folder of all programs."""
+
+_FORK, _LOOK, _END = b"f", b"l", b"e"
+_ANSWER = struct.Struct("=i?id")
+"""Process, whether it has ended, its status, and the seconds of a processor that it used."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program's process ended: its status as `os.wait4` gives it, and its processor time."""
+
+    status: int
+    cpu_s: float
+
+
+class Template:
+    """The template as the process sees it that started it.
+
+    Its requests raise `SystemExit` if the template has ended.
+
+    Arguments:
+        config: `parts`, `load`, `folder`, `modules` and `places` as `serve` describes them.
+        closed: descriptors that the template must not keep open.
+    """
+
+    def __init__(self, config: Mapping[str, Any], closed: tuple[int, ...]) -> None:
+        self._line, line = socket.socketpair()
+        parent = os.getpid()
+        self._process = os.fork()
+        if self._process == 0:
+            self._line.close()
+            for number in closed:
+                os.close(number)
+            _serve(config, line, parent)
+        line.close()
+        self._answer()  # it is ready
+
+    def fork(self, reading: int, printing: int, reporting: int) -> int:
+        """Fork a program's process, which gets these descriptors; return its number."""
+        try:
+            socket.send_fds(self._line, [_FORK], [reading, printing, reporting])
+        except OSError:
+            raise SystemExit from None
+        return self._answer()[0]
+
+    def look(self) -> Ended | None:
+        """Return how the program's process ended; None while it runs."""
+        return self._ask(_LOOK)
+
+    def end(self) -> Ended:
+        """Kill what is left of the program, and return how its process ended."""
+        ended = self._ask(_END)
+        if ended is None:
+            raise SystemExit
+        return ended
+
+    def close(self) -> None:
+        """End the template, and the program that it has forked."""
+        self._line.close()
+        os.waitpid(self._process, 0)
+
+    def _ask(self, request: bytes) -> Ended | None:
+        try:
+            self._line.sendall(request)
+        except OSError:
+            raise SystemExit from None
+        _, has_ended, status, cpu_s = self._answer()
+        return Ended(status, cpu_s) if has_ended else None
+
+    def _answer(self) -> tuple[int, bool, int, float]:
+        with contextlib.suppress(OSError):
+            data = self._line.recv(_ANSWER.size, socket.MSG_WAITALL)
+            if len(data) == _ANSWER.size:
+                process, has_ended, status, cpu_s = _ANSWER.unpack(data)
+                return process, has_ended, status, cpu_s
+        raise SystemExit
+
+
+def _serve(config: Mapping[str, Any], line: socket.socket, parent: int) -> NoReturn:
+    """Be the template: load libraries, and do what the line asks until it ends."""
+    process = _Process()
+    try:
+        end_with_parent(parent)
+        parts, base = frozenset(config["parts"]), config["folder"]
+        rules = _set_up(config, parts, base)
+        line.sendall(_ANSWER.pack(os.getpid(), False, 0, 0.0))
+        while True:
+            request, pipes, _, _ = socket.recv_fds(line, 1, 3)
+            if request == _FORK:
+                process = _Process(os.getpid(), os.fork())
+                if process.number == 0:
+                    folder = os.path.join(base, PROGRAM)
+                    become(folder, parts, rules, tuple(pipes), parent=process.parent)
+                for number in pipes:
+                    os.close(number)
+            elif request == _LOOK:
+                process.look()
+            elif request == _END:
+                process.end()
+            else:
+                break
+            line.sendall(process.answer())
+    finally:
+        if process.number:
+            process.end()
+        os._exit(0)
+
+
+def _set_up(config: Mapping[str, Any], parts: frozenset[str], base: str) -> int | None:
+    """Load what programs use; return Landlock's rules. Raises `OSError`."""
+    modules, where = config["modules"], config["places"]
+    if where is None:
+        here = installed()
+        modules, where = here.modules, asdict(places(here.paths))
+    only_import(modules, where["libraries"])
+    for add in (site.setquit, site.setcopyright, site.sethelper):
+        add()  # `exit` and others, which python -S leaves out
+    _load(config["load"])
+    empty(base)  # what loading has left there
+    rules = file_rules(parts, Places(**where).each(), base)
+    hide_memory(hidden=True)
+    return rules
+
+
+class _Process:
+    """A program's process, as the template sees it."""
+
+    def __init__(self, parent: int = 0, number: int = 0) -> None:
+        self.parent = parent
+        self.number = number
+        self._ended: Ended | None = None
+
+    def look(self, *, wait: bool = False) -> None:
+        """Take note if it has ended."""
+        if self._ended is None:
+            number, status, used = os.wait4(self.number, 0 if wait else os.WNOHANG)
+            if number:
+                self._ended = Ended(status, used.ru_utime + used.ru_stime)
+
+    def end(self) -> None:
+        """Kill what is left of it, and wait for its end."""
+        for kill in (os.killpg, os.kill):
+            if kill is os.killpg or self._ended is None:
+                with contextlib.suppress(OSError):
+                    kill(self.number, signal.SIGKILL)
+        self.look(wait=True)
+
+    def answer(self) -> bytes:
+        ended = self._ended
+        if ended is None:
+            return _ANSWER.pack(self.number, False, 0, 0.0)
+        return _ANSWER.pack(self.number, True, ended.status, ended.cpu_s)
+
+
+def _load(names: list[str]) -> None:
+    for name in names:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    if "matplotlib.pyplot" in sys.modules:
+        with contextlib.suppress(Exception):
+            _draw(sys.modules["matplotlib.pyplot"])
+    gc.collect()
+    gc.freeze()  # or collections would copy what all programs share
+    gc.set_threshold(10_000)  # programs are short, and end with their memory
+
+
+def _draw(pyplot: Any) -> None:
+    """Draw charts, for what is made with the first of a kind: fonts, above all."""
+    import io
+
+    import pandas as pd
+
+    figure, (axes, others) = pyplot.subplots(1, 2)
+    axes.plot([1, 2], [1, 2], label="1")
+    axes.bar(["a", "b"], [1, 2])
+    axes.scatter([0.5, -1], [1, 2])
+    axes.set_title("a")
+    axes.legend()
+    others.pie([1, 2], labels=["a", "b"])
+    pd.read_csv(io.StringIO("a,b\n1,2\n2,3\n")).plot(x="a", ax=others)
+    for dpi in (72, 100):
+        figure.savefig(io.BytesIO(), dpi=dpi, format="png")
+    pyplot.close("all")
