@@ -2,6 +2,8 @@
 
 import gc
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -13,6 +15,8 @@ pytest_plugins = ["pytester"]
 # Pytest as tests start it has only the plugins they name: with `-p randomly`, say.
 PLAIN = "-p no:randomly -p no:rerunfailures -p no:hypothesispytest -p no:anyio -p no:platformdirs"
 os.environ["PYTEST_ADDOPTS"] = PLAIN
+# Commands are shown by name where the environment is activated, as it is here.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 # What one process has compiled, the next need not compile again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_tablebench.errors import writing
 from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.programs import program
 
 __all__ = ["add_parser"]
 
@@ -24,7 +25,13 @@ def add_parser(commands: Any) -> None:
         action="store_true",
         help="compare runs that differ in more than the model (grid, data, compat, seed, ...)",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the comparison as JSON")
+    parser.add_argument(
+        *("-o", "--out", "--json"),
+        dest="json",
+        type=Path,
+        metavar="FILE",
+        help="write the comparison as JSON",
+    )
     parser.set_defaults(lines=_compare)
 
 
@@ -37,7 +44,14 @@ def _compare(given: argparse.Namespace) -> tuple[list[str], int]:
         text = json.dumps(comparison.to_json(), indent=2) + "\n"
         with writing(f"--json: cannot write {given.json}"):
             given.json.write_text(text, encoding="ascii")
-    page = ["tablebench", "report", str(given.before), str(given.after), "--page", "both.html"]
+    page = [
+        program("tablebench"),
+        "report",
+        str(given.before),
+        str(given.after),
+        "--page",
+        "both.html",
+    ]
     page += ["--allow-unlike"] if given.allow_unlike else []
     shown = f"each case with both answers: {printable(shlex.join(page))}"
     return [*comparison_lines(comparison), "", shown], 0

@@ -22,7 +22,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser("export", help="a run in the form of another tool")
     parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or cut off")
     parser.add_argument("--to", required=True, choices=sorted(_FORMS), help="the form")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder. Default: RUN/export")
+    parser.add_argument("-o", "--out", type=Path, metavar="DIR", help="folder. Default: RUN/export")
     parser.add_argument(
         "--raw",
         action="store_true",

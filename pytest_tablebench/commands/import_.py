@@ -23,7 +23,9 @@ def add_parser(commands: Any) -> None:
         default="every-eval-ever",
         help="what wrote them. Default: every-eval-ever",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="new run folder")
+    parser.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="RUN", help="new run folder"
+    )
     parser.add_argument("--model", metavar="NAME", help="the model. Default: as the files name it")
     parser.set_defaults(lines=_import)
 

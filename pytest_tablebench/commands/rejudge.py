@@ -70,7 +70,11 @@ def add_parser(commands: Any) -> None:
         help="gates against a baseline that differs in more than the model",
     )
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="write a new run folder. Default: write nothing"
+        "-o",
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="write a new run folder. Default: write nothing",
     )
     parser.set_defaults(lines=_rejudge)
 

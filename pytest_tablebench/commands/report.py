@@ -22,6 +22,7 @@ def add_parser(commands: Any) -> None:
         "runs", nargs="+", type=Path, metavar="RUN", help="run folder, or a folder of them"
     )
     parser.add_argument(
+        "-o",
         "--out",
         type=Path,
         metavar="DIR",

@@ -13,6 +13,7 @@ from pytest_tablebench.reports.formats import aligned, interval, number, signed
 from pytest_tablebench.reports.terminal import short_path
 from pytest_tablebench.results.outliers import AXES, Outlier
 from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.programs import program
 from pytest_tablebench.util.suites import SUITES
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def next_lines(
         lines.append(f"open in a browser: {short_path(page)}")
     if case_id is not None:
         where, case = (printable(shlex.quote(text), 200) for text in (short_path(folder), case_id))
-        lines.append(f"prompt and reply of one: tablebench show {where} {case}")
+        lines.append(f"prompt and reply of one: {program('tablebench')} show {where} {case}")
     if rerun:
         lines.append(rerun)
     for gate in gates:
@@ -144,7 +145,7 @@ def next_lines(
 
 def no_case_lines(options: Sequence[str]) -> list[str]:
     """Return what to do where no test of a session has a case; `options` are those of the run."""
-    command = shlex.join(["pytest", "--pyargs", SUITES, *options])
+    command = shlex.join([program("pytest"), "--pyargs", SUITES, *options])
     return [
         "no case was asked: no test here is over a dataset. By the suites of the package:",
         f"  {printable(command, 500)}",
@@ -156,7 +157,7 @@ def rerun_line(nodeid: str, options: Sequence[str], *, all_failed: bool) -> str:
 
     `all_failed` tells that pytest knows which tests failed.
     """
-    line = f"run it again: {printable(shlex.join(['pytest', nodeid, *options]), 500)}"
+    line = f"run it again: {printable(shlex.join([program('pytest'), nodeid, *options]), 500)}"
     return f"{line} (all that failed: the command as now, with --lf)" if all_failed else line
 
 

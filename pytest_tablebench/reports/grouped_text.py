@@ -17,12 +17,17 @@ __all__ = ["grouped_lines"]
 GROUPS = 10
 """Examples that are shown, those that are wrong most often first."""
 
+TEXTS = 5
+"""Different texts of one reason that are shown."""
+
 CUT = 24
 """Characters of an expected or given answer."""
 
 
 def grouped_lines(cells: Mapping[str, Mapping[str, Cell]], reports: Iterable[Any]) -> list[str]:
-    """Return a line for each example with wrong answers, and one for each reason of no answer.
+    """Return a line for each example with wrong answers, and for each reason without an answer.
+
+    A reason with several texts has a line for each of them.
 
     Arguments:
         cells: what is known of each case, by model and case id.
@@ -79,8 +84,19 @@ def _difference(report: Any) -> str:
 
 
 def _unanswered(found: Mapping[str, list[Any]]) -> list[str]:
-    return [
-        f"{counted(len(reports), 'case')} without an answer ({printable(reason, 40)}): "
-        f"{printable(str(reports[0].longrepr).rpartition('): ')[2], 300)}"
-        for reason, reports in found.items()
-    ]
+    """Return a line for each reason and text, the most frequent texts of a reason first."""
+    lines = []
+    for reason, reports in found.items():
+        texts = Counter(str(report.longrepr).rpartition("): ")[2] for report in reports)
+        shown = texts.most_common(TEXTS)
+        lines += [
+            f"{counted(count, 'case')} without an answer ({printable(reason, 40)}): "
+            f"{printable(text, 300)}"
+            for text, count in shown
+        ]
+        if rest := len(reports) - sum(count for _, count in shown):
+            lines.append(
+                f"{counted(rest, 'more case')} without an answer ({printable(reason, 40)}), "
+                f"{counted(len(texts) - TEXTS, 'other text')}"
+            )
+    return lines

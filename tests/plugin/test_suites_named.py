@@ -21,7 +21,7 @@ def test_a_folder_is_run_by_the_suite_of_own_folders() -> None:
     assert check == "look for mistakes: tablebench check 'my data'"
     words = shlex.split(run.removeprefix("run: "))
     named = "pytest_tablebench.suites.test_own"
-    assert words == ["pytest", "--pyargs", named, "--bench-data", "my data"]
+    assert words == ["pytest", "--pyargs", named, "--bench-data=my data"]
 
 
 @pytest.mark.parametrize(

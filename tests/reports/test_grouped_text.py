@@ -1,0 +1,31 @@
+"""Many cases without an answer, by reason and text."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from pytest_tablebench.reports.grouped_text import grouped_lines
+
+
+def report(case: str, text: str) -> Any:
+    longrepr = f"no score (metric_error): {text}"
+    return SimpleNamespace(tablebench_case=("m", case), longrepr=longrepr)
+
+
+def test_two_broken_metrics_are_two_lines() -> None:
+    cell: Any = SimpleNamespace(passed=None, reason="metric_error", dataset="d", example_id="e")
+    texts = ["first is broken", "second is broken", "second is broken"]
+    reports = [report(f"c{n}", text) for n, text in enumerate(texts)]
+    assert grouped_lines({"m": {f"c{n}": cell for n in range(3)}}, reports) == [
+        "2 cases without an answer (metric_error): second is broken",
+        "1 case without an answer (metric_error): first is broken",
+    ]
+
+
+def test_many_texts_are_counted() -> None:
+    cell: Any = SimpleNamespace(passed=None, reason="timeout", dataset="d", example_id="e")
+    reports = [report(f"c{n}", f"text {n}") for n in range(7)]
+    lines = grouped_lines({"m": {f"c{n}": cell for n in range(7)}}, reports)
+    assert len(lines) == 6
+    assert lines[-1] == "2 more cases without an answer (timeout), 2 other texts"
