@@ -36,6 +36,7 @@ def _new(given: argparse.Namespace) -> tuple[list[str], int]:
 
 def _check(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.datasets.folder import check_dataset, fix_dataset, folder_datasets
+    from pytest_tablebench.running.builtins import builtin_registry
 
     found = list(folder_datasets(given.folder))
     if not found:
@@ -43,13 +44,19 @@ def _check(given: argparse.Namespace) -> tuple[list[str], int]:
             f"no dataset in {given.folder}: it needs questions.csv, .jsonl or .xlsx; begin with "
             f"one that runs: tablebench new DIR"
         )
+    registry = builtin_registry()
+    names: dict[str, list[str]] = {
+        "serializers": list(registry.serializers),
+        "perturbations": list(registry.perturbations),
+        "strategy": list(registry.strategies),
+    }
     lines, code = [], 0
     for dataset in found:
         if given.fix:
             place = given.folder / dataset.folder
             done = fix_dataset(dataset, place)
             lines += [printable(f"{dataset.name}: fixed: {text}", 400) for text in done]
-        checked = check_dataset(dataset, given.folder / dataset.folder)
+        checked = check_dataset(dataset, given.folder / dataset.folder, names)
         lines += [printable(str(problem), 400) for problem in checked.problems]
         lines += [printable(f"{dataset.name}: {note}", 400) for note in checked.notes]
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in checked.kinds.items())

@@ -13,6 +13,7 @@ from pytest_tablebench.metrics._bleu import bleu
 from pytest_tablebench.metrics._charts import realhit_chart, tablebench_chart
 from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics._f1_strings import f1_strings
+from pytest_tablebench.metrics._facts import facts
 from pytest_tablebench.metrics._fin_qa import fin_qa, fin_qa_value
 from pytest_tablebench.metrics._instructions import treb_instruction
 from pytest_tablebench.metrics._realhit import realhit, realhit_analysis
@@ -36,6 +37,7 @@ METRICS: dict[str, Metric] = {
         em_letters,
         exact_match,
         f1_strings,
+        facts,
         fin_qa,
         fin_qa_value,
         realhit,

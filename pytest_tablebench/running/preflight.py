@@ -64,7 +64,6 @@ def check_datasets(runner: Runner, names: Iterable[str]) -> None:
         check_threshold(f"dataset {name!r}", runner.axes.defaults(name).threshold)
         _check_metric(runner, name)
         _check_named_metrics(runner, name)
-        _check_shots(runner, name)
         runner.axes.check_declared(name)
         _check_formats(runner, name)
 
@@ -86,22 +85,6 @@ def _check_named_metrics(runner: Runner, name: str) -> None:
         if metric not in registry.metrics:
             known = (*kinds, *registry.metrics)
             raise SettingsError(f"{place}: {unknown_name('metric', metric, known)}")
-
-
-def _check_shots(runner: Runner, name: str) -> None:
-    """See that the pool has as many demonstrations as a prompt shows."""
-    wanted = runner.axes.defaults(name).shots
-    if not wanted:
-        return
-    try:
-        there = len(runner.source(name).pool)
-    except Exception:  # a file that cannot be read, say: each case tells
-        return
-    if there < wanted:
-        raise SettingsError(
-            f"--bench-shots: {wanted} demonstrations asked for, but the pool of {name!r} has only "
-            f"{there}; lower --bench-shots"
-        )
 
 
 def _check_formats(runner: Runner, name: str) -> None:

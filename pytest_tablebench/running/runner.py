@@ -31,7 +31,7 @@ from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.rendering import Renderer
 from pytest_tablebench.running.scoring import asked_by
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Source
@@ -238,6 +238,9 @@ class Runner:
                 note = asked_by(self.registry, name, strategy).form.note
                 if note is not None and note not in facts["notes"]:
                     facts["notes"].append(note)
+            few = _few_demonstrations(self._sources[name], self.axes.defaults(name).shots)
+            if few is not None:
+                facts["notes"].append(few)
         return found
 
     def start(
@@ -267,6 +270,22 @@ class Runner:
 
 def _applies(*_: str) -> None:
     """Return no reason against a case, for datasets and sources that refuse nothing."""
+
+
+def _few_demonstrations(source: Source, shots: int) -> str | None:
+    """Return the note on a pool that has fewer demonstrations than a prompt shows."""
+    if not shots:
+        return None
+    try:
+        available = len(source.pool)
+    except Exception:  # a file that cannot be read, for example: each case names it
+        return None
+    if available >= shots:
+        return None
+    return (
+        f"prompts show at most {counted(available, 'demonstration')}, not {shots:,}: the pool has "
+        f"no more"
+    )
 
 
 def _count_problems(source: Source) -> int:

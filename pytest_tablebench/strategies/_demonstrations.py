@@ -87,7 +87,10 @@ class DemonstrationPool:
         return self._pool[index].with_tables(self._change)
 
     def draw(self, example: Example, count: int, *, seed: int = 0) -> list[int]:
-        """Return the indices of a (perturbed) example's demonstrations, in prompt order."""
+        """Return the indices of a (perturbed) example's demonstrations, in prompt order.
+
+        They are fewer than `count` where the pool has no more.
+        """
         if not count:
             return []
         fields = input_fields(example)
@@ -99,4 +102,4 @@ class DemonstrationPool:
         candidates = (
             [index for index in self._unique if index not in same] if same else self._unique
         )
-        return choose(fields, candidates, count, seed=seed)
+        return choose(fields, candidates, min(count, len(candidates)), seed=seed)

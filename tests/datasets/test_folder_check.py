@@ -117,6 +117,41 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
         question("How old is Bo?", "41", "perturbations=shufle_rows"),
         f"{Q}, row 2, field 'perturbations': unknown perturbation 'shufle_rows'; did you mean",
     ),
+    "serializer of the settings": (
+        {
+            **question("Who is 41?", "Bo"),
+            "tablebench.toml": "[defaults]\nserializers = ['htlm']\n",
+        },
+        "mine/tablebench.toml, field 'serializers': unknown serializer 'htlm'; did you mean 'html'",
+    ),
+    "bars between cells": (table("a|b\n1|2\n"), f"{T}, row 1, field 'separator': looks separated"),
+    "a quote left open": (
+        table("a,b\n1," + "x" * 300_000 + "\n"),
+        f"{T}, row 2, field 'b': has a cell of 300,000 characters",
+    ),
+    "a place under shuffled rows": (
+        question("Who is in the first row?", "Ann"),
+        f"{Q}, row 2, field 'perturbations': asks for 'first row', which shuffle_rows moves",
+    ),
+    "a column's place": (
+        question("Is the second column the age?", "yes", "perturbations=none | shuffle_cols"),
+        f"{Q}, row 2, field 'perturbations': asks for 'second column', which shuffle_cols moves",
+    ),
+    "dates that are read in two ways": (
+        table("a,b\n03/05/2024,1\n04/04/2024,2\n"),
+        f"{T}, field 'a': dates such as '03/05/2024' can be read in two ways",
+    ),
+    "free text without facts": (
+        question("What is to be seen?", "They are people.", "metric=free_text"),
+        f"{Q}, row 2, field 'answer': is free text, and is compared by its words",
+    ),
+    "facts of a number": (
+        {
+            "people.csv": PEOPLE,
+            "questions.csv": "table,question,answer,metric,must\npeople.csv,Who?,41,number,41\n",
+        },
+        f"{Q}, row 2, field 'must': is for free text; leave out the metric 'number'",
+    ),
     "aliases": (
         question("Who are they?", "Ann | Bo", "aliases=Annie"),
         f"{Q}, row 2, field 'aliases': of several answers",
@@ -136,6 +171,26 @@ def test_each_mistake_has_its_line(
     assert said in lines[0]
     assert last.startswith("mine: ")
     assert last.endswith(", 1 problem")
+
+
+SOUND: dict[str, dict[str, str | bytes]] = {
+    "an error in a row": table("a,b\n#DIV/0!,#N/A\n1,2\n3,4\n"),
+    "a place that stays": question("Who is in the first row?", "Ann", "perturbations=none"),
+    "dates that tell their order": table("a,b\n03/05/2024,1\n13/05/2024,2\n"),
+    "free text with facts": {
+        "people.csv": PEOPLE,
+        "questions.csv": "table,question,answer,must,must_not\n"
+        "people.csv,What is to be seen?,Two are called Ann.,Ann | two / 2,Bo\n",
+    },
+}
+
+
+@pytest.mark.parametrize("case", SOUND)
+def test_a_sound_folder_has_no_line(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_folder(tmp_path / "mine", SOUND[case])
+    assert main(["check", str(tmp_path)]) == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -123,8 +123,9 @@ def test_check_and_the_run_say_what_is_not_sent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     example(tmp_path, "tea")
-    assert main(["check", str(tmp_path / "mine")]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    assert main(["check", str(tmp_path / "mine")]) == 1
+    dates, *lines = capsys.readouterr().out.splitlines()
+    assert "dates such as '05/03/2024' can be read in two ways" in dates
     assert lines[:2] == [
         "mine: shop.xlsx#Shop: 1 hidden row and 1 hidden column and 1 hidden sheet not sent; "
         "include_hidden = true in tablebench.toml sends them",

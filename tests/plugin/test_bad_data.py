@@ -333,10 +333,6 @@ def test_words_for_missing_values_are_answers(place: Place, target: str) -> None
 def test_more_shots_than_examples(place: Place) -> None:
     place.wikitq()
     result = place.run("--bench-dataset", "wikitq", "--bench-shots", "3")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line]
-    assert line == (
-        "ERROR: --bench-shots: 3 demonstrations asked for, but the pool of 'wikitq' has only 2; "
-        "lower --bench-shots"
-    )
-    assert not (place.root / "run").exists()
+    assert result.ret in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
+    note = "wikitq: prompts show at most 2 demonstrations, not 3: the pool has no more"
+    assert result.outlines.count(note) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from pytest_tablebench.datasets._rows import BadRowError
@@ -67,9 +68,31 @@ def columns_with(
 ) -> Iterator[tuple[Any, list[Any]]]:
     """Yield (name, cells) of the columns in which an answer stands."""
     wanted = {answer.strip().casefold() for answer in answers}
-    for name, cells in _columns(tables):
-        if any(str(cell).strip().casefold() in wanted for cell in cells):
-            yield name, cells
+    for table in tables:
+        for name, cells, texts in _texts_of(_SameTable(table)):
+            if not wanted.isdisjoint(texts):
+                yield name, cells
+
+
+class _SameTable:
+    """A table as the key of a cache: by identity, since comparing cells takes too long."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def __hash__(self) -> int:
+        return id(self.table)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameTable) and other.table is self.table
+
+
+@lru_cache(maxsize=8)  # a folder asks many questions about few tables
+def _texts_of(key: _SameTable) -> list[tuple[Any, list[Any], frozenset[str]]]:
+    return [
+        (name, cells, frozenset(str(cell).strip().casefold() for cell in cells))
+        for name, cells in _columns([key.table])
+    ]
 
 
 def percent_note(answer: str, context: Mapping[str, Any]) -> str | None:

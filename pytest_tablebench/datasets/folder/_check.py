@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets._base import Problem
+from pytest_tablebench.datasets.folder._check_more import (
+    ERRORS,
+    of_cells,
+    of_settings,
+    of_wording,
+)
 from pytest_tablebench.datasets.folder._dataset import FolderDataset
 from pytest_tablebench.datasets.folder._questions import Question
 from pytest_tablebench.metrics import METRICS
@@ -42,22 +48,38 @@ class Checked:
     notes: tuple[str, ...]
 
 
-def check_dataset(dataset: FolderDataset, folder: Path) -> Checked:
-    """Look for mistakes in a folder; none is found by asking a model."""
+def check_dataset(
+    dataset: FolderDataset, folder: Path, names: Mapping[str, Collection[str]] | None = None
+) -> Checked:
+    """Look for mistakes in a folder; none is found by asking a model.
+
+    `names` are the known ones of each axis that the settings may name.
+    """
     source = dataset.open(folder)
     questions = source.rows()
     place = "" if dataset.folder == "." else f"{dataset.folder}/"
     file = printable(f"{place}{dataset.question_file}", 120)
     found = list(source.problems)
+    settings = printable(f"{place}tablebench.toml", 120)
+    found += [Problem(settings, None, *problem) for problem in of_settings(dataset, names or {})]
     tables = {name: table for q in questions for name, table in zip(q.files, q.tables, strict=True)}
     for name, table in tables.items():
         shown = printable(f"{place}{name}", 120)
-        found += [Problem(shown, row, field, text) for row, field, text in _of_table(table)]
+        problems_of_table = [*_of_table(table), *of_cells(table)]
+        found += [Problem(shown, row, field, text) for row, field, text in problems_of_table]
+    plain_cells: dict[int, set[str]] = {}
+
+    def cells_of(table: Table) -> set[str]:
+        if id(table) not in plain_cells:
+            rows = (table.header, *table.rows)
+            plain_cells[id(table)] = {plain(cell) for row in rows for cell in row}
+        return plain_cells[id(table)]
+
     asked: dict[tuple[object, ...], int] = {}
     for question in questions:
         key = (plain(question.text), question.files)
         first = asked.setdefault(key, question.number)
-        problems = list(_of_question(question))
+        problems = [*_of_question(question, cells_of), *of_wording(question, dataset.perturbations)]
         if first != question.number:
             problems.append(("question", f"is that of row {first}; leave one of them out"))
         found += [Problem(file, question.number, field, text) for field, text in problems]
@@ -67,6 +89,8 @@ def check_dataset(dataset: FolderDataset, folder: Path) -> Checked:
 
 def _is_number(value: Any) -> bool:
     if isinstance(value, int | float) and not isinstance(value, bool):
+        return True
+    if value in ERRORS:  # a number that could not be worked out
         return True
     return isinstance(value, str) and any(
         answer_kind([value], decimal=decimal) == "number" for decimal in ".,"
@@ -121,7 +145,9 @@ def _has_two_headers(table: Table) -> bool:
     return False
 
 
-def _of_question(question: Question) -> Iterator[tuple[str, str]]:
+def _of_question(
+    question: Question, cells_of: Callable[[Table], set[str]]
+) -> Iterator[tuple[str, str]]:
     """Yield (field, message)."""
     kind, context = question.context["kind"], question.context
     text = plain(question.text)
@@ -139,7 +165,7 @@ def _of_question(question: Question) -> Iterator[tuple[str, str]]:
         if name.partition("[")[0] not in PERTURBATIONS:
             yield "perturbations", f"{unknown_name('perturbation', name, PERTURBATIONS)}"
     if question.tables and kind in {"text", "list", "ordered_list"}:
-        yield from _absent(question)
+        yield from _absent(question, cells_of)
     # Where the order of rows matters, a question asks for a place and not for a name.
     by_place = "shuffle_rows" not in (question.perturbations or ("shuffle_rows",))
     is_lookup = len(question.answers) == 1 and kind != "yes_no" and not by_place
@@ -155,14 +181,9 @@ def _says(text: str, words: str) -> bool:
     return sought in text and re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", text) is not None
 
 
-def _absent(question: Question) -> Iterator[tuple[str, str]]:
+def _absent(question: Question, cells_of: Callable[[Table], set[str]]) -> Iterator[tuple[str, str]]:
     """Yield answers that no cell holds, though the metric compares texts."""
-    cells = {
-        plain(cell)
-        for table in question.tables
-        for row in (table.header, *table.rows)
-        for cell in row
-    }
+    cells: set[str] = set().union(*map(cells_of, question.tables))
     text = plain(question.text)
     for answer in question.answers:
         if plain(answer) in cells or answer_kind([answer]) in {"number", "date"}:

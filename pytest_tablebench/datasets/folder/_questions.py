@@ -19,7 +19,7 @@ from pytest_tablebench.util.names import known_names, printable
 COLUMNS = (
     *("table", "question", "answer"),
     *("id", "metric", "tolerance", "unit", "threshold", "aliases", "tags", "title"),
-    *("perturbations", "group"),
+    *("perturbations", "group", "must", "must_not"),
 )
 
 Raw = Mapping[str, Any]
@@ -137,10 +137,11 @@ def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> Qu
         found = tuple(tables.table(file) for file in files)
     except DataError as error:
         raise BadRowError("table", str(error)) from None
+    stated = _facts(row)
     context = answer_context(
         found,
         answers,
-        metric=_text(row.get("metric")) or None,
+        metric="facts" if stated else _text(row.get("metric")) or None,
         tolerance=_text(row.get("tolerance")) or None,
         unit=_text(row.get("unit")) or None,
     )
@@ -152,7 +153,7 @@ def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> Qu
         tables=found,
         text=text,
         answers=answers,
-        context=context,
+        context={**context, **stated},
         aliases=_with_stored(aliases, answers, tables, files),
         tags=_tags(_parsed(row.get("tags"))),
         title=_text(row.get("title")) or None,
@@ -187,6 +188,18 @@ def clusters_of(dataset: str, questions: Iterable[Question]) -> dict[str, str]:
         else f"{dataset}/{root(question.files[0]) if question.files else f'question {question.id}'}"
         for question in questions
     }
+
+
+def _facts(row: Raw) -> dict[str, list[str]]:
+    """Return the facts that a row names, empty without any. Raises `BadRowError`."""
+    stated = {name: _items(_parsed(row.get(name)), name) for name in ("must", "must_not")}
+    name = next((name for name, facts in stated.items() if facts), None)
+    metric = _text(row.get("metric"))
+    if name is not None and metric not in {"", "facts", "free_text"}:
+        raise BadRowError(name, f"is for free text; leave out the metric {printable(metric, 40)!r}")
+    if name is None and metric == "facts":
+        raise BadRowError("metric", "facts needs the column must or must_not")
+    return {} if name is None else stated
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,128 @@
+"""Mistakes in settings, in single cells and in the wording of questions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.datasets.folder._dataset import FolderDataset
+from pytest_tablebench.datasets.folder._questions import Question
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import printable, unknown_name
+
+ERRORS = frozenset(
+    ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!")
+)
+"""What a spreadsheet program shows for a formula without a value."""
+
+_MOST_CHARACTERS = 32_767
+"""Characters of a cell in a workbook."""
+
+_ORDINAL = (
+    r"(?:first|second|third|fourth|fifth|last|next|previous|top|bottom|\d{1,6}(?:st|nd|rd|th))"
+)
+_PLACES = {
+    "shuffle_rows": re.compile(
+        rf"\b{_ORDINAL} (?:\w+ )?(?:row|line|entry|record)\b|\b(?:row|line) \d"
+        r"|\b(?:first|last) \d+ (?:rows|lines|entries|records)\b|\brow (?:above|below)\b"
+        r"|\b(?:ersten?|letzten?|\d+\.) (?:Zeile|Reihe)|\b(?:première|dernière) ligne"
+        r"|第.{1,3}行|[上下前后最]一?行|最后.{0,2}行",
+        re.IGNORECASE,
+    ),
+    "shuffle_cols": re.compile(
+        rf"\b{_ORDINAL} (?:\w+ )?column\b|\bcolumn \d|\b(?:ersten?|letzten?) Spalte"
+        r"|\b(?:première|dernière) colonne|第.{1,3}列",
+        re.IGNORECASE,
+    ),
+}
+"""How questions name a place, by the perturbation that moves it."""
+
+_SLASHES = re.compile(r"\s*(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.{0,20}")
+
+
+def of_settings(
+    dataset: FolderDataset, names: Mapping[str, Collection[str]]
+) -> Iterator[tuple[str, str]]:
+    """Yield (field, message) for names in the settings that are not known."""
+    for field, kind in (
+        ("serializers", "serializer"),
+        ("perturbations", "perturbation"),
+        ("strategy", "strategy"),
+    ):
+        written = getattr(dataset, field) or ()
+        for name in (written,) if isinstance(written, str) else written:
+            if field in names and name.partition("[")[0] not in names[field]:
+                yield field, unknown_name(kind, name, sorted(names[field]))
+
+
+def of_cells(table: Table) -> Iterator[tuple[int | None, str, str]]:
+    """Yield (row, field, message) for cells that a reader or a model misreads."""
+    if len(table.header) == 1 and "|" in str(table.header[0]):
+        yield 1, "separator", "looks separated by |; write the file with commas"
+    for number, row in enumerate(table.rows, start=2):
+        for place, cell in enumerate(row):
+            if isinstance(cell, str) and len(cell) > _MOST_CHARACTERS:
+                name = str(table.header[place]) if place < len(table.header) else ""
+                yield (
+                    number,
+                    printable(name, 40) or f"column {place + 1}",
+                    f"has a cell of {len(cell):,} characters; was a quote left open?",
+                )
+    for place, name in enumerate(table.header):
+        column = [row[place] for row in table.rows if place < len(row)]
+        example = _ambiguous_date(column)
+        if example is not None:
+            yield (
+                None,
+                printable(str(name), 40) or f"column {place + 1}",
+                f"dates such as {example!r} can be read in two ways; write them as 2024-05-03",
+            )
+
+
+def _ambiguous_date(column: Sequence[Any]) -> str | None:
+    """Return a date of a column whose day and month no date of the column tells apart."""
+    example = None
+    for cell in column:
+        match = _SLASHES.fullmatch(cell) if isinstance(cell, str) and len(cell) < 40 else None
+        if match is None:
+            continue
+        first, second = int(match[1]), int(match[2])
+        if first > 12 or second > 12:
+            return None
+        if first != second and example is None:
+            example = cell.strip()
+    return example
+
+
+def of_wording(question: Question, perturbations: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield (field, message) for what a question asks for, and how its answer is judged.
+
+    `perturbations` are the dataset's, empty for the usual ones.
+    """
+    allowed = question.perturbations or tuple(perturbations)
+    for perturbation, place in _PLACES.items():
+        match = place.search(question.text) if question.tables else None
+        if match and (not allowed or perturbation in allowed):
+            yield (
+                "perturbations",
+                f"asks for {printable(match[0], 40)!r}, which {perturbation} moves; write none, or "
+                f"the perturbations that keep the answer true",
+            )
+    if question.context["kind"] == "free_text":
+        yield (
+            "answer",
+            "is free text, and is compared by its words: a true paraphrase fails, and a negation "
+            "may pass. Name facts in the columns must and must_not, or have a judge score it: "
+            "metric realhit_judged with --bench-judge NAME",
+        )
+    if (
+        question.context["kind"] in {"text", "number", "date"}
+        and question.context["day_first"] is None
+    ):
+        for answer in question.answers:
+            if _ambiguous_date([answer]) is not None:
+                yield (
+                    "answer",
+                    f"{printable(answer, 40)!r} can be read in two ways; write it as 2024-05-03",
+                )
