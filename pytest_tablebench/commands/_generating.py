@@ -147,6 +147,8 @@ def tables_given(given: argparse.Namespace) -> Origin:
 
 def _table_files(given: Sequence[Path], out: Path) -> Iterator[Path]:
     """Yield the files with tables, those of a folder by name; what is written is none of them."""
+    from pytest_tablebench.datasets.folder import QUESTION_FILES
+
     for path in given:
         if not path.exists():
             raise DataError(f"{path}: there is no such file or folder")
@@ -155,6 +157,8 @@ def _table_files(given: Sequence[Path], out: Path) -> Iterator[Path]:
             if file.suffix.lower() not in _KINDS:
                 if file == path:
                     raise DataError(f"{path}: a table is a file of {', '.join(_KINDS)}")
+            elif file != path and file.name.lower() in QUESTION_FILES:
+                continue  # the questions of a dataset folder are no table
             elif file.is_file() and out.resolve() not in file.resolve().parents:
                 yield file
 

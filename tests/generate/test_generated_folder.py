@@ -152,3 +152,13 @@ def test_the_limit_holds_over_all_tables(tmp_path: Path) -> None:
     maker = RuleGenerator(per_table=8)
     write_dataset(tmp_path / "out", sources(), maker, made_with={"seed": 0}, limit=11)
     assert len(lines(tmp_path / "out")) == 11
+
+
+def test_the_questions_of_a_folder_are_no_table(tmp_path: Path) -> None:
+    # The command of the tutorial: the folder that `new` writes has a table and questions.
+    assert main(["new", str(tmp_path / "shop")]) == 0
+    out = tmp_path / "asked"
+    command = ["generate", "rules", str(tmp_path / "shop"), "-o", str(out), "--limit", "3"]
+    assert main(command) == 0
+    assert not any("questions" in path.name for path in (out / "tables").glob("*"))
+    assert len(lines(out)) == 3
