@@ -50,7 +50,7 @@ def replay(
     return run_pytest(
         folder,
         url,
-        *("--bench-replay", "--bench-store", "none", "--bench-store-readonly", str(store)),
+        *("--bench-replay", "--bench-store=none", f"--bench-store-readonly={store}"),
         *arguments,
         count=count,
         key=None,
