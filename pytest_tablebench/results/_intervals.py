@@ -56,7 +56,7 @@ def moments(
     shared = clusters if clusters is not None else [None] * len(datasets)
     strata = []
     for values, groups in zip(datasets, shared, strict=True):
-        stratum = _Stratum.of(np.asarray(values, dtype=float), groups)
+        stratum = _DatasetSums.of(np.asarray(values, dtype=float), groups)
         if stratum is None:
             return None
         strata.append(stratum)
@@ -79,7 +79,7 @@ def moments(
 
 
 @dataclass(frozen=True, slots=True)
-class _Stratum:
+class _DatasetSums:
     """One dataset: the residual sum of each cluster, and how many examples each cluster has.
 
     `names` are the clusters in the order of `sums`; None where every example is its own.
@@ -92,7 +92,7 @@ class _Stratum:
     names: Sequence[Hashable] | None
 
     @classmethod
-    def of(cls, row: Any, groups: Sequence[Hashable] | None) -> _Stratum | None:
+    def of(cls, row: Any, groups: Sequence[Hashable] | None) -> _DatasetSums | None:
         """Return the stratum of example values; None with fewer than two clusters."""
         if len(row) < 2:
             return None
@@ -123,7 +123,7 @@ class _Stratum:
         return float(self.n) ** 2 / float(self.counts @ self.counts)
 
 
-def _shared_between(strata: Sequence[_Stratum]) -> tuple[float, float, float]:
+def _shared_between(strata: Sequence[_DatasetSums]) -> tuple[float, float, float]:
     """Return what clusters that several datasets share add to variance and to 1 / size.
 
     The third number is the most degrees of freedom that all clusters together allow. Without a

@@ -206,7 +206,7 @@ def _room(gate: Gate) -> float:
 
 
 @dataclass(frozen=True)
-class _Examples:
+class _PlannedExamples:
     """The planned examples of a dataset: how many, and how many each table has if known."""
 
     n: int
@@ -225,7 +225,7 @@ class _Examples:
         return 1 + (size - 1) * TABLE_CORRELATION
 
 
-def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[_Examples], list[int]]:
+def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[_PlannedExamples], list[int]]:
     """Return the gate's datasets, the examples planned in each, and configurations of each."""
     names, parts, cells = [], [], []
     for name in scopes.datasets(gate):
@@ -241,7 +241,7 @@ def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[_Examples], li
             tables = Counter(known.get(one, (None, one)) for one in planned) if known else None
             tables = None if tables is None or len(tables) < 2 else tables
             parts.append(
-                _Examples(len(planned), None if tables is None else tuple(tables.values()))
+                _PlannedExamples(len(planned), None if tables is None else tuple(tables.values()))
             )
             cells.append(max(1, round(float(asked[asked > 0].mean()))))
     return names, parts, cells
