@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest_tablebench
 from pytest_tablebench.sandbox.inside._libraries import Installed, installed
-from pytest_tablebench.sandbox.inside._places import Places, places
+from pytest_tablebench.sandbox.inside._places import ReadablePaths, places
 
 _PACKAGE = Path(pytest_tablebench.__file__).parent
 _MODULES = ("sandbox/inside", "util/removal.py")
@@ -60,7 +60,7 @@ def host_libraries() -> Installed:
 
 
 @cache
-def host_places() -> Places:
+def host_places() -> ReadablePaths:
     """Return what programs may read of this machine; never this package."""
     return places(host_libraries().paths, [str(_PACKAGE)])
 

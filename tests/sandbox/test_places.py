@@ -10,7 +10,7 @@ import pytest
 import pytest_tablebench
 from pytest_tablebench.sandbox._backends import host_libraries, host_places
 from pytest_tablebench.sandbox.inside._libraries import LIBRARIES, Library, installed
-from pytest_tablebench.sandbox.inside._places import Places, places
+from pytest_tablebench.sandbox.inside._places import ReadablePaths, places
 
 
 def is_covered(path: Path, readable: list[str]) -> bool:
@@ -46,7 +46,7 @@ def test_hidden_folders_are_left_out_at_any_depth(tmp_path: Path) -> None:
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "a/link").symlink_to(tmp_path / "a/b/hidden")
     hidden = str(tmp_path / "a/b/hidden")
-    shown = Places((str(tmp_path / "a"),), (hidden,), (hidden + "/x",))
+    shown = ReadablePaths((str(tmp_path / "a"),), (hidden,), (hidden + "/x",))
     expected = [tmp_path / "a/b/hidden/x", tmp_path / "a/b/seen", tmp_path / "a/c"]
     assert sorted(map(Path, shown.each())) == expected
 

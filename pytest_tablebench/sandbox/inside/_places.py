@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Places", "places"]
+__all__ = ["ReadablePaths", "places"]
 
 _OF_SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _OTHERS = ("/usr/share/fonts", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/localtime")
@@ -17,7 +17,7 @@ _SITES = ("site-packages", "dist-packages")
 
 
 @dataclass(frozen=True)
-class Places:
+class ReadablePaths:
     """Paths that a program may read.
 
     Arguments:
@@ -53,7 +53,7 @@ def _without(path: str, hidden: Sequence[str]) -> Iterator[str]:
             yield from _without(entry.path, hidden)
 
 
-def places(libraries: Sequence[str], never: Sequence[str] = ()) -> Places:
+def places(libraries: Sequence[str], never: Sequence[str] = ()) -> ReadablePaths:
     """Return what a program may read on this machine.
 
     Arguments:
@@ -76,7 +76,7 @@ def places(libraries: Sequence[str], never: Sequence[str] = ()) -> Places:
     whole = [path for path in (*roots, *standard, *shared, *_OTHERS) if os.path.exists(path)]
     hidden = [*_hidden(roots, standard), *map(os.path.abspath, never)]
     below = [one for one in hidden if any(one.startswith(path + os.sep) for path in whole)]
-    return Places(tuple(dict.fromkeys(whole)), tuple(dict.fromkeys(below)), tuple(libraries))
+    return ReadablePaths(tuple(dict.fromkeys(whole)), tuple(dict.fromkeys(below)), tuple(libraries))
 
 
 def _prefixes() -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 from pytest_tablebench.sandbox.inside._child import become
 from pytest_tablebench.sandbox.inside._confine import end_with_parent, file_rules, hide_memory
 from pytest_tablebench.sandbox.inside._libraries import installed, only_import
-from pytest_tablebench.sandbox.inside._places import Places, places
+from pytest_tablebench.sandbox.inside._places import ReadablePaths, places
 from pytest_tablebench.util.removal import empty
 
 __all__ = ["PROGRAM", "Ended", "Template"]
@@ -148,7 +148,7 @@ def _set_up(config: Mapping[str, Any], parts: frozenset[str], base: str) -> int 
         add()  # `exit` and others, which python -S leaves out
     _load(config["load"])
     empty(base)  # what loading has left there
-    rules = file_rules(parts, Places(**where).each(), base)
+    rules = file_rules(parts, ReadablePaths(**where).each(), base)
     hide_memory(hidden=True)
     return rules
 
