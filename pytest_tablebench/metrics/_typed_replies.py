@@ -53,6 +53,7 @@ _TAKEN_BACK = re.compile(
     r"|i made a mistake|rather|oops|moment|halt|korrektur|pardon|attendez|en fait)\b"
     r"|等等|更正|其实|抱歉"
 )
+_BLANKS = re.compile(r"\s{3,}")
 _TAGS = re.compile(r"<answer>([^<]{0,2000})</answer>", re.IGNORECASE)
 _REASON = re.compile(r"\s+(?:because|since|as|weil|car|parce que)\b|[,，]?\s?因为")
 _NOTE = re.compile(r"\s+(?=\()|\s+[-\u2013\u2014]\s+")
@@ -87,6 +88,8 @@ def read_reply(text: str) -> Reply:
     text = text.strip()
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
+    # Patterns that begin with blanks take quadratic time over long runs of them.
+    text = _BLANKS.sub(lambda match: "\n\n"[: match[0].count("\n")] or "  ", text)
     box = _last_box(text)
     if box is None and (tags := _TAGS.findall(text)):
         box = tags[-1]
