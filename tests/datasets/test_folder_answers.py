@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_tablebench.datasets._rows import BadRowError
-from pytest_tablebench.datasets.folder._answers import answer_context
+from pytest_tablebench.datasets.folder._answers import answer_context, percent_note
 from pytest_tablebench.tables.table import Table
 
 
@@ -80,3 +80,15 @@ def test_what_a_row_cannot_say() -> None:
     row = {"metric": "number", "tolerance": None, "unit": None}
     with pytest.raises(BadRowError, match="number takes one answer, the row has 2"):
         answer_context([table], ["1", "2"], **row)
+
+
+@pytest.mark.parametrize(
+    ("answer", "note"),
+    [
+        ("37.5", "37.5 is read as 37.5%, as the column is in percent"),
+        ("0.375", "0.375 is read as 37.5%, as the column is in percent"),
+        ("37.5%", None),
+    ],
+)
+def test_check_says_how_an_answer_beside_percents_is_read(answer: str, note: str | None) -> None:
+    assert percent_note(answer, context(["37.5%", "8%"], answer)) == note

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets._base import Problem
+from pytest_tablebench.datasets.folder._answers import percent_note
 from pytest_tablebench.datasets.folder._check_more import (
     ERRORS,
     of_cells,
@@ -27,6 +28,7 @@ from pytest_tablebench.tables.perturbations import PERTURBATIONS
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted, printable, unknown_name
 
+_MOST_NOTES = 10
 _CONTEXT = 128_000
 """Tokens that most models read."""
 _TAGS, _PER_TOKEN = 9, 4
@@ -84,7 +86,13 @@ def check_dataset(
             problems.append(("question", f"is that of row {first}; leave one of them out"))
         found += [Problem(file, question.number, field, text) for field, text in problems]
     kinds = Counter(question.context["kind"] for question in questions)
-    return Checked(tuple(found), kinds, tuple(source.facts.notes))
+    notes = [
+        f"row {question.number}: {note}"
+        for question in questions
+        for answer in question.answers
+        if (note := percent_note(answer, question.context)) is not None
+    ]
+    return Checked(tuple(found), kinds, (*source.facts.notes, *notes[:_MOST_NOTES]))
 
 
 def _is_number(value: Any) -> bool:
