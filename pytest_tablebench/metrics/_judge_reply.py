@@ -41,6 +41,8 @@ _MARK = re.compile(
 _RANGE = re.compile(r"\s*(?:[-\u2013\u2014~]|\.\.|to\b|through\b|or\b)\s*[0-9]", re.IGNORECASE)
 
 _BRACKETED = re.compile(r"\[\s*score\s*\][\s*_`]{0,20}[:：=]?", re.IGNORECASE)
+# A number that a sentence goes on from is no mark: "77 points below the best".
+_SENTENCE = re.compile(rf"[\s*_]*{_VALUE}\s+(?!out\s+of\b|of\b)[a-z]", re.IGNORECASE)
 _BARE = re.compile(r"(?<!\w)Score(?:\s?\([^()\n]{0,30}\))?[*_]{0,4}\s?[:：]")
 
 _RANGE_OF_BOXES = re.compile(r"[\s$]*(?:to|through|[-\u2013\u2014~]|\.\.\.?)[\s$]*")
@@ -91,7 +93,8 @@ def read_score(reply: str) -> float | None:
     for marker in (_BRACKETED, _BARE):
         ends = [place.end() for place in marker.finditer(reply)]
         for end in reversed(ends):
-            mark = read_mark(reply[end : end + _LONGEST], 100)
+            text = reply[end : end + _LONGEST]
+            mark = None if _SENTENCE.match(text) else read_mark(text, 100)
             if mark is not None:
                 return mark if 0 <= mark <= 100 else None
     return None

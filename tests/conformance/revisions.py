@@ -48,11 +48,6 @@ REVISIONS: Mapping[str, Revision] = {
         {"ecr": True, "pass": True, "y_values": [], "layout": "as_given"},
         "points may be drawn as the marks of a line without the line",
     ),
-    "realhitbench/judge_parse/024": Revision(
-        {"score": None, "status": "judge_parse_error"},
-        {"score": 77.0, "status": "ok"},
-        "words may follow a mark",
-    ),
 }
 
 
