@@ -17,7 +17,7 @@ from pytest_tablebench.metrics._typed_numbers import (
     with_digits,
 )
 from pytest_tablebench.metrics._typed_replies import (
-    Reply,
+    AnswerText,
     before_note,
     before_reason,
     bold_texts,
@@ -165,7 +165,7 @@ class Expected:
         units = (read_unit(match[1]) for name in names for match in _IN_BRACKETS.finditer(name))
         return frozenset(unit.name for unit in units if unit.scale == 1)
 
-    def is_answer_of(self, reply: Reply) -> bool:
+    def is_answer_of(self, reply: AnswerText) -> bool:
         """Return whether a reply gives this answer and no other."""
         if self.kind == "yes_no":
             return self.verdict is not None and read_verdict(reply) is self.verdict
@@ -187,7 +187,7 @@ class Expected:
             return False
         return self._is_in(parts)
 
-    def _is_before_note(self, reply: Reply) -> bool:
+    def _is_before_note(self, reply: AnswerText) -> bool:
         """Return whether the first line is the answer, then a reason or a note without another."""
         if len(reply.line) > _LONGEST_SENTENCE:
             return False
@@ -220,7 +220,7 @@ class Expected:
             return any(read_moment(form, self.terms.day_first) for form in unwrapped(text))
         return not text.endswith(":")
 
-    def _has_rival(self, reply: Reply) -> bool:
+    def _has_rival(self, reply: AnswerText) -> bool:
         """Return whether a later line of a reply is another answer of the same kind."""
         rest = [line.strip() for line in reply.answer.split("\n")[1:] if line.strip()]
         if self.kind in {"number", "date"}:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pytest_tablebench.metrics._typed_judge import Expected
-from pytest_tablebench.metrics._typed_replies import Reply, denies, says_nothing_more
+from pytest_tablebench.metrics._typed_replies import AnswerText, denies, says_nothing_more
 from pytest_tablebench.metrics._typed_text import folded, unwrapped, words
 
 _SEPARATOR = re.compile(
@@ -56,7 +56,7 @@ class Items:
         sizes = [len(_SEPARATOR.findall(text)) + 1 for text in texts]
         return max(*sizes, 1, *(5 for item in self.items if item.kind in {"number", "date"}))
 
-    def compare(self, reply: Reply) -> tuple[float, float]:
+    def compare(self, reply: AnswerText) -> tuple[float, float]:
         """Return whether a reply is exactly the expected items, and F1 over both lists."""
         best = 0.0
         size = sum(len(text) for item in self.items for text in (item.text, *item.spellings))
@@ -73,7 +73,7 @@ class Items:
     def _question(self) -> list[str]:
         return words(folded(self.items[0].terms.question)) if self.items else []
 
-    def _readings(self, reply: Reply) -> Iterator[str]:
+    def _readings(self, reply: AnswerText) -> Iterator[str]:
         """Yield the texts of a reply that may be the list, without a sentence around it."""
         yield reply.text
         if reply.answer != reply.text:

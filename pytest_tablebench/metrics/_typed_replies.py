@@ -62,7 +62,7 @@ _SENTENCE = re.compile(r"(?<!\d\.)(?<=[.!?])\s+|(?<=[。！？])|\n+")
 
 
 @dataclass(frozen=True)
-class Reply:
+class AnswerText:
     """A reply, and the text of it that is the answer.
 
     Arguments:
@@ -83,7 +83,7 @@ class Reply:
         return self.answer.partition("\n")[0].strip()
 
 
-def read_reply(text: str) -> Reply:
+def read_reply(text: str) -> AnswerText:
     """Find the answer in a reply."""
     text = text.strip()
     if len(text) > _LONGEST:
@@ -94,7 +94,7 @@ def read_reply(text: str) -> Reply:
     if box is None and (tags := _TAGS.findall(text)):
         box = tags[-1]
     if box is not None:
-        return Reply(text, without_latex(box).strip(), is_marked=True)
+        return AnswerText(text, without_latex(box).strip(), is_marked=True)
     marker = None
     for marker in _MARKER.finditer(text):  # noqa: B007 - the last one counts
         pass
@@ -106,7 +106,7 @@ def read_reply(text: str) -> Reply:
             answer = answer.removesuffix("**").strip()
     answer = without_latex(answer)
     taken_back = _TAKEN_BACK.search(folded(answer)) is not None
-    return Reply(text, answer, marker is not None, taken_back)
+    return AnswerText(text, answer, marker is not None, taken_back)
 
 
 def _last_box(text: str) -> str | None:

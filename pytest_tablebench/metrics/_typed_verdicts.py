@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_tablebench.metrics._typed_replies import Reply, denies
+from pytest_tablebench.metrics._typed_replies import AnswerText, denies
 from pytest_tablebench.metrics._typed_text import folded, unwrapped
 
 VERDICTS = {
@@ -46,7 +46,7 @@ _REFUSED = re.compile(
 _ALTERNATIVE = re.compile(r"^\s*(?:/|or\b|and\b|oder\b|und\b|ou\b|et\b)")
 
 
-def read_verdict(reply: Reply) -> bool | None:
+def read_verdict(reply: AnswerText) -> bool | None:
     """Return what a reply says, True for yes; None where it says neither or both."""
     plain = reply.answer[:4_000].replace("**", "").replace("__", "")
     whole = "\n".join(map(folded, plain.split("\n")))
