@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pytest_tablebench.tables.number_format_tokens import Token
+from pytest_tablebench.tables.number_format_tokens import Token, UnreadableFormatError
 
-__all__ = ["UnreadableFormatError", "has_date", "shown_moment"]
+__all__ = ["has_date", "shown_moment"]
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -28,10 +26,6 @@ _OF_THE_SYSTEM = (
 
 The first two are how openpyxl spells the built-in formats 14 and 22.
 """
-
-
-class UnreadableFormatError(ValueError):
-    """A number format that is not understood."""
 
 
 def has_date(tokens: Sequence[Token]) -> bool:

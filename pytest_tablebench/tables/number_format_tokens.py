@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from pytest_tablebench.tables.date_formats import UnreadableFormatError
-
-__all__ = ["Token", "sections_of"]
+__all__ = ["Token", "UnreadableFormatError", "sections_of"]
 
 _MOST_CHARACTERS = 500
 """Excel itself takes formats of 255 characters."""
+
+
+class UnreadableFormatError(ValueError):
+    """A number format that is not understood."""
 
 
 class Token(NamedTuple):

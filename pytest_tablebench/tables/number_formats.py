@@ -15,8 +15,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 from pytest_tablebench.tables import date_formats
-from pytest_tablebench.tables.date_formats import UnreadableFormatError
-from pytest_tablebench.tables.number_format_tokens import Token, sections_of
+from pytest_tablebench.tables.number_format_tokens import (
+    Token,
+    UnreadableFormatError,
+    sections_of,
+)
 
 __all__ = ["shown_text"]
 
