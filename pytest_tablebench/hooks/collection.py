@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 import pytest
 
 from pytest_tablebench.errors import (
+    DataError,
     DataMissing,
     NothingToAskError,
     SettingsError,
@@ -15,7 +16,7 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.hooks.current import MARKER, ROLE, SESSION, SETTINGS, begin, runner_of
 from pytest_tablebench.hooks.preparation import check_names, check_run
-from pytest_tablebench.util.names import escaped, slug
+from pytest_tablebench.util.names import escaped, printable, slug
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset
@@ -73,6 +74,7 @@ class _Several(NamedTuple):
     wanted: Callable[[Dataset], bool]
     lenient: tuple[type[Exception], ...]
     short: Callable[[str], str]
+    folders: bool = False
 
 
 def _several(marker: pytest.Mark) -> _Several | None:
@@ -88,6 +90,7 @@ def _several(marker: pytest.Mark) -> _Several | None:
             lambda dataset: isinstance(dataset, FolderDataset) and dataset.is_own,
             (TableBenchError,),
             lambda name: slug(name, 20),
+            folders=True,
         )
     benchmark = marker.kwargs.get("benchmark")
     if benchmark is None:
@@ -143,8 +146,8 @@ def _params_of_several(
             try:
                 cases, ids = runner.cases(name)
             except several.lenient as error:
-                if chosen is not None:
-                    raise
+                if chosen is not None or (several.folders and dataset.folder == "."):
+                    raise  # it was asked for by name
                 runner.missing[name] = str(error)
                 left_out.setdefault(str(error), name)
             else:
@@ -153,6 +156,8 @@ def _params_of_several(
                     (case, slug(f"{short}-{own}", LONGEST))
                     for case, own in zip(cases, ids, strict=True)
                 ]
+        if several.folders and not found and not left_out:
+            _require_questions(config)
     except TableBenchError as error:
         raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
     alone = not found and len(left_out) == 1
@@ -162,6 +167,18 @@ def _params_of_several(
         found.append((pytest.param(name, marks=skipped), node_id))
     found = found or [(_NONE, "no-dataset")]
     return [case for case, _ in found], [node_id for _, node_id in found]
+
+
+def _require_questions(config: pytest.Config) -> None:
+    """Raise `DataError` if the data folder that an option names has tables and no questions."""
+    from pytest_tablebench.datasets.folder import QUESTION_FILES, has_tables_alone
+
+    settings = config.stash[SETTINGS]
+    if "bench_data" in settings.given and has_tables_alone(settings.data_folder()):
+        raise DataError(
+            f"{printable(str(settings.data_folder()))} has tables and no questions: write one of "
+            f"{', '.join(QUESTION_FILES)} beside them"
+        )
 
 
 @pytest.hookimpl(wrapper=True)

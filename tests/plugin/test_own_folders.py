@@ -230,3 +230,17 @@ def test_a_metric_that_nobody_registers_is_refused_with_its_row(place: Place) ->
     done.stderr.fnmatch_lines(
         ["ERROR: mine/questions.csv, row 2: unknown metric 'txt'; did you mean 'text'*"]
     )
+
+
+def test_a_folder_that_is_asked_for_is_an_error_if_no_question_can_be_used(place: Place) -> None:
+    (place.data / "questions.csv").write_text("table,question,answer\n", encoding="utf-8")
+    done = place.run()
+    assert done.ret == pytest.ExitCode.INTERRUPTED
+    assert "questions.csv, field 'question': there is none" in done.stdout.str()
+
+
+def test_a_folder_of_tables_without_questions_is_an_error(place: Place) -> None:
+    (place.data / "prices.csv").write_text(PRICES, encoding="utf-8")
+    done = place.run()
+    assert done.ret == pytest.ExitCode.INTERRUPTED
+    assert "has tables and no questions: write one of questions.csv, " in done.stdout.str()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         QUESTION_FILES,
         SETTINGS_FILE,
         folder_datasets,
+        has_tables_alone,
         open_folder,
     )
     from pytest_tablebench.datasets.folder._fix import fix_dataset
@@ -27,6 +28,7 @@ __all__ = [
     "check_dataset",
     "fix_dataset",
     "folder_datasets",
+    "has_tables_alone",
     "open_folder",
     "write_example",
 ]
@@ -38,7 +40,10 @@ __getattr__ = lazily(
         "_check": ("Checked", "check_dataset"),
         "_dataset": ("FolderDataset",),
         "_example": ("write_example",),
-        "_find": ("QUESTION_FILES", "SETTINGS_FILE", "folder_datasets", "open_folder"),
+        "_find": (
+            *("QUESTION_FILES", "SETTINGS_FILE"),
+            *("folder_datasets", "has_tables_alone", "open_folder"),
+        ),
         "_fix": ("fix_dataset",),
     },
 )

@@ -17,6 +17,8 @@ from pytest_tablebench.util.names import known_names, printable
 SETTINGS_FILE = "tablebench.toml"
 QUESTION_FILES = ("questions.csv", "questions.jsonl", "questions.xlsx")
 
+TABLE_FILES = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
+
 _MOST_BYTES = 100_000
 _MOST_KEY_PARTS = 8
 _STRING = re.compile(
@@ -102,6 +104,16 @@ def _places(data: Path) -> list[str]:
     except OSError:  # there is no data folder
         return []
     return [place for place in [".", *below] if _is_dataset(data / place)]
+
+
+def has_tables_alone(folder: Path) -> bool:
+    """Return whether a folder has tables, but no questions and no folders beside them."""
+    try:
+        entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+    except OSError:
+        return False
+    is_table = any(entry.is_file() and entry.suffix.lower() in TABLE_FILES for entry in entries)
+    return is_table and not any(entry.is_dir() for entry in entries) and not _is_dataset(folder)
 
 
 def _is_dataset(folder: Path) -> bool:
