@@ -120,14 +120,17 @@ def _pull(names: Sequence[str], data: Path | None) -> None:
 
 def _list(data: Path | None) -> None:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.running.builtins import registry_with
+    from pytest_tablebench.running.builtins import command_registry
 
     folder = Settings(data=data).data_folder()
-    registry = registry_with(folder)
+    registry = command_registry(folder)
     print(f"datasets (data folder {folder})")
+    names = max(map(len, registry.datasets))
+    benchmarks = max(len(dataset.benchmark) for dataset in registry.datasets.values())
     for name, dataset in registry.datasets.items():
         state, why = data_state(dataset, folder)
-        print(f"  {name:<14} {dataset.benchmark:<8} {f'{state}; {why}' if why else state}")
+        text = f"{state}; {why}" if why else state
+        print(f"  {name:<{names}} {dataset.benchmark:<{benchmarks}} {text}")
     print("serializers\n  " + " ".join(registry.serializers))
     grid = registry.grid("starter").perturbations
     extra = [name for name in registry.perturbations if name not in grid]

@@ -87,12 +87,12 @@ def asked_and_written(
 @contextmanager
 def correspondence(given: argparse.Namespace, models: Sequence[str]) -> Iterator[Correspondence]:
     """Open what asks the models; what could not be brought to a shared store is said in the end."""
-    from pytest_tablebench.running.builtins import builtin_registry
+    from pytest_tablebench.running.builtins import command_registry
     from pytest_tablebench.running.generating import Correspondence
 
     named = given.model if isinstance(given.model, list) else [given.model]
     settings = replace(settings_given(given), models=tuple(dict.fromkeys([*named, *models])))
-    letters = Correspondence(settings, builtin_registry())
+    letters = Correspondence(settings, command_registry())
     try:
         yield letters
     finally:

@@ -147,12 +147,12 @@ def _store(settings: Settings) -> Finding:
 
 
 def _data(settings: Settings) -> Finding:
-    from pytest_tablebench.running.builtins import registry_with
+    from pytest_tablebench.running.builtins import command_registry
 
     folder = settings.data_folder()
     states = {
         name: data_state(dataset, folder)[0]
-        for name, dataset in registry_with(folder).datasets.items()
+        for name, dataset in command_registry(folder).datasets.items()
     }
     counts = Counter(states.values())
     text = f"{counts['there']} of {len(states)} datasets there (data folder {folder})"

@@ -36,7 +36,7 @@ def _new(given: argparse.Namespace) -> tuple[list[str], int]:
 
 def _check(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.datasets.folder import check_dataset, fix_dataset, folder_datasets
-    from pytest_tablebench.running.builtins import builtin_registry
+    from pytest_tablebench.running.builtins import command_registry
 
     found = list(folder_datasets(given.folder))
     if not found:
@@ -44,7 +44,7 @@ def _check(given: argparse.Namespace) -> tuple[list[str], int]:
             f"no dataset in {given.folder}: it needs questions.csv, .jsonl or .xlsx; begin with "
             f"one that runs: tablebench new DIR"
         )
-    registry = builtin_registry()
+    registry = command_registry()
     names: dict[str, list[str]] = {
         "serializers": list(registry.serializers),
         "perturbations": list(registry.perturbations),

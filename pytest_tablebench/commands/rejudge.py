@@ -115,6 +115,7 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
 def _judge(
     path: Path, settings: Settings, given: argparse.Namespace, judge: str | None = None
 ) -> Rejudged:
+    from pytest_tablebench.running.builtins import command_plugins
     from pytest_tablebench.running.rejudge import NewJudge, rejudge
 
     return rejudge(
@@ -122,7 +123,7 @@ def _judge(
         compat=settings.compat if given.bench_compat else None,
         thresholds=settings.thresholds,
         data=settings.data,
-        plugins=given.plugin,
+        plugins=command_plugins(given.plugin),
         judge=partial(NewJudge, judge, api_base=settings.api_base, max_cost=settings.max_cost)
         if judge
         else None,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -177,6 +179,55 @@ def registry_with(data: Path | None, plugins: Sequence[str] = ()) -> Registry:
     return Registry.from_hooks(manager.hook, data=data)
 
 
+def command_registry(data: Path | None = None) -> Registry:
+    """Return the registry of a command: what a session started in the same folder has."""
+    return registry_with(data, command_plugins())
+
+
+def command_plugins(named: Sequence[str] = ()) -> list[str]:
+    """Return the plugins of a command: installed extensions, the folder's conftest.py, `named`.
+
+    An extension or conftest.py that cannot be loaded is a note on standard error.
+    """
+    known = {str(Path(name).resolve()) if name.endswith(".py") else name for name in named}
+    loadable = []
+    for name in (*_installed_extensions(), *_conftest(Path.cwd())):
+        if name in known:
+            continue
+        try:
+            _loaded(name)
+        except SettingsError as error:
+            text = str(error).removeprefix("--plugin ")
+            sys.stderr.write(f"note: {printable(text, 400)}; its names are not known here\n")
+        else:
+            loadable.append(name)
+    return [*loadable, *named]
+
+
+def _installed_extensions() -> list[str]:
+    """Return the pytest plugins of installed packages that require this one."""
+    return [
+        point.module
+        for point in metadata.entry_points(group="pytest11")
+        if point.dist is not None and any(map(_is_this_package, point.dist.requires or ()))
+    ]
+
+
+def _is_this_package(requirement: str) -> bool:
+    name = re.match(r"[A-Za-z0-9._-]+", requirement)
+    return name is not None and re.sub(r"[._-]+", "-", name[0]).lower() == "pytest-tablebench"
+
+
+def _conftest(folder: Path) -> list[str]:
+    """Return the conftest.py of a folder if it registers anything; only then is it run."""
+    path = folder / "conftest.py"
+    try:
+        registers = "pytest_tablebench_register_" in path.read_text("utf-8", "replace")
+    except OSError:
+        return []
+    return [str(path.resolve())] if registers else []
+
+
 class _Manager(pluggy.PluginManager):
     """Knows a hook by its name, as pytest does: a conftest.py marks none."""
 
@@ -196,7 +247,7 @@ def _loaded(name: str) -> ModuleType:
         sys.path.insert(0, folder)  # as pytest does for a conftest.py
     try:
         return _of_file(path.resolve()) if is_file else importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         text = f"--plugin {name}: cannot be loaded: {described(error)}"
         raise SettingsError(printable(text, 400)) from None
 
@@ -204,9 +255,15 @@ def _loaded(name: str) -> ModuleType:
 def _of_file(path: Path) -> ModuleType:
     """Import a file under a name that no other conftest.py has."""
     name = f"{path.parent}.{path.stem}"
+    if name in sys.modules:
+        return sys.modules[name]
     found = importlib.util.spec_from_file_location(name, path)
     if found is None or found.loader is None:
         raise ImportError("no Python file")
     module = sys.modules[name] = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    try:
+        found.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
