@@ -56,6 +56,7 @@ test-lowest: $(STAMP)
 # The documentation site, in docs/_build; a warning is an error.
 docs: $(STAMP)
 	$(BIN)/python -W ignore -m sphinx -q -W --keep-going -b html docs docs/_build
+	@echo "open docs/_build/index.html"
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit('Python 3.11 or newer is needed; set PYTHON=...' if sys.version_info < (3, 11) else 0)"
