@@ -138,12 +138,12 @@ def test_make(command: str, checkout: Path) -> None:
 
 PLAIN = {
     # command: exit codes, cases
-    "pytest --bench-limit 20 --bench-serializer html,csv --bench-perturbation none,transpose": (
+    "pytest --bench-limit=20 --bench-serializer=html,csv --bench-perturbation=none,transpose": (
         80 + 78 + 76  # questions about places of the last two are not asked of a transposed table
     ),
-    'pytest --bench-dataset starter -k "argmax and markdown" -x': None,
+    'pytest --bench-dataset=starter -k "argmax and markdown" -x': None,
     'pytest "suites/test_starter.py::test_starter[fin-01-lookup-1-html-none]"': 1,
-    "pytest --bench-sample 20 --bench-dataset starter --bench-serializer html": 100,
+    "pytest --bench-sample=20 --bench-dataset=starter --bench-serializer=html": 100,
     "pytest -m starter --collect-only -q": 0,
     "tablebench list": 0,
 }
@@ -184,7 +184,7 @@ def test_pull(command: str, checkout: Path) -> None:
 
 API = ["pytest --model gpt-4o -n 16"]
 SERVER = [
-    "pytest --model hosted_vllm/Qwen/Qwen2.5-7B-Instruct --bench-api-base http://localhost:8000/v1"
+    "pytest --model hosted_vllm/Qwen/Qwen2.5-7B-Instruct --bench-api-base=http://localhost:8000/v1"
 ]
 
 
@@ -283,7 +283,7 @@ def test_suite_of_ones_own(command: str, tmp_path: Path) -> None:
 OWN_TABLES = [
     "tablebench check shop",
     "pytest --bench-data=shop --bench-dataset=shop --model tablebench/lexical "
-    '--bench-gate "shop.pass_rate >= 0.3"',
+    '--bench-gate="shop.pass_rate >= 0.3"',
 ]
 
 
@@ -351,7 +351,7 @@ def test_a_wheel(command: str, checkout: Path) -> None:
     assert len(list(checkout.glob("dist/pytest_tablebench-*.whl"))) == 1
 
 
-BEFOREHAND = ["pytest --model gpt-4o-mini --bench-limit 20 --bench-plan"]
+BEFOREHAND = ["pytest --model gpt-4o-mini --bench-limit=20 --bench-plan"]
 
 
 @pytest.mark.parametrize("command", BEFOREHAND)
@@ -366,8 +366,8 @@ def test_plan(command: str, checkout: Path) -> None:
 
 
 GATED = [
-    'pytest --model tablebench/lexical --bench-gate "starter.performance >= 0.3" '
-    '--bench-gate "all.no_answer <= 0.01"'
+    'pytest --model tablebench/lexical --bench-gate="starter.performance >= 0.3" '
+    '--bench-gate="all.no_answer <= 0.01"'
 ]
 
 
@@ -389,7 +389,7 @@ def test_gates(command: str, checkout: Path) -> None:
 
 REPORT = ["tablebench report tablebench-results/*"]
 AGAIN = [
-    'tablebench rejudge tablebench-results/RUN --bench-gate "starter.pass_rate >= 0.35"',
+    'tablebench rejudge tablebench-results/RUN --bench-gate="starter.pass_rate >= 0.35"',
     "tablebench compare tablebench-results/BEFORE tablebench-results/AFTER",
 ]
 

@@ -197,14 +197,14 @@ def test_a_table_that_cannot_be_perturbed_is_no_answer(bench):
     assert bench.calls("ask") == []
 
 
-def test_too_few_demonstrations_are_no_answer_and_named(bench):
+def test_too_few_demonstrations_are_all_shown(bench):
     # The pool has three, but two of them are the same.
     conftest = bench.path / "conftest.py"
     conftest.write_text(conftest.read_text("utf-8").replace("range(1, 6)", "(1, 1, 2)"), "utf-8")
     result = bench.run("--model=echo/any", "--bench-limit=1", "--bench-shots=3")
-    result.assert_outcomes(errors=1)
-    assert bench.record()["reason"] == "unusable_data"
-    result.stdout.fnmatch_lines(["no answer (unusable_data): *--bench-shots*"])
+    result.assert_outcomes(passed=1)
+    [(_, prompt)] = bench.calls("ask")
+    assert [prompt.count(f"Demonstration {number}?") for number in (1, 2, 3)] == [1, 1, 0]
 
 
 # Thresholds

@@ -23,7 +23,7 @@ RECORD_FIELDS = {
     "repeat",
     *("strategy", "modality", "outcome", "score", "passed", "metric", "parts", "prediction"),
     *("raw", "references", "reason", "flags", "prompt_digest", "latency_s", "prompt_tokens"),
-    *("completion_tokens", "cost_usd", "from_store", "checks"),
+    *("completion_tokens", "reasoning_tokens", "reply_limit", "cost_usd", "from_store", "checks"),
     *("threshold", "part", "tags", "preserves_meaning", "cluster", "steps", "transcript"),
 }
 TIME_FIELDS = ("latency_s",)
@@ -77,6 +77,8 @@ def test_a_record_has_every_field(bench):
         "completion_tokens": 1,
         "cost_usd": None,
         "from_store": False,
+        "reasoning_tokens": None,
+        "reply_limit": 512,
     }
 
 

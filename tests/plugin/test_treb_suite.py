@@ -135,10 +135,10 @@ def test_what_judges_answers_and_files_get_wrong_is_said_in_the_record(treb: Ben
     }
     parts = {name.split("|")[1]: one["parts"] for name, one in found.items() if "|" in name}
     assert {name: own.get("llm_score") for name, own in parts.items()} == {
-        "1": 1.0, "2": None, "3": 0.2, "4": None, "5": None, "6": None, "7": 0.5,
+        "1": 1.0, "2": None, "3": 0.8, "4": None, "5": None, "6": None, "7": 0.5,
     }  # fmt: skip
     assert {name: own["llm_score_or_0"] for name, own in parts.items()} == {
-        "1": 1.0, "2": 0.0, "3": 0.2, "4": 0.0, "5": 0.0, "6": 0.0, "7": 0.5,
+        "1": 1.0, "2": 0.0, "3": 0.8, "4": 0.0, "5": 0.0, "6": 0.0, "7": 0.5,
     }  # fmt: skip
     faults = {
         name.split("|")[1]: one["tags"].get("fault") for name, one in found.items() if "|" in name
@@ -153,7 +153,7 @@ def test_what_judges_answers_and_files_get_wrong_is_said_in_the_record(treb: Ben
     assert scores == {
         "1": (1.0, "llm_score", "right"),
         "2": unreadable,
-        "3": (0.2, "llm_score", "wrong"),
+        "3": (0.8, "llm_score", "right"),  # of several marks the last counts
         "4": (0.0, "em", "wrong"),
         "5": unreadable,
         "6": (0.0, "em", "wrong"),

@@ -59,6 +59,7 @@ CASES = {
     "strategy": ({"strategy": "pot"}, "strategy: stored direct, asked pot"),
     "step": ({"step": 1}, "step: stored 0, asked 1"),
     "repeat": ({"repeat": 2}, "repeat: stored 1, asked 2"),
+    "generation": ({"generation": "b"}, 'generation: stored "", asked b'),
     "count": ({"messages": STORED.messages[:1]}, "messages: stored 2, asked 1"),
     "role": (
         {"messages": (Message("user", "Answer."), STORED.messages[1])},

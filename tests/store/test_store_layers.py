@@ -214,6 +214,8 @@ def test_what_litellm_knows_of_a_model_comes_back_whole(tmp_path):
         tokenizer="o200k_base",
         sees=True,
         continues=False,
+        reasons=True,
+        max_output_tokens=100_000,
         litellm_version="1.100.0",
     )
     assert None not in vars(known).values()
