@@ -68,7 +68,7 @@ def run_again(
     run = run_pytest(
         folder / "again",
         server,
-        *("--bench-store", str(folder / "answers"), *arguments),
+        *(f"--bench-store={folder / 'answers'}", *arguments),
         count=COUNT,
     )
     assert run.exit_code == 0, run.output
@@ -174,7 +174,7 @@ def test_a_full_disk_costs_no_stored_answer_twice(
     tmp_path: Path, small_disk: Path, undisturbed: dict[str, Any]
 ) -> None:
     held = Held(COUNT, COUNT)
-    store = ("--bench-store", str(small_disk / "answers"))
+    store = (f"--bench-store={small_disk / 'answers'}",)
     options = ("--bench-connections", "1")
     with OpenAIServer(held) as server:
         run = run_pytest(tmp_path / "first", server, *store, *options, count=COUNT)

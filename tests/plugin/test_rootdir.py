@@ -65,7 +65,8 @@ def test_a_variable_for_options_counts_too(
 ) -> None:
     outside = tmp_path_factory.mktemp("outside")
     monkeypatch.setenv("PYTEST_ADDOPTS", f"--bench-data {outside}")
-    result = gated.pytester.runpytest_inprocess()
+    # In a process of its own: it loads all installed plugins, which this process has not.
+    result = gated.pytester.runpytest_subprocess()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert f"would not read {gated.path / 'pyproject.toml'}" in result.stderr.str()
 
