@@ -283,9 +283,9 @@ def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: 
     assert run.exit_code == 2, run.output
     expected = WHOLE_RUN[fault] * (3 // len(WHOLE_RUN[fault]))
     if workers == "0":
-        assert [record.reason for record in run.records.values()] == [
-            reason for reason, _ in expected
-        ]
+        # The case of the third fault may hear of the stop before it hears of its own.
+        reasons = [record.reason for record in run.records.values()]
+        assert reasons in ([reason for reason, _ in expected[:n]] for n in (2, 3))
     else:
         # Three calls for both workers together; none has to see all three.
         assert 1 <= len(run.records) <= 3
