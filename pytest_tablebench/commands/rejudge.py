@@ -61,8 +61,8 @@ def add_parser(commands: Any) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="conftest.py (or module) that registered datasets or metrics of the run: without it "
-        "--bench-compat can score the built-in ones and folders only. Repeatable",
+        help="conftest.py (or module) that registered datasets or metrics of the run, beside "
+        "installed extensions and the conftest.py of this folder. Repeatable",
     )
     parser.add_argument(
         "--allow-unlike",

@@ -372,14 +372,20 @@ def test_starter(case, answer):
 """
 
 
-def test_a_dataset_of_a_conftest_is_scored_again_where_that_is_named(two, capsys):
-    code, _, err = command(capsys, "rejudge", "a", "--bench-compat", "fixed")
-    assert code == 2
-    assert "dataset 'toy' is neither built in nor" in err
-    conftest = str(Path("conftest.py").resolve())
-    code, out, _ = command(capsys, "rejudge", "a", "--bench-compat=fixed", "--plugin", conftest)
+def test_a_dataset_of_a_conftest_is_scored_again(two, capsys, monkeypatch, tmp_path_factory):
+    again = ("--bench-compat=fixed",)
+    run, conftest = str(Path("a").resolve()), str(Path("conftest.py").resolve())
+    code, out, _ = command(capsys, "rejudge", "a", *again)
     assert code == 0
     assert "scored again in compat fixed: 0 scores changed" in out
+    with monkeypatch.context() as elsewhere:
+        elsewhere.chdir(tmp_path_factory.mktemp("elsewhere"))
+        code, _, err = command(capsys, "rejudge", run, *again)
+        assert code == 2
+        assert "dataset 'toy' is neither built in nor" in err
+        code, out, _ = command(capsys, "rejudge", run, *again, "--plugin", conftest)
+        assert code == 0
+        assert "scored again in compat fixed: 0 scores changed" in out
     code, _, err = command(capsys, "rejudge", "a", "--bench-compat=fixed", "--plugin", "nothing.py")
     assert code == 2
     assert "--plugin nothing.py: cannot be loaded: FileNotFoundError" in err

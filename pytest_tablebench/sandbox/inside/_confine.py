@@ -23,6 +23,9 @@ WITHOUT_LANDLOCK = "without Landlock"
 _MIB = 1 << 20
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _CAPSET = {"x86_64": 126, "aarch64": 91, "arm64": 91}
+_SIGACTION = {"x86_64": 13, "aarch64": 134, "arm64": 134}
+_INTERNAL_SIGNALS = (32, 33)
+"""Signals that glibc keeps for threads: its `sigaction` refuses them."""
 
 
 def end_with_parent(parent: int) -> None:
@@ -31,6 +34,21 @@ def end_with_parent(parent: int) -> None:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def reset_internal_signals() -> None:
+    """Give glibc's two internal signals their default effect, which is to end the process (Linux).
+
+    glibc's `posix_spawn` lets a new process ignore them, and so do all that it starts. GNU make
+    starts commands with it. Without this a program that sends itself one would go on there.
+    """
+    number = _SIGACTION.get(os.uname().machine) if sys.platform == "linux" else None
+    if number is None:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    default, mask_bytes = bytes(32), 8  # SIG_DFL without flags, and an empty mask
+    for internal in _INTERNAL_SIGNALS:
+        libc.syscall(number, internal, default, None, mask_bytes)
 
 
 def hide_memory(*, hidden: bool) -> None:

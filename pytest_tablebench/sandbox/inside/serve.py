@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_tablebench.sandbox.inside._child import ABSENT, BEGUN
-from pytest_tablebench.sandbox.inside._confine import hide_memory
+from pytest_tablebench.sandbox.inside._confine import hide_memory, reset_internal_signals
 from pytest_tablebench.sandbox.inside._folder import fill, grown, left
 from pytest_tablebench.sandbox.inside._template import PROGRAM, Ended, Template
 from pytest_tablebench.util.removal import empty
@@ -49,6 +49,7 @@ def main() -> None:
         os.dup2(nothing, number)
     lines = open(source, "rb")  # noqa: SIM115 - as long as the process lives
     config = json.loads(lines.readline())
+    reset_internal_signals()
     hide_memory(hidden=True)
     template = Template(config, (source, target))
     _send(target, {"ready": os.getpid()})
