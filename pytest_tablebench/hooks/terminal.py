@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Generator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_tablebench.session.roles import Controller
+from pytest_tablebench.util.suites import module_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.hooks.reporting import ReportingHooks
@@ -187,9 +189,21 @@ class TerminalHooks:
         knows = config.pluginmanager.hasplugin("lfplugin")
         # A node id leaves out where a suite lies that is in no folder of the session.
         path, test = config.rootpath / report.location[0], report.nodeid.partition("::")[2]
-        path = os.path.relpath(path, config.invocation_params.dir)
         given = self._given(besides=NOT_OF_ONE_CASE)
-        return rerun_line(f"{path}::{test}", given, all_failed=knows)
+        return rerun_line(self._item(path, test), given, all_failed=knows)
+
+    def _item(self, path: Path, test: str) -> list[str]:
+        """Return the words that name a test to pytest, and leave its settings file as it is.
+
+        pytest looks for that file from the paths it is given, so a path outside the project would
+        lose the project's gates and limits. The package's suites have names.
+        """
+        config = self._run.config
+        path = Path(os.path.normpath(path))
+        name = None if path.is_relative_to(config.rootpath) else module_name(path)
+        if name is not None:
+            return ["--pyargs", f"{name}::{test}"]
+        return [f"{os.path.relpath(path, config.invocation_params.dir)}::{test}"]
 
     def _given(self, besides: Collection[str] = ()) -> list[str]:
         """Return the options of the command line as words, but for some, and for keys."""

@@ -341,7 +341,7 @@ class Expected:
         return is_named
 
     def names_another(self, text: str, others: Sequence[Expected]) -> bool:
-        """Return whether a text contains a cell of the column that is none of some answers."""
+        """Return whether a text contains another cell of the answers' column."""
         expected = frozenset().union(*(item.spellings for item in others))
         text = folded(text[:_LONGEST_REPLY])
         return any(_mentions(text, cell) for cell in self._cells - expected if cell in text)

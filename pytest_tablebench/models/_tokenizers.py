@@ -44,7 +44,7 @@ def tokenizer_of(litellm: Any, name: str, provider: str | None) -> str | None:
 
 
 def _bundled(file: str, litellm: Any) -> bool:
-    """Whether litellm has a tokenizer's file, in its package or in the folder it is told to use."""
+    """Return whether litellm's package or its configured folder contains a tokenizer's file."""
     own = Path(litellm.__file__).parent / "litellm_core_utils" / "tokenizers"
     other = os.environ.get("CUSTOM_TIKTOKEN_CACHE_DIR")
     folder = Path(other) if other and not file.endswith(".json") else own

@@ -152,12 +152,12 @@ def no_case_lines(options: Sequence[str]) -> list[str]:
     ]
 
 
-def rerun_line(nodeid: str, options: Sequence[str], *, all_failed: bool) -> str:
+def rerun_line(item: Sequence[str], options: Sequence[str], *, all_failed: bool) -> str:
     """Return the command that runs one item again, with the options that say how it is asked.
 
-    `all_failed` tells that pytest knows which tests failed.
+    `item`: the words that name it. `all_failed`: whether pytest knows which tests failed.
     """
-    line = f"run it again: {printable(shlex.join([program('pytest'), nodeid, *options]), 500)}"
+    line = f"run it again: {printable(shlex.join([program('pytest'), *item, *options]), 500)}"
     return f"{line} (all that failed: the command as now, with --lf)" if all_failed else line
 
 

@@ -20,3 +20,12 @@ def located(argument: str) -> str:
         if not (package / "suites").is_dir() and path.parent.is_dir():
             return f"{path if path.is_dir() else path.with_suffix('.py')}{colons}{test}"
     return argument
+
+
+def module_name(path: Path) -> str | None:
+    """Return the name of a suite of the package, as `pytest --pyargs` takes it; else None."""
+    package = Path(__file__).resolve().parents[1]
+    folder = path.resolve().parent
+    if path.suffix == ".py" and folder in (package / "suites", package.parent / "suites"):
+        return f"{SUITES}.{path.stem}"
+    return None

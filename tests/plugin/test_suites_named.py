@@ -11,7 +11,7 @@ import pytest
 
 from pytest_tablebench.commands._suites import check_and_run
 from pytest_tablebench.util import suites
-from pytest_tablebench.util.suites import located
+from pytest_tablebench.util.suites import located, module_name
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,6 +52,12 @@ def test_an_installed_package_has_the_suites_inside(
     assert located("pytest_tablebench.suites") == "pytest_tablebench.suites"
 
 
+def test_only_suites_of_the_package_have_a_name() -> None:
+    assert module_name(ROOT / "suites/test_own.py") == "pytest_tablebench.suites.test_own"
+    assert module_name(ROOT / "suites/notes.txt") is None
+    assert module_name(ROOT / "tests/test_own.py") is None
+
+
 def pytest_run(folder: Path, *arguments: str) -> list[str]:
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -76,3 +82,20 @@ def test_a_folder_without_a_suite_is_told_the_command_that_runs_as_it_is_pasted(
     words = shlex.split(again.removeprefix("run it again: ").partition(" (all")[0])
     _, *lines = pytest_run(tmp_path, *words[1:])
     assert "1 failed" in lines[-1]
+
+
+def test_the_command_for_one_case_keeps_the_settings_file(tmp_path: Path) -> None:
+    settings = (
+        '[tool.pytest.ini_options]\nbench_shots = "2"\nbench_gate = "starter.performance >= 0.99"\n'
+    )
+    (tmp_path / "pyproject.toml").write_text(settings, encoding="utf-8")
+    named = ("--pyargs", "pytest_tablebench.suites.test_starter")
+    _, *lines = pytest_run(tmp_path, *named, "--bench-limit=4", "--bench-store=none", "-rN")
+    again = next(line for line in lines if line.startswith("run it again: "))
+    words = shlex.split(again.removeprefix("run it again: ").partition(" (all")[0])
+    code, *lines = pytest_run(tmp_path, *words[1:])
+    assert "1 failed" in lines[-1]
+    assert f"rootdir: {tmp_path}" in lines
+    assert any("shots 2" in line for line in lines)
+    assert any("starter.performance >= 0.99" in line for line in lines)
+    assert code != "0"

@@ -65,7 +65,7 @@ def gate(**values: Any) -> Any:
 
 def test_the_last_lines_say_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "report.html").touch()
-    rerun = rerun_line("suites/test_d.py::test_d[e 1]", ["--bench-data=my data"], all_failed=True)
+    rerun = rerun_line(["suites/test_d.py::test_d[e 1]"], ["--bench-data=my data"], all_failed=True)
     assert rerun == (
         "run it again: pytest 'suites/test_d.py::test_d[e 1]' '--bench-data=my data' "
         "(all that failed: the command as now, with --lf)"

@@ -49,7 +49,7 @@ class Office(Protocol):
         """Take all that one caller has found wrong with the store's files so far."""
 
     def refused(self, model: str, part: str, why: str) -> None:
-        """Take note that a model does not take a part of requests."""
+        """Leave a part out of later requests to a model: it refused that part."""
 
     def broken(self, error: ModelError) -> None:
         """Take note that no call can be made any more."""

@@ -162,7 +162,7 @@ class _Process:
         self._ended: Ended | None = None
 
     def look(self, *, wait: bool = False) -> None:
-        """Take note if it has ended."""
+        """Check whether the program has ended, and keep its exit status."""
         if self._ended is None:
             number, status, used = os.wait4(self.number, 0 if wait else os.WNOHANG)
             if number:
