@@ -1,4 +1,4 @@
-"""Tables of one's own just below the limits of size: CPU time and memory of `tablebench check`.
+"""CPU time and memory of `tablebench check` for table files just below the size limits.
 
     python -m benchmarks.large_tables
 

@@ -26,7 +26,7 @@ def add_parser(commands: Any) -> None:
         "names",
         nargs="+",
         metavar="NAME",
-        help="dataset or benchmark, as `list` shows it, or a folder of one's own",
+        help="dataset or benchmark, as `list` shows it, or a folder of your tables",
     )
     parser.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
     parser.add_argument(

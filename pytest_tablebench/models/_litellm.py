@@ -36,8 +36,27 @@ MARGIN_S = 1.0
 # Providers that litellm reaches through OpenAI's own client, which loads late and slowly.
 SDK = frozenset({"azure", "openai"})
 
-# Providers that litellm reaches through a client of its own, over no session it is given.
-OWN_CLIENT = frozenset({"anthropic", "bedrock", "gemini", "vertex_ai", "vertex_ai_beta"})
+# Providers for which litellm takes a client, and no session.
+CLIENT_TAKEN = frozenset(
+    {
+        *("anthropic", "azure_ai", "bedrock", "bytez", "compactifai", "databricks", "datarobot"),
+        *("gdc", "gemini", "huggingface", "lemonade", "oci", "ovhcloud", "sagemaker_chat"),
+        *("vertex_ai", "vertex_ai_beta", "watsonx"),
+    }
+)
+
+# Providers that litellm reaches through the packages of OpenAI, over one client for all loops.
+SESSION_CLIENT = frozenset(
+    {"azure", "azure_text", "text-completion-inception", "text-completion-openai"}
+)
+
+# Providers for which litellm takes neither: it would follow a redirect to any server.
+UNGUARDED = frozenset(
+    {
+        *("amazon_nova", "maritalk", "nlp_cloud", "oobabooga", "petals"),
+        *("predibase", "text-completion-codestral"),
+    }
+)
 
 # The name of the thread or task of a call.
 CALL = "tablebench-call"
@@ -91,9 +110,11 @@ class LiteLLMModel:
 
         arguments["shared_session"] = sessions.session()
         provider = provider_of(litellm, self.model, self.api_base)[0]
-        if provider in OWN_CLIENT:
+        if provider in UNGUARDED:
+            raise self.failures.unguarded(str(provider))
+        if provider in CLIENT_TAKEN:
             arguments["client"] = sessions.client()
-        elif provider == "azure":
+        elif provider in SESSION_CLIENT:
             from pytest_tablebench.models._litellm_clients import use_session_client
 
             use_session_client(litellm)

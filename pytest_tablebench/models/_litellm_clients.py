@@ -1,8 +1,8 @@
-"""HTTP clients for the calls that litellm makes over no session it is given.
+"""HTTP clients for calls that do not go over the session which litellm is handed.
 
-These are calls to Azure and all calls to batch services. The clients that litellm and OpenAI's
-package make for them follow a redirect to any server, with the prompts and with the headers
-`api-key` and `x-api-key`; only `Authorization` is left out.
+These are calls to Azure, text completions, and all calls to batch services. The clients that
+litellm and OpenAI's package make for them follow a redirect to any server. They send it the
+prompts and the headers `api-key` and `x-api-key`; only `Authorization` is left out.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ CHUNK = 1 << 20
 class SessionClient(httpx.AsyncClient):
     """A client whose requests go over the session of the running event loop.
 
-    litellm keeps one for all event loops of the process. A request that is none of ours is sent
-    as by any other client.
+    litellm keeps one client for all event loops of the process. A request that this package did
+    not make is sent as by any other client.
     """
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
@@ -43,7 +43,7 @@ class SessionClient(httpx.AsyncClient):
 
 
 def use_session_client(litellm: Any) -> None:
-    """Have litellm make its asynchronous calls to Azure over our session.
+    """Have litellm make its asynchronous calls by OpenAI's package over our session.
 
     A client that the user has set stays.
     """

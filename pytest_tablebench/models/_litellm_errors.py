@@ -73,6 +73,15 @@ class Failures:
             whole_run=True,
         )
 
+    def unguarded(self, provider: str) -> ModelError:
+        return ModelError(
+            f"{self.model}: litellm follows redirects of {provider}'s server to any other, with "
+            "prompts and keys, so it is not asked; if it has an OpenAI-compatible address, ask "
+            "for openai/NAME with --bench-api-base",
+            reason="bad_request",
+            whole_run=True,
+        )
+
     def filtered(self) -> ModelError:
         return ModelError(
             f"{self.model}: the provider's content filter withheld the answer",

@@ -48,7 +48,7 @@ def _of_mappings(records: Sequence[Mapping[str, Any]], required: Sequence[str]) 
         return found
     for name in _OPTIONAL:
         found[name] = [one.get(name) for one in records]
-    # A record of somebody else's may know no verdict: then it is not right.
+    # Records of other tools may have no verdict; they count as not right.
     found["passed"] = [one.get("passed", False) for one in records]
     found["repeat"] = [one.get("repeat", 1) for one in records]
     found["cuts"] = [

@@ -24,11 +24,11 @@ _ENCODE = json.JSONEncoder(default=str).encode
 _TEXT, _NUMBER = (str, type(None)), (int, float, type(None))
 
 Outcome = Literal["right", "wrong", "no_answer", "scored"]
-"""What a case ends with; `scored` has a score that nobody can say is right or wrong."""
+"""How a case ends; `scored` means a score without a verdict."""
 
 
 def judged_outcome(score: float | None, passed: bool | None) -> Outcome:
-    """Return the outcome that a score and a verdict mean; None is none of it."""
+    """Return the outcome for a score and a verdict; None stands for a missing one."""
     if score is None:
         return "no_answer"
     return "scored" if passed is None else "right" if passed else "wrong"
@@ -40,7 +40,7 @@ class Record:
 
     `score` and `passed` are None without an answer, `reason` is set only then; the score is the
     dataset's own metric, whatever tests do. With the outcome `scored`, `passed` is None too. `part`
-    names the one of `parts` that the score is, None where it is none of them or nobody said.
+    names the entry of `parts` that equals the score; None where there is none or it is unknown.
     `threshold` is the score from which the case is right; None where no metric scored an answer,
     and in schema 1 unless the run names it.
     `checks` tells of each test over the case, by its name, whether it passed; None where it

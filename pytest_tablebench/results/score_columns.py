@@ -35,7 +35,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Marks:
-    """Named numbers that only some records have: `rows` has them, NaN where nobody could tell."""
+    """A column that only the records in `rows` have; NaN where its value is unknown."""
 
     rows: Places
     values: Floats

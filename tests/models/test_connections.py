@@ -19,7 +19,7 @@ from pytest_tablebench.models import MAX_REPLY, LiteLLMModel, Reply
 from pytest_tablebench.models._body import MangledBody, RedirectRefused
 from pytest_tablebench.models._connections import SoleRequest, in_one_exchange
 from pytest_tablebench.models._direct import DirectModel
-from pytest_tablebench.models._litellm import close
+from pytest_tablebench.models._litellm import UNGUARDED, close
 from pytest_tablebench.models._litellm_batch import BatchService
 from tests.support.both_ways import Fresh
 from tests.support.calls import GENEROUS_S, QUIETLY, Make, asking, direct, failing, plain
@@ -284,6 +284,37 @@ def redirecting_to(other: OpenAIServer, status: int) -> Connected:
             connection.sendall(f"{head}Content-Length: 0\r\n\r\n".encode())
 
     return redirect
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("huggingface/test", "databricks/test", "compactifai/test", "datarobot/test"),
+        *("lemonade/test", "ovhcloud/test", "azure_ai/test", "azure_ai/claude-test"),
+        *("watsonx/test", "text-completion-openai/test", "azure_text/test"),
+        *("cohere/test", "ollama_chat/test", "mistral/test", "groq/test"),
+    ],
+)
+def test_no_provider_is_redirected_to_another_server(
+    loop_thread: LoopThread, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("WATSONX_TOKEN", "WATSONX_PROJECT_ID"):
+        monkeypatch.setenv(variable, "x")
+    with OpenAIServer() as other, serving(redirecting_to(other, 307)) as url:
+        model = LiteLLMModel(name, url, GENEROUS_S, api_key="sk-none")
+        assert failing(Blocking(model, loop_thread)).reason == "redirected"
+        assert other.calls == 0
+
+
+@pytest.mark.parametrize("name", sorted(UNGUARDED))
+def test_a_provider_whose_redirects_litellm_follows_is_not_asked(
+    loop_thread: LoopThread, openai_server: OpenAIServer, name: str
+) -> None:
+    model = LiteLLMModel(f"{name}/test", openai_server.url, GENEROUS_S, api_key="sk-none")
+    failure = failing(Blocking(model, loop_thread))
+    assert openai_server.calls == 0
+    assert failure.whole_run
+    assert "follows redirects" in str(failure)
 
 
 @pytest.mark.parametrize("name", ["openai/test", "azure/test", "hosted_vllm/test"])

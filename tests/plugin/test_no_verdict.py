@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -128,3 +129,54 @@ def test_a_threshold_that_somebody_names_decides(run: tuple[Path, Any]) -> None:
     assert done.returncode == 1, done.stdout
     [row] = records(folder, "named").values()
     assert (row["outcome"], row["threshold"], row["passed"]) == ("wrong", 0.9, False)
+
+
+def test_a_threshold_of_zero_that_somebody_names_decides(run: tuple[Path, Any]) -> None:
+    folder, _ = run
+    settings = folder / "data" / "tablebench.toml"
+    settings.write_text("[defaults]\nthreshold = 0\n", encoding="utf-8")
+    try:
+        done = run_in(folder, "-k", "words", "--bench-results=zero")
+    finally:
+        settings.unlink()
+    assert done.returncode == 0, done.stdout
+    [row] = records(folder, "zero").values()
+    assert (row["outcome"], row["threshold"], row["passed"]) == ("right", 0.0, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "compat"),
+    [
+        # As earlier versions wrote it: wrong by the threshold of the dataset's metrics.
+        ({"outcome": "wrong", "passed": False, "threshold": 1.0}, "fixed"),
+        # Cut off, so that `fixed` had no score: published code scores such a reply.
+        (
+            {
+                "outcome": "no_answer",
+                "passed": None,
+                "threshold": None,
+                "score": None,
+                "metric": None,
+                "parts": {},
+                "reason": "cut_off",
+                "cut_off": True,
+            },
+            "reference",
+        ),
+    ],
+)
+def test_rejudging_gives_no_verdict_that_nobody_named(
+    run: tuple[Path, Any], tmp_path: Path, changes: dict[str, Any], compat: Any
+) -> None:
+    folder, _ = run
+    shutil.copytree(folder / "run", tmp_path / "run")
+    row = records(folder)["words"]
+    assert row.keys() >= changes.keys() - {"cut_off"}
+    lines = [
+        json.dumps(line | changes if line == row else line) for line in records(folder).values()
+    ]
+    (tmp_path / "run" / "records.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    whole = rejudge(tmp_path / "run", compat=compat, data=folder / "data")
+    [words] = [record for record in whole.records if record.example_id == "words"]
+    assert (words.outcome, words.passed, words.threshold) == ("scored", None, None)
+    assert words.score == pytest.approx(22 / 26)

@@ -7,20 +7,21 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.results.analyses import analyse, further_figures
+from tests.support.score_grids import record
 
 
-def record(
+def score_record(
     model: str, dataset: str, example: str, configuration: str, score: Any
 ) -> dict[str, Any]:
     serializer, perturbation = configuration.split("|")
-    return {
-        "model": model,
-        "dataset": dataset,
-        "example_id": example,
-        "serializer": serializer,
-        "perturbation": perturbation,
-        "score": score,
-    }
+    return record(
+        score,
+        model=model,
+        dataset=dataset,
+        example=example,
+        serializer=serializer,
+        perturbation=perturbation,
+    )
 
 
 SCORES = {
@@ -31,7 +32,7 @@ SCORES = {
     ("b", "e"): {"html|none": (None, None), "html|transpose": (0.4, 0.0)},
 }
 RECORDS = [
-    record(model, dataset, f"x{place}", configuration, score)
+    score_record(model, dataset, f"x{place}", configuration, score)
     for (model, dataset), found in SCORES.items()
     for configuration, scores in found.items()
     for place, score in enumerate(scores)
@@ -65,7 +66,7 @@ def test_one_configuration_has_no_spread():
 
 
 def test_configurations_that_a_dataset_lacks_do_not_count():
-    rows = [*RECORDS[:8], record("a", "e", "x0", "csv|none", 0.1)]
+    rows = [*RECORDS[:8], score_record("a", "e", "x0", "csv|none", 0.1)]
     found = further_figures(rows, analyse(rows), {})["performance_spread"]["a"]
     assert list(found["by_configuration"]) == ["html|none", "html|transpose"]
 

@@ -241,6 +241,21 @@ def test_answers_are_same_other_or_flipped(tmp_path):
     assert {*found.other_answer} > {*found.worse}
 
 
+def test_an_answer_without_a_verdict_is_neither_lost_nor_gained(tmp_path):
+    def run(name, *texts):
+        scored = {"outcome": "scored", "passed": None, "threshold": None}
+        rows = [
+            record(f"e{n}", "csv", "none", (0.5, text), **scored) for n, text in enumerate(texts)
+        ]
+        return write_run(tmp_path / name, rows)
+
+    comparison = compare_runs(run("a", "x", "y"), run("b", "x", "z"))
+    answers = comparison.answers
+    assert (answers.same_text, answers.other_text, answers.flipped) == (1, 1, 0)
+    assert (answers.lost, answers.gained, answers.neither) == (0, 0, 0)
+    assert (comparison.lost, comparison.gained) == ((), ())
+
+
 def test_cases_on_one_side_only_are_named(tmp_path):
     before = BEFORE | {"old": [1, 1, 1, 1]}
     comparison = compare_runs(*write_pair(tmp_path, before, AFTER | {"new": [1, 1, 1, 1]}))

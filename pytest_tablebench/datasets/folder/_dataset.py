@@ -182,7 +182,8 @@ class FolderDataset:
         A threshold that the question or the folder names makes a verdict of the score.
         """
         scored_by_words = question.metric is None and question.context["kind"] == "free_text"
-        return not scored_by_words or (question.threshold or self._settings.threshold) is not None
+        has_threshold = question.threshold is not None or self._settings.threshold is not None
+        return has_threshold or not scored_by_words
 
     def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - there is no reference
         """The whole reply: the metric knows how many lines an answer of its kind has."""

@@ -82,9 +82,11 @@ def compare_runs(
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A case that both runs asked; None without an answer."""
+    """A case that both runs asked: whether each answered, and each verdict, None without one."""
 
     key: Key
+    answered_before: bool
+    answered_after: bool
     before: bool | None
     after: bool | None
     same_text: bool
@@ -94,28 +96,32 @@ class _Pair:
     def of(cls, key: Key, old: ComparedRun, new: ComparedRun) -> _Pair:
         """Return the two sides of a case."""
         sides = [(run.table, run.rows[key]) for run in (old, new)]
-        passed = (float(table.passed[row]) for table, row in sides)
-        before, after = (None if isnan(one) else bool(one) for one in passed)
-        one, two = (None if t.answers is None else t.answers[row] for t, row in sides)
-        same = one is not None and one == two
-        # As it was read; where nobody read it, its text.
-        first, second = (0 if t.said is None else int(t.said[row]) for t, row in sides)
-        return cls(key, before, after, same, first == second if first and second else same)
+        answered = [not isnan(float(table.score[row])) for table, row in sides]
+        verdicts = [float(table.passed[row]) for table, row in sides]
+        before, after = (None if isnan(verdict) else bool(verdict) for verdict in verdicts)
+        texts = [None if table.answers is None else table.answers[row] for table, row in sides]
+        same_text = texts[0] is not None and texts[0] == texts[1]
+        # The answers as the metric read them; compared by text where it read none.
+        numbers = [0 if table.said is None else int(table.said[row]) for table, row in sides]
+        same_answer = numbers[0] == numbers[1] if all(numbers) else same_text
+        return cls(key, answered[0], answered[1], before, after, same_text, same_answer)
 
     @property
     def told(self) -> bool:
         """Whether both answered."""
-        return self.before is not None and self.after is not None
+        return self.answered_before and self.answered_after
 
     @property
     def change(self) -> int:
         """1 where it was wrong and is right now, -1 the other way round, else 0."""
-        return int(bool(self.after)) - int(bool(self.before)) if self.told else 0
+        if self.before is None or self.after is None:
+            return 0
+        return int(self.after) - int(self.before)
 
     @property
     def gain(self) -> int:
         """1 where only the run after answered, -1 where only the run before did, else 0."""
-        return int(self.after is not None) - int(self.before is not None)
+        return int(self.answered_after) - int(self.answered_before)
 
 
 def _named(side: ComparedRun, pairs: Iterable[_Pair]) -> tuple[str, ...]:
@@ -134,10 +140,10 @@ def _answers(pairs: Sequence[_Pair]) -> Answers:
             counts["flipped_same_text"] += pair.same_text
         elif pair.told:
             counts["same_text" if pair.same_text else "other_text"] += 1
-        elif pair.before is not None:
+        elif pair.answered_before:
             counts["lost"] += 1
         else:
-            counts["neither" if pair.after is None else "gained"] += 1
+            counts["gained" if pair.answered_after else "neither"] += 1
     return Answers(**counts)
 
 

@@ -14,7 +14,7 @@ from pytest_tablebench.errors import CUT_OFF, DataError, NotJudgedError, Setting
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.results._record import ASSERTION, Outcome, Record
+from pytest_tablebench.results._record import ASSERTION, Outcome, Record, judged_outcome
 from pytest_tablebench.running.answer import TRUNCATED
 from pytest_tablebench.running.perturbing import question_change
 from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping
@@ -225,26 +225,12 @@ class Scorer:
             return self._of_a_cut_reply(record, {**found, "parts": parts})
         if not self.judged_alone:
             new = {name: value for name, value in found.items() if name != "flags"}
-            new |= {"parts": parts}
-            if self._lost_verdict(record):
-                new |= {"outcome": "scored", "passed": None, "threshold": None}
-                return replace(record, **new)
-            return under(replace(record, **new), record.threshold)
+            return self._with_verdict(replace(record, **(new | {"parts": parts})))
         kept = [flag for flag in record.flags if not _OF_JUDGES.match(flag)]
         judging = found["judging"]
         new = {name: value for name, value in found.items() if name != "judging"}
         new |= {"parts": parts, "flags": (*kept, *told)}
-        limit = record.threshold
-        if limit is None:
-            limit = self._opened[record.dataset][0].threshold
-        return under(with_judge_steps(replace(record, **new), judging), limit)
-
-    def _lost_verdict(self, record: Record) -> bool:
-        """Return whether an earlier version judged a record by a threshold that nobody named."""
-        dataset = self._opened[record.dataset][0]
-        named = record.dataset in self.opener.thresholds
-        example = self._load(record.dataset, record.example_id)
-        return not (example.has_verdict or named) and record.threshold == dataset.threshold
+        return self._with_verdict(with_judge_steps(replace(record, **new), judging))
 
     def _of_a_cut_reply(self, record: Record, found: Mapping[str, Any]) -> Record:
         """Return the record of a reply that was cut off, with the score of published code."""
@@ -252,10 +238,21 @@ class Scorer:
         metric = self._asked(record, example).metric
         flags = (TRUNCATED, *record.flags, *found.get("flags", ()))
         new: dict[str, Any] = {"metric": metric, "reason": None, **found, "flags": flags}
-        limit = record.threshold
-        if limit is None:
-            limit = self._opened[record.dataset][0].threshold
-        return under(replace(record, **new), limit)
+        return self._with_verdict(replace(record, **new))
+
+    def _with_verdict(self, record: Record) -> Record:
+        """Return a scored record with the verdict of its threshold, else of the dataset's.
+
+        Free text has none unless a threshold was named: earlier versions judged it all the same.
+        """
+        dataset = self._opened[record.dataset][0]
+        has_verdict = self._load(record.dataset, record.example_id).has_verdict
+        is_named = record.dataset in self.opener.thresholds
+        is_usual = record.threshold in {None, dataset.threshold}
+        if is_usual and not (has_verdict or is_named):
+            outcome = judged_outcome(record.score, None)
+            return replace(record, outcome=outcome, passed=None, threshold=None)
+        return under(record, dataset.threshold if record.threshold is None else record.threshold)
 
     def _of_the_answer(self, record: Record) -> dict[str, float]:
         """Return the parts that the way to the answer gave, and no metric."""
