@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pytest_tablebench.reports.allure import MODES, Mode, write_allure
 from pytest_tablebench.results import Record
-from pytest_tablebench.results._texts import ExampleText, PromptText
+from pytest_tablebench.results.texts import ExampleText, PromptText
 
 SERIALIZERS = ("html", "csv", "json", "markdown", "indexed_row_major", "df", "concat")
 PERTURBATIONS = ("none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows")

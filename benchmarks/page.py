@@ -24,7 +24,7 @@ from typing import Any
 
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import read_records
-from pytest_tablebench.results._texts import TextWriter
+from pytest_tablebench.results.texts import TextWriter
 from tests.support.page_runs import WORDS, make_records, write_run
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]

@@ -21,8 +21,8 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.terminal import summary_lines
 from pytest_tablebench.results import Cell, read_records
-from pytest_tablebench.results._record import cell_values
 from pytest_tablebench.results.loaded_run import summary_of
+from pytest_tablebench.results.record import cell_values
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS

@@ -15,7 +15,7 @@ from pytest_tablebench.errors import DataError, ModelError, SettingsError, Table
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.reports.paper._text import PaperTable, Value
+    from pytest_tablebench.reports.paper.text import PaperTable, Value
     from pytest_tablebench.running.generating import Correspondence
     from pytest_tablebench.tables.hierarchy.complexity import Complexity
 
@@ -130,7 +130,7 @@ def _told(letters: Correspondence, model: str, measured: Sequence[_Measured]) ->
 def _table(measured: Sequence[_Measured], marks: _Marks | None) -> PaperTable:
     """Return all figures: by rule, and by the model where it was asked."""
     from pytest_tablebench.generate.annotate import DIMENSIONS
-    from pytest_tablebench.reports.paper._text import PaperTable
+    from pytest_tablebench.reports.paper.text import PaperTable
 
     names = [name.replace("_", " ") for name in DIMENSIONS]
     header = ["table", "tokens", "complexity", *names[:4]]
@@ -160,7 +160,7 @@ def _shown(table: PaperTable, marks: _Marks | None) -> list[str]:
     from dataclasses import replace
 
     from pytest_tablebench.reports.formats import number
-    from pytest_tablebench.reports.paper._text import terminal_lines
+    from pytest_tablebench.reports.paper.text import terminal_lines
     from pytest_tablebench.results.judges import rank_correlation
 
     width = 8 if marks is not None else 7
@@ -182,8 +182,8 @@ def _written(
     out: Path, table: PaperTable, measured: Sequence[_Measured], marks: _Marks | None
 ) -> list[str]:
     """Write the figures and the map: by the model where it has given marks, else by rule."""
-    from pytest_tablebench.reports.paper._plots import write_plots
-    from pytest_tablebench.reports.paper._text import csv_text
+    from pytest_tablebench.reports.paper.plots import write_plots
+    from pytest_tablebench.reports.paper.text import csv_text
     from pytest_tablebench.results.table_map import MappedTable
 
     points = [

@@ -122,7 +122,7 @@ def _conclude(
     run: LoadedRun, gates: Sequence[GateResult], baseline: LoadedRun | None, code: int
 ) -> None:
     """Write the verdict into run.json."""
-    from pytest_tablebench.results._folder import rewrite_run
+    from pytest_tablebench.results.folder import rewrite_run
 
     facts = {name: value for name, value in run.run.items() if name != "schema"}
     facts |= {"gates": [asdict(gate) for gate in gates], "exit_code": code}

@@ -70,7 +70,7 @@ def _report(given: argparse.Namespace) -> tuple[list[str], int]:
         write_report,
     )
     from pytest_tablebench.reports.terminal import summary_lines
-    from pytest_tablebench.results._folder import imported_text, recorded_text, selection_text
+    from pytest_tablebench.results.folder import imported_text, recorded_text, selection_text
     from pytest_tablebench.results.loaded_run import load_run
 
     if given.page is not None:

@@ -79,7 +79,7 @@ def _find(records: tuple[Record, ...], wanted: str) -> Record:
 
 def _texts(run: Path, record: Record) -> dict[str, Any]:
     """Return what was kept of the case, by digest: its prompt, and what was said behind it."""
-    from pytest_tablebench.results._texts import TEXTS, PromptText, TranscriptText, read_texts
+    from pytest_tablebench.results.texts import TEXTS, PromptText, TranscriptText, read_texts
 
     path = run / TEXTS
     found: dict[str, Any] = {}

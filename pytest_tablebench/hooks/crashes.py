@@ -19,7 +19,7 @@ import pytest
 
 from pytest_tablebench.errors import ModelError, TableBenchError
 from pytest_tablebench.hooks.items import case_of, check_of, key_of
-from pytest_tablebench.results._joined import Finding
+from pytest_tablebench.results.checks import Finding
 from pytest_tablebench.results.message import CaseMessage
 from pytest_tablebench.session.roles import NOTE
 from pytest_tablebench.util.leftovers import RUNNING

@@ -108,7 +108,7 @@ class TerminalHooks:
         from pytest_tablebench.reports.ending_text import hidden_line
         from pytest_tablebench.reports.grouped_text import grouped_lines
         from pytest_tablebench.reports.terminal import data_lines, missing_lines
-        from pytest_tablebench.results._folder import selection_text
+        from pytest_tablebench.results.folder import selection_text
         from pytest_tablebench.util.names import printable
 
         writer = self._run.writer

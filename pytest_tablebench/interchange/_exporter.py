@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.results._record import Record
-from pytest_tablebench.results._texts import (
+from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.results.record import Record
+from pytest_tablebench.results.texts import (
     TEXTS,
     ExampleText,
     PromptText,
@@ -21,7 +22,6 @@ from pytest_tablebench.results._texts import (
     example_key,
     read_texts,
 )
-from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.util.entries import mapping
 
 __all__ = [

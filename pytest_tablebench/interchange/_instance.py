@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from pytest_tablebench.interchange._exporter import RunTexts, json_text, tokens_of
-from pytest_tablebench.results._record import Record
+from pytest_tablebench.results.record import Record
 
 __all__ = [
     "SCHEMA_VERSION",

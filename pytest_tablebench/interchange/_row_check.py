@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.interchange._source import Row
-from pytest_tablebench.results._record import Outcome, Record
+from pytest_tablebench.results.record import Outcome, Record
 from pytest_tablebench.util.names import printable
 
 __all__ = ["check_facts", "check_row", "checked_record", "is_number"]

@@ -16,11 +16,11 @@ from pytest_tablebench.interchange._instance import own_fields, turns_of
 from pytest_tablebench.interchange._row_check import check_row, checked_record
 from pytest_tablebench.interchange._source import Row, Source
 from pytest_tablebench.results import RunFolder
-from pytest_tablebench.results._media import merge_media
-from pytest_tablebench.results._record import Record
-from pytest_tablebench.results._spending import add_spending
-from pytest_tablebench.results._texts import TEXTS, example_key
 from pytest_tablebench.results.loaded_run import summary_of
+from pytest_tablebench.results.media import merge_media
+from pytest_tablebench.results.record import Record
+from pytest_tablebench.results.spending import add_spending
+from pytest_tablebench.results.texts import TEXTS, example_key
 from pytest_tablebench.util.names import counted, printable
 
 __all__ = ["Taken", "take_in"]

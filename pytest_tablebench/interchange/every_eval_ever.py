@@ -22,9 +22,9 @@ from pytest_tablebench.interchange._exporter import (
     version_of,
 )
 from pytest_tablebench.interchange._instance import SCHEMA_VERSION, result_id, row_of
-from pytest_tablebench.results._media import MEDIA, merge_media
-from pytest_tablebench.results._record import Record
 from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.results.media import MEDIA, merge_media
+from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable, slug

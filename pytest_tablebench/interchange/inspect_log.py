@@ -24,8 +24,8 @@ from pytest_tablebench.interchange._exporter import (
 )
 from pytest_tablebench.interchange._instance import messages_of
 from pytest_tablebench.interchange.every_eval_ever import LOCAL
-from pytest_tablebench.results._record import Record
 from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import slug

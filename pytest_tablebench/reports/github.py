@@ -20,7 +20,7 @@ from pytest_tablebench.reports.beside_text import (
 from pytest_tablebench.reports.cut_text import cut_line
 from pytest_tablebench.reports.formats import interval, number, percent, signed
 from pytest_tablebench.results import telling_checks
-from pytest_tablebench.results._folder import selection_text
+from pytest_tablebench.results.folder import selection_text
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import are, counted, out_of, printable
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import TableBenchError
-from pytest_tablebench.results._texts import TEXTS, read_texts
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
+from pytest_tablebench.results.texts import TEXTS, read_texts
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:

@@ -8,7 +8,10 @@ from pytest_tablebench.results._aggregate import (
     telling_checks,
 )
 from pytest_tablebench.results._beside import telling_parts
-from pytest_tablebench.results._folder import (
+from pytest_tablebench.results._intervals import interval
+from pytest_tablebench.results.analyses import analyse
+from pytest_tablebench.results.figures import pass_at_k, pass_hat_k
+from pytest_tablebench.results.folder import (
     PENDING_CODE,
     RunFolder,
     check_writable,
@@ -17,13 +20,10 @@ from pytest_tablebench.results._folder import (
     read_records,
     read_run,
 )
-from pytest_tablebench.results._intervals import interval
-from pytest_tablebench.results._media import MediaFolder
-from pytest_tablebench.results._record import SCHEMA, Cell, Outcome, Record, judged_outcome
-from pytest_tablebench.results._spending import spent_on
-from pytest_tablebench.results.analyses import analyse
-from pytest_tablebench.results.figures import pass_at_k, pass_hat_k
+from pytest_tablebench.results.media import MediaFolder
+from pytest_tablebench.results.record import SCHEMA, Cell, Outcome, Record, judged_outcome
 from pytest_tablebench.results.score_table import ScoreTable, ScoreTableBuilder
+from pytest_tablebench.results.spending import spent_on
 
 __all__ = [
     "PENDING_CODE",

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_tablebench.results._beside import consistency_figures, known, part_figures
 from pytest_tablebench.results._examples import Examples
 from pytest_tablebench.results._intervals import ci95
-from pytest_tablebench.results._memory import memory_figures
-from pytest_tablebench.results._record import CUT_AT, CUTS
 from pytest_tablebench.results._repeats import repeat_figures
 from pytest_tablebench.results._sampling import sampling_cost
-from pytest_tablebench.results._sheets import Sheet, benchmarks_of, sheets
 from pytest_tablebench.results._slices import by_tag
 from pytest_tablebench.results.figures import mean
+from pytest_tablebench.results.memory import memory_figures
+from pytest_tablebench.results.record import CUT_AT, CUTS
 from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable
+from pytest_tablebench.results.sheets import Sheet, benchmarks_of, sheets
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from math import nan
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.results._columns import same
-from pytest_tablebench.results._record import CUT_AT
 from pytest_tablebench.results.figures import mean_of_equals
+from pytest_tablebench.results.record import CUT_AT
 from pytest_tablebench.results.score_columns import Marks
 from pytest_tablebench.util.arrays import np
 

@@ -8,7 +8,7 @@ from math import isnan
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.results._record import answer_mark, cuts_of
+from pytest_tablebench.results.record import answer_mark, cuts_of
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_tablebench.results._record import CUTS
-from pytest_tablebench.results._sheets import Configuration, Sheet, grid_size
 from pytest_tablebench.results.figures import agreement, means, robustness
+from pytest_tablebench.results.record import CUTS
+from pytest_tablebench.results.sheets import Configuration, Sheet, grid_size
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:

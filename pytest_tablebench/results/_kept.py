@@ -8,12 +8,12 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-from pytest_tablebench.results._folder import RunFolder
-from pytest_tablebench.results._joined import JoinedCase
-from pytest_tablebench.results._record import Cell, cell_values
-from pytest_tablebench.results._texts import TEXTS, TextWriter
+from pytest_tablebench.results.checks import JoinedCase
 from pytest_tablebench.results.figures import sum_of_known
+from pytest_tablebench.results.folder import RunFolder
 from pytest_tablebench.results.message import CaseMessage, Spent
+from pytest_tablebench.results.record import Cell, cell_values
+from pytest_tablebench.results.texts import TEXTS, TextWriter
 
 MAPPINGS = 1024
 """Small mappings of cells that are known at a time."""

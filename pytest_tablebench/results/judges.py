@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pytest_tablebench.results._record import Cell, Record
+from pytest_tablebench.results.record import Cell, Record
 
 __all__ = ["JUDGED", "Agreement", "agreement_of", "rank_correlation", "weighted_kappa"]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.results._aggregate import summarize
-from pytest_tablebench.results._folder import read_records, read_run
-from pytest_tablebench.results._record import Record
-from pytest_tablebench.results._spending import add_spending
+from pytest_tablebench.results.folder import read_records, read_run
+from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.score_table import ScoreTable, raw_digests
 from pytest_tablebench.results.snapshots import read_changes
+from pytest_tablebench.results.spending import add_spending
 from pytest_tablebench.util.entries import mapping
 
 __all__ = ["LoadedRun", "load_run", "summary_of"]

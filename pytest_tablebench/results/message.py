@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pytest_tablebench.results._joined import Finding
-from pytest_tablebench.results._record import Cell, Outcome, cell_values
+from pytest_tablebench.results.checks import Finding
+from pytest_tablebench.results.record import Cell, Outcome, cell_values
 
 __all__ = ["CaseMessage", "Found", "Spent"]
 

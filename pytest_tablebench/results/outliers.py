@@ -9,9 +9,9 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.results._intervals import moments, paired_bounds
-from pytest_tablebench.results._sheets import Sheet, sheets
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import ScoreTable
+from pytest_tablebench.results.sheets import Sheet, sheets
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from hashlib import blake2b
 from typing import Any
 
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.results._record import Cell
-from pytest_tablebench.results._texts import ExampleText, example_key
 from pytest_tablebench.results.figures import mean
+from pytest_tablebench.results.record import Cell
+from pytest_tablebench.results.texts import ExampleText, example_key
 from pytest_tablebench.serializers.table_tokens import latex_tokens
 from pytest_tablebench.tables.hierarchy.complexity import complexity
 from pytest_tablebench.tables.table import Table

@@ -27,8 +27,8 @@ from pytest_tablebench.results import (
     claim_folder,
     clear_pending,
 )
-from pytest_tablebench.results._joined import JoinedCase, with_checks
 from pytest_tablebench.results._kept import Kept
+from pytest_tablebench.results.checks import JoinedCase, with_checks
 from pytest_tablebench.results.inapplicable import InapplicableCases
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.message import CaseMessage

@@ -20,7 +20,7 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.results import Record, judged_outcome
-from pytest_tablebench.results._record import ASSERTION
+from pytest_tablebench.results.record import ASSERTION
 from pytest_tablebench.running.answer import Answer, StepFacts, step_records
 from pytest_tablebench.running.pending import PendingCase
 from pytest_tablebench.running.scoring import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.results._joined import Finding, join_checks
-from pytest_tablebench.results._record import Cell, cell_values
-from pytest_tablebench.results._texts import example_key
+from pytest_tablebench.results.checks import Finding, join_checks
 from pytest_tablebench.results.message import CaseMessage, Found, Spent
+from pytest_tablebench.results.record import Cell, cell_values
+from pytest_tablebench.results.texts import example_key
 from pytest_tablebench.running.answer import EXTENDED
 from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.tables.table import STRUCTURE, Table

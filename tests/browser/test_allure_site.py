@@ -25,7 +25,7 @@ import pytest
 
 from pytest_tablebench.reports.allure import write_allure
 from pytest_tablebench.results import Record, read_records, read_run
-from pytest_tablebench.results._texts import ExampleText, PromptText
+from pytest_tablebench.results.texts import ExampleText, PromptText
 from tests.support.matrix import reduced
 from tests.support.runs import SUITE, environment
 

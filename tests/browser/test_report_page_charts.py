@@ -12,7 +12,7 @@ import pytest
 
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.reports.html import write_page
-from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key
+from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
 from pytest_tablebench.session.telling import _tables
 from pytest_tablebench.tables.table import Span, Table
 from tests.support.browser import Watched

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_tablebench.reports.publish import publish_pair
 from pytest_tablebench.results import Record
-from pytest_tablebench.results._texts import TEXTS, TextWriter
+from pytest_tablebench.results.texts import TEXTS, TextWriter
 from tests.support.browser import Watched, wait_for
 from tests.support.page_runs import record, write_run
 

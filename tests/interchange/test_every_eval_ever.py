@@ -12,7 +12,7 @@ from jsonschema import Draft7Validator
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.results import read_run
-from pytest_tablebench.results._folder import imported_text
+from pytest_tablebench.results.folder import imported_text
 from pytest_tablebench.results.loaded_run import load_run
 from tests.support.exported_runs import PROMPT, QUESTION, record_lines, write_full_run
 from tests.support.run_folders import record, write_run

@@ -11,7 +11,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.interchange import _source
-from pytest_tablebench.results._texts import TEXTS, PromptText, TranscriptText, read_texts
+from pytest_tablebench.results.texts import TEXTS, PromptText, TranscriptText, read_texts
 from tests.support.exported_runs import record_lines
 
 SCHEMAS = Path(__file__).parent / "every_eval_ever_0_3_0"

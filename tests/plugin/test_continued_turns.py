@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.results import Record, read_records
-from pytest_tablebench.results._texts import TranscriptText, read_texts
+from pytest_tablebench.results.texts import TranscriptText, read_texts
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 from tests.support.runs import examples, right, run_pytest
 

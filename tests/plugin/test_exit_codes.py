@@ -242,7 +242,7 @@ def test_a_cost_that_is_too_high_stays_so(bench):
 
 
 FULL_DISK = """
-import pytest_tablebench.results._folder as folder
+import pytest_tablebench.results.folder as folder
 
 kept, count = folder.RunFolder.append, []
 
@@ -257,7 +257,7 @@ def append(self, line):
 folder.RunFolder.append = append
 """
 FULL_DISK_AT_THE_END = """
-import pytest_tablebench.results._folder as folder
+import pytest_tablebench.results.folder as folder
 
 
 def full(self, data):

@@ -19,11 +19,6 @@ import matplotlib.figure
 import matplotlib.image
 import pytest
 
-import pytest_tablebench.reports.paper
-import pytest_tablebench.results.analyses._agreement
-import pytest_tablebench.results.analyses._contrasts
-import pytest_tablebench.results.analyses._draws
-import pytest_tablebench.results.analyses._levels  # noqa: F401
 from pytest_tablebench.cli import main
 from pytest_tablebench.reports.html import board
 from tests.support.matrix import reduced

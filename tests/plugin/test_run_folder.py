@@ -14,7 +14,7 @@ import pytest
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import read_records, read_run
-from pytest_tablebench.results._texts import ExampleText, PromptText, read_texts
+from pytest_tablebench.results.texts import ExampleText, PromptText, read_texts
 from tests.support.matrix import FULL, reduced
 from tests.support.toy_bench import CONFTEST, SUITE, read_lines
 

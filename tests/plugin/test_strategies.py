@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.results._texts import TranscriptText, read_texts
+from pytest_tablebench.results.texts import TranscriptText, read_texts
 
 TREE = "(C0, 1, 1, Name)\n(C0, 2, 2, <img src=x onerror=alert(1)>)"
 SCRIPT = [

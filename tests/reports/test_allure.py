@@ -22,7 +22,7 @@ from pytest_tablebench.reports.allure import (
 from pytest_tablebench.reports.allure import _attach as attach
 from pytest_tablebench.reports.allure._shape import kind_of
 from pytest_tablebench.results import Record
-from pytest_tablebench.results._texts import ExampleText, PromptText
+from pytest_tablebench.results.texts import ExampleText, PromptText
 from tests.support.allure_results import (
     RUN,
     STARTED_MS,

@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.html._known import again, known, run_key
 from pytest_tablebench.reports.html._pack import pack
-from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key, read_texts
+from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key, read_texts
 from tests.support.page_runs import record
 
 RUN = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.reports.html._tables import shown_table
-from pytest_tablebench.results._texts import ExampleText, TextWriter, read_texts
+from pytest_tablebench.results.texts import ExampleText, TextWriter, read_texts
 from pytest_tablebench.session.telling import _tables
 from pytest_tablebench.tables.table import Span, Table
 

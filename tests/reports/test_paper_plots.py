@@ -12,7 +12,7 @@ import matplotlib.image
 import pytest
 
 from pytest_tablebench.reports.paper._canvas import labelled
-from pytest_tablebench.reports.paper._plots import PLOTS, write_plots
+from pytest_tablebench.reports.paper.plots import PLOTS, write_plots
 from tests.support.matrix import reduced
 from tests.support.paper_analysis import analysis, nothing, value
 

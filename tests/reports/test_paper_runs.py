@@ -19,10 +19,10 @@ from pytest_tablebench.reports.paper._runs import (
     runs_by_mode,
     told_apart,
 )
-from pytest_tablebench.reports.paper._text import (
+from pytest_tablebench.reports.paper._torr_spread import torr_spread
+from pytest_tablebench.reports.paper.text import (
     terminal_lines,
 )
-from pytest_tablebench.reports.paper._torr_spread import torr_spread
 from pytest_tablebench.tables.perturbations import GRID
 
 SERIALIZERS = ("html", "csv", "json", "markdown", "indexed_row_major", "df", "concat")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.reports.paper._tables import paper_tables
-from pytest_tablebench.reports.paper._text import (
+from pytest_tablebench.reports.paper.text import (
     PaperTable,
     csv_text,
     markdown,

@@ -19,7 +19,7 @@ from pytest_tablebench.reports.paper._realhit import (
 from pytest_tablebench.reports.paper._realhit_formats import format_figure, formats_by_task
 from pytest_tablebench.reports.paper._realhit_tables import read_marks, realhit_tables
 from pytest_tablebench.reports.paper._runs import Row, RunData
-from pytest_tablebench.results._texts import TEXTS, TextWriter
+from pytest_tablebench.results.texts import TEXTS, TextWriter
 
 
 def row(dataset: str, tokens: str = "<10K", **parts: float) -> Row:

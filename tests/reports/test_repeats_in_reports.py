@@ -12,7 +12,7 @@ from pytest_tablebench import DataError, analyse
 from pytest_tablebench.reports.paper._runs import Row, RunData, differences
 from pytest_tablebench.reports.terminal import summary_lines
 from pytest_tablebench.results import Cell, ScoreTable, summarize
-from pytest_tablebench.results.analyses._grid import read_scores
+from pytest_tablebench.results.analyses.grid import read_scores
 from tests.support.repeats import RUN, dataset_scope, repeats, runs
 
 # The paper's analyses

@@ -75,8 +75,8 @@ def test_a_report_has_tables_by_skill_and_the_radar_plot(tmp_path: Path) -> None
         ("pot", "", ""),
     ]
     assert (tmp_path / "report" / "treb_leaderboard.md").is_file()
-    from pytest_tablebench.reports.paper._plots import write_plots
     from pytest_tablebench.reports.paper._skills import skill_analysis
+    from pytest_tablebench.reports.paper.plots import write_plots
 
     analysis = {"skills": skill_analysis(runs, "treb")}
     drawn = write_plots(analysis, tmp_path, ["skills"])

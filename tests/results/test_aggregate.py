@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.results import Cell, spread, summarize
-from pytest_tablebench.results._record import cuts_of
+from pytest_tablebench.results.record import cuts_of
 
 CONFIGURATIONS = [
     ("html", "none"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_tablebench import SettingsError, analyse
 from pytest_tablebench.results.analyses import benchmark_growth, equivalences
 from pytest_tablebench.results.analyses._draws import Draws
-from pytest_tablebench.results.analyses._grid import read_scores
+from pytest_tablebench.results.analyses.grid import read_scores
 from tests.support.score_grids import (
     PERTURBATIONS,
     SERIALIZERS,

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from pytest_tablebench.results._intervals import moments, paired_bounds
-from pytest_tablebench.results._sheets import Sheet
 from pytest_tablebench.results.gates import make_rule, parse_gate
 from pytest_tablebench.results.gates._judge import Judged, correct, judge_one
 from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import Sides
+from pytest_tablebench.results.sheets import Sheet
 from tests.support.gate_worlds import CONFIGURATIONS, World, as_records, cases_of, six_worlds
 from tests.support.matrix import FULL
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_tablebench.results._record import Record
 from pytest_tablebench.results.judges import agreement_of, rank_correlation, weighted_kappa
+from pytest_tablebench.results.record import Record
 
 
 def test_kappa_weighs_by_the_square_of_the_distance() -> None:

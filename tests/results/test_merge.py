@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from pytest_tablebench.cli import main
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import Record, read_records, read_run
-from pytest_tablebench.results._texts import TEXTS, TextWriter, read_texts
 from pytest_tablebench.results.merge import read_merge
 from pytest_tablebench.results.snapshots import (
     Change,
@@ -27,6 +26,7 @@ from pytest_tablebench.results.snapshots import (
     read_changes,
     write_changes,
 )
+from pytest_tablebench.results.texts import TEXTS, TextWriter, read_texts
 from tests.support.matrix import FULL
 from tests.support.run_folders import GRID, record, write_run
 

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.results._joined import Finding
 from pytest_tablebench.results._kept import Kept
-from pytest_tablebench.results._record import Cell
+from pytest_tablebench.results.checks import Finding
 from pytest_tablebench.results.message import CaseMessage, Found, Spent
+from pytest_tablebench.results.record import Cell
 from pytest_tablebench.session.messages import (
     Ahead,
     EngineWanted,

@@ -19,9 +19,9 @@ from pytest_tablebench.cli import main
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.paper import load_runs
 from pytest_tablebench.results import read_records, read_run, summarize
-from pytest_tablebench.results._texts import PromptText, read_texts
 from pytest_tablebench.results.compare import compare_runs
 from pytest_tablebench.results.gates import judge_gates
+from pytest_tablebench.results.texts import PromptText, read_texts
 from pytest_tablebench.running.rejudge import rejudge, write_rejudged
 
 HERE = Path(__file__).parent / "schema_1"

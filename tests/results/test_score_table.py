@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from pytest_tablebench import DataError
 from pytest_tablebench.results import Cell, ScoreTable, ScoreTableBuilder
 from pytest_tablebench.results._examples import Examples
-from pytest_tablebench.results._sheets import benchmarks_of, sheets
 from pytest_tablebench.results.figures import example_values, mean, means, robustness
 from pytest_tablebench.results.score_table import raw_digests
+from pytest_tablebench.results.sheets import benchmarks_of, sheets
 
 
 def cell(

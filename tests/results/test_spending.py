@@ -10,7 +10,7 @@ import pytest
 from pytest_tablebench.reports.beside_text import strategy_rows
 from pytest_tablebench.reports.terminal import summary_lines
 from pytest_tablebench.results import Record, summarize
-from pytest_tablebench.results._spending import add_spending, spent_on
+from pytest_tablebench.results.spending import add_spending, spent_on
 
 
 def record(example: str, strategy: str, score: float, **further: Any) -> Record:

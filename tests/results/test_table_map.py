@@ -10,9 +10,9 @@ import pytest
 
 from pytest_tablebench.reports.paper import load_runs, report_lines, write_report
 from pytest_tablebench.reports.paper._table_map import map_tables
-from pytest_tablebench.results._record import Cell
-from pytest_tablebench.results._texts import TEXTS, ExampleText, TextWriter, read_examples
+from pytest_tablebench.results.record import Cell
 from pytest_tablebench.results.table_map import MappedTable, table_map
+from pytest_tablebench.results.texts import TEXTS, ExampleText, TextWriter, read_examples
 from tests.support.run_folders import write_run
 
 FLAT = {"title": None, "header": ["a", "b"], "rows": [["1", "2"]]}

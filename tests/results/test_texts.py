@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results._texts import (
+from pytest_tablebench.results.texts import (
     BLOCK_LINES,
     ExampleText,
     PromptText,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.results._folder import RunFolder, read_records
-from pytest_tablebench.results._record import Record
+from pytest_tablebench.results.folder import RunFolder, read_records
+from pytest_tablebench.results.record import Record
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.rejudge import NewJudge, Rejudged, rejudge
 from pytest_tablebench.running.rejudge._judge_steps import totals_with

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.results import Record
-from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key
+from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
 from tests.support.run_folders import record, write_run
 
 __all__ = ["FORMULA", "PROMPT", "QUESTION", "TURNS", "record_lines", "write_full_run"]

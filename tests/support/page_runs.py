@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.results import Record, RunFolder, summarize
-from pytest_tablebench.results._texts import TEXTS, TextWriter, example_key
+from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
 
 __all__ = ["CHANGES", "FORMATS", "make_records", "record", "write_run"]
 

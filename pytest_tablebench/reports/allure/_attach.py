@@ -15,7 +15,7 @@ from allure_commons.model2 import Attachment, Status, TestBeforeResult, TestResu
 
 from pytest_tablebench.reports.allure._files import Folder
 from pytest_tablebench.reports.allure._shape import Stamp, shown
-from pytest_tablebench.results._texts import (
+from pytest_tablebench.results.texts import (
     ExampleText,
     PromptText,
     Text,

@@ -27,7 +27,7 @@ from pytest_tablebench.reports.allure._shape import (
     stands,
 )
 from pytest_tablebench.results import Record
-from pytest_tablebench.results._texts import Text
+from pytest_tablebench.results.texts import Text
 from pytest_tablebench.util.names import unknown_name
 
 Mode = Literal["all", "wrong", "summary"]

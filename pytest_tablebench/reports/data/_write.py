@@ -13,7 +13,7 @@ from pytest_tablebench.errors import writing
 from pytest_tablebench.reports.data._figures import draw_sizes, draw_structure, draw_tags
 from pytest_tablebench.reports.data._tables import statistics_tables
 from pytest_tablebench.reports.paper._canvas import write_figures
-from pytest_tablebench.reports.paper._text import (
+from pytest_tablebench.reports.paper.text import (
     PaperTable,
     Value,
     csv_text,

@@ -18,8 +18,8 @@ from pytest_tablebench.reports.html._pack import (
     WORSE,
 )
 from pytest_tablebench.results import Record
-from pytest_tablebench.results._record import case_key
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
+from pytest_tablebench.results.record import case_key
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.compare import Comparison

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.reports.html._figures import Plot, band_plot, histogram_plot, win_rate_plot
 from pytest_tablebench.results import Record, same_meaning, spent_on, spread
-from pytest_tablebench.results._folder import imported_text, recorded_text, selection_text
-from pytest_tablebench.results._sheets import sheets
-from pytest_tablebench.results.analyses import _contrasts, winners
-from pytest_tablebench.results.analyses._grid import read_scores
+from pytest_tablebench.results.analyses import contrasts, winners
+from pytest_tablebench.results.analyses.grid import read_scores
+from pytest_tablebench.results.folder import imported_text, recorded_text, selection_text
 from pytest_tablebench.results.score_table import ScoreTable
+from pytest_tablebench.results.sheets import sheets
 from pytest_tablebench.util.names import counted, out_of, printable, tied
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def plots(records: Sequence[Record], table: ScoreTable) -> tuple[dict[str, list[
 def _win_rates(table: ScoreTable) -> tuple[list[Plot | None], list[str]]:
     try:
         # Only this one of the analyses: all of them together take seconds.
-        rates = _contrasts.win_rates(read_scores(table))
+        rates = contrasts.win_rates(read_scores(table))
     except DataError as error:
         return [], [f"win rates: {printable(str(error), 300)}"]
     found: list[Plot | None] = []

@@ -23,7 +23,7 @@ from pytest_tablebench.reports.html._details import (
 from pytest_tablebench.reports.html._known import known
 from pytest_tablebench.reports.html._tables import is_cut, shown_example
 from pytest_tablebench.results import Record
-from pytest_tablebench.results._texts import ExampleText, Text, TranscriptText, example_key
+from pytest_tablebench.results.texts import ExampleText, Text, TranscriptText, example_key
 from pytest_tablebench.util.names import are, counted
 
 MIXED, WORSE, BETTER, CHANGED, TURNED, LOST, GAINED, OTHER = (1 << bit for bit in range(8))

@@ -20,10 +20,10 @@ from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.html._render import compiled, money, save_page
 from pytest_tablebench.results import Record
-from pytest_tablebench.results._record import CUTS, case_key
-from pytest_tablebench.results._texts import TEXTS, read_texts
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
+from pytest_tablebench.results.record import CUTS, case_key
 from pytest_tablebench.results.snapshots import word_diff as diff_words
+from pytest_tablebench.results.texts import TEXTS, read_texts
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.results._texts import ExampleText
+from pytest_tablebench.results.texts import ExampleText
 
 _CELL_LIMIT, _ROW_LIMIT, _COLUMN_LIMIT = 400, 200, 60
 _BESIDE_LIMIT = 20

@@ -17,7 +17,6 @@ from pytest_tablebench.reports.html._render import save_page
 from pytest_tablebench.reports.paper._analysis import analysis_of
 from pytest_tablebench.reports.paper._boards import boards_of
 from pytest_tablebench.reports.paper._entries import all_keys, value_of
-from pytest_tablebench.reports.paper._plots import PLOTS, write_plots
 from pytest_tablebench.reports.paper._realhit_tables import Marks
 from pytest_tablebench.reports.paper._runs import (
     RunData,
@@ -26,7 +25,8 @@ from pytest_tablebench.reports.paper._runs import (
     run_remarks,
     runs_by_mode,
 )
-from pytest_tablebench.reports.paper._text import PaperTable, labelled_notes, shown, text_columns
+from pytest_tablebench.reports.paper.plots import PLOTS, write_plots
+from pytest_tablebench.reports.paper.text import PaperTable, labelled_notes, shown, text_columns
 from pytest_tablebench.results import summarize
 from pytest_tablebench.results.score_table import EQUAL
 from pytest_tablebench.util.names import printable

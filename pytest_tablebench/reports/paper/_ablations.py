@@ -12,8 +12,8 @@ from pytest_tablebench.reports.paper._realhit import (
     whole_strategy,
 )
 from pytest_tablebench.reports.paper._runs import Row, RunData
-from pytest_tablebench.reports.paper._text import PaperTable
-from pytest_tablebench.results._tasks import plain_mean
+from pytest_tablebench.reports.paper.text import PaperTable
+from pytest_tablebench.results.part_means import plain_mean
 from pytest_tablebench.util.calls import parse_call
 
 _STRATEGY = "treethinker"

@@ -12,8 +12,8 @@ from pytest_tablebench.reports.paper._realhit import realhit_leaderboard, realhi
 from pytest_tablebench.reports.paper._realhit_tables import Marks, realhit_tables
 from pytest_tablebench.reports.paper._runs import RunData
 from pytest_tablebench.reports.paper._skills import treb_leaderboard
-from pytest_tablebench.reports.paper._text import PaperTable
 from pytest_tablebench.reports.paper._torr_spread import torr_spread
+from pytest_tablebench.reports.paper.text import PaperTable
 
 Maker = Callable[[Sequence[RunData]], PaperTable | None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.reports.paper._text import PaperTable, Value, row_note
+from pytest_tablebench.reports.paper.text import PaperTable, Value, row_note
 
 Tree = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from pytest_tablebench.reports.paper._entries import ALL, Tree, all_keys, matrix
 from pytest_tablebench.reports.paper._model_names import has_open_weights
 from pytest_tablebench.reports.paper._published import published
 from pytest_tablebench.reports.paper._runs import RunData
-from pytest_tablebench.reports.paper._text import PaperTable
+from pytest_tablebench.reports.paper.text import PaperTable
 
 _NO_GROUP = "no model is known to be open or closed: --bench-open=yes or no says it of a run"
 _NO_PERTURBATION = "no perturbation beside an unperturbed baseline"

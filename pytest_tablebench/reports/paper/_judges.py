@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any
 
 from pytest_tablebench.reports.paper._runs import RunData
-from pytest_tablebench.reports.paper._text import PaperTable, Value
+from pytest_tablebench.reports.paper.text import PaperTable, Value
 from pytest_tablebench.results.judges import agreement_of
 
 JUDGES = "judges"

@@ -10,7 +10,7 @@ from pytest_tablebench.config.paper_settings import PAPER_SETTINGS
 from pytest_tablebench.reports.formats import percent
 from pytest_tablebench.reports.paper._published import beside_published, published, same_model
 from pytest_tablebench.reports.paper._runs import Row, RunData, runs_by_mode
-from pytest_tablebench.reports.paper._text import PaperTable, Printed, Value
+from pytest_tablebench.reports.paper.text import PaperTable, Printed, Value
 from pytest_tablebench.results import summarize
 from pytest_tablebench.tables.perturbations import GRID
 from pytest_tablebench.util.names import counted, printable

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 from pytest_tablebench.reports.paper._model_names import published_name
-from pytest_tablebench.reports.paper._text import PaperTable, Value, shown
+from pytest_tablebench.reports.paper.text import PaperTable, Value, shown
 
 Noted = tuple[tuple[Value, ...], str]
 """A row, and what to know about it."""

@@ -14,7 +14,7 @@ from pytest_tablebench.reports.paper._entries import (
     matrix,
     whole_reason,
 )
-from pytest_tablebench.reports.paper._text import PaperTable
+from pytest_tablebench.reports.paper.text import PaperTable
 from pytest_tablebench.results.analyses import equivalences
 
 _NO_SETS = "fewer than two disjoint sets of configurations can be drawn"

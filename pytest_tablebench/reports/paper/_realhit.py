@@ -12,8 +12,8 @@ from pytest_tablebench.reports.paper._published import (
     shares,
 )
 from pytest_tablebench.reports.paper._runs import Row, RunData
-from pytest_tablebench.reports.paper._text import PaperTable, Value
-from pytest_tablebench.results._tasks import mean_parts, plain_mean
+from pytest_tablebench.reports.paper.text import PaperTable, Value
+from pytest_tablebench.results.part_means import mean_parts, plain_mean
 from pytest_tablebench.util.names import counted, printable
 
 BENCHMARK, LONG = "realhitbench", "realhitbench_long"

@@ -10,7 +10,7 @@ from pytest_tablebench.reports.paper._canvas import colour, labelled, legend, si
 from pytest_tablebench.reports.paper._entries import all_keys
 from pytest_tablebench.reports.paper._realhit import BENCHMARK, TASKS, task_mean
 from pytest_tablebench.reports.paper._runs import RunData, runs_by_mode
-from pytest_tablebench.reports.paper._text import PaperTable, Value
+from pytest_tablebench.reports.paper.text import PaperTable, Value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

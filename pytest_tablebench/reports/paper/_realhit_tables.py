@@ -12,10 +12,10 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.paper._published import Noted, beside_published, published
 from pytest_tablebench.reports.paper._realhit import BENCHMARK, CITATION, LONG
 from pytest_tablebench.reports.paper._runs import RunData
-from pytest_tablebench.reports.paper._text import PaperTable, Printed, Value
-from pytest_tablebench.results._tasks import plain_mean
-from pytest_tablebench.results._texts import TEXTS, read_examples
+from pytest_tablebench.reports.paper.text import PaperTable, Printed, Value
+from pytest_tablebench.results.part_means import plain_mean
 from pytest_tablebench.results.table_map import kept_table
+from pytest_tablebench.results.texts import TEXTS, read_examples
 from pytest_tablebench.tables.hierarchy.measures import (
     StructureMarks,
     TableMeasure,

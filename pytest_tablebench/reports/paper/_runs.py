@@ -13,9 +13,9 @@ from typing import Any
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.reports.beside_text import memory_lines
 from pytest_tablebench.results import Cell, read_records, read_run, summarize
-from pytest_tablebench.results._folder import RUN, recorded_text, run_folders
-from pytest_tablebench.results._memory import tells_memory
-from pytest_tablebench.results._record import cell_values
+from pytest_tablebench.results.folder import RUN, recorded_text, run_folders
+from pytest_tablebench.results.memory import tells_memory
+from pytest_tablebench.results.record import cell_values
 from pytest_tablebench.util.names import out_of, printable
 
 

@@ -16,7 +16,7 @@ from pytest_tablebench.reports.paper._published import (
     shares,
 )
 from pytest_tablebench.reports.paper._runs import Row, RunData
-from pytest_tablebench.reports.paper._text import PaperTable, Value
+from pytest_tablebench.reports.paper.text import PaperTable, Value
 from pytest_tablebench.results.analyses import BEST_SUBTASK, RULES, by_skill
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from pytest_tablebench.reports.paper._ranking_tables import (
 from pytest_tablebench.reports.paper._realhit_formats import format_tables
 from pytest_tablebench.reports.paper._skills import skill_tables
 from pytest_tablebench.reports.paper._table_map import map_tables
-from pytest_tablebench.reports.paper._text import PaperTable, Value, row_note
+from pytest_tablebench.reports.paper.text import PaperTable, Value, row_note
 from pytest_tablebench.results.analyses import winners
 
 WIN_RATES = {

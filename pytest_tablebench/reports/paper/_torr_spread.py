@@ -8,7 +8,7 @@ from pytest_tablebench.reports.paper._entries import reason_of, value_of
 from pytest_tablebench.reports.paper._leaderboard import DATASETS, model_names, torr_rows
 from pytest_tablebench.reports.paper._published import Noted, beside_published, published
 from pytest_tablebench.reports.paper._runs import RunData, runs_by_mode
-from pytest_tablebench.reports.paper._text import PaperTable, Printed, row_note
+from pytest_tablebench.reports.paper.text import PaperTable, Printed, row_note
 from pytest_tablebench.results.analyses import serializer_spread
 
 _NOTES = (

@@ -12,7 +12,6 @@ from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.reports.paper._analysis import analysis_of
 from pytest_tablebench.reports.paper._boards import BOARDS, boards_of
 from pytest_tablebench.reports.paper._judges import JUDGES
-from pytest_tablebench.reports.paper._plots import write_plots
 from pytest_tablebench.reports.paper._realhit_tables import Marks
 from pytest_tablebench.reports.paper._runs import (
     RunData,
@@ -21,7 +20,8 @@ from pytest_tablebench.reports.paper._runs import (
     runs_by_mode,
 )
 from pytest_tablebench.reports.paper._tables import paper_tables
-from pytest_tablebench.reports.paper._text import (
+from pytest_tablebench.reports.paper.plots import write_plots
+from pytest_tablebench.reports.paper.text import (
     PaperTable,
     csv_text,
     markdown,

@@ -54,9 +54,9 @@ def analyse(records: Iterable[Any], params: Mapping[str, Any] | None = None) -> 
     for params that do not fit them. Memory grows with the records by some 50 bytes each.
     """
     # Only here: a run itself needs none of this.
-    from pytest_tablebench.results.analyses import _agreement, _contrasts, _levels
+    from pytest_tablebench.results.analyses import _agreement, _levels, contrasts
     from pytest_tablebench.results.analyses._draws import Draws
-    from pytest_tablebench.results.analyses._grid import read_scores
+    from pytest_tablebench.results.analyses.grid import read_scores
 
     scores = read_scores(records)
     draws = Draws(scores.grids, params)
@@ -69,8 +69,8 @@ def analyse(records: Iterable[Any], params: Mapping[str, Any] | None = None) -> 
         "robustness": _levels.robustness(scores),
         "min_max": _levels.min_max(scores),
         "serializer_spread": _levels.serializer_spread(scores),
-        "win_rates": _contrasts.win_rates(scores),
-        "perturbation_impact": _contrasts.perturbation_impact(scores),
+        "win_rates": contrasts.win_rates(scores),
+        "perturbation_impact": contrasts.perturbation_impact(scores),
         "separability": _agreement.separability(scores, draws),
         "dataset_agreement": _agreement.dataset_agreement(scores),
         "kendall_w": _agreement.kendall_w(scores),
@@ -112,7 +112,7 @@ def benchmark_growth(records: Iterable[Any]) -> dict[str, Any]:
     records; not part of `analyse`, whose figures are those of single datasets.
     """
     from pytest_tablebench.results.analyses import _agreement
-    from pytest_tablebench.results.analyses._grid import read_scores
+    from pytest_tablebench.results.analyses.grid import read_scores
 
     return _agreement.benchmark_growth(read_scores(records).grids)
 
@@ -131,7 +131,7 @@ def further_figures(
         groups: `open` or `closed` by model; others are left out.
     """
     from pytest_tablebench.results.analyses import _further
-    from pytest_tablebench.results.analyses._grid import read_scores
+    from pytest_tablebench.results.analyses.grid import read_scores
 
     impact = analysis["perturbation_impact"].get("absolute_by_model_dataset_perturbation", {})
     return {
@@ -150,7 +150,7 @@ def serializer_spread(records: Iterable[Any]) -> dict[str, Any]:
     That is `perturbations=all` of `analyse` alone, without the analyses that draw samples.
     """
     from pytest_tablebench.results.analyses import _levels
-    from pytest_tablebench.results.analyses._grid import read_scores
+    from pytest_tablebench.results.analyses.grid import read_scores
 
     found: dict[str, Any] = _levels.serializer_spread(read_scores(records))["perturbations=all"]
     return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.analyses._draws import Draws, Raters, disjoint_sets
 from pytest_tablebench.results.analyses._figures import Figure, figure, plain_mean
-from pytest_tablebench.results.analyses._grid import Grid, Scores
+from pytest_tablebench.results.analyses.grid import Grid, Scores
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import EQUAL
 from pytest_tablebench.util.arrays import np

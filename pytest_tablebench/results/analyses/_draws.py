@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.analyses._grid import Grid
+from pytest_tablebench.results.analyses.grid import Grid
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import printable, unknown_name
 from pytest_tablebench.util.seeds import seeded_random

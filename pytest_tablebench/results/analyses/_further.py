@@ -10,7 +10,7 @@ from pytest_tablebench.results.analyses._figures import Figure, figure, plain_me
 from pytest_tablebench.results.figures import mean, means
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.analyses._grid import Scores
+    from pytest_tablebench.results.analyses.grid import Scores
 
 OPEN, CLOSED = "open", "closed"
 """The groups of models in `open_closed`: with weights that are published, and without."""

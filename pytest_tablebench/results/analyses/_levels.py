@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.analyses._figures import Figure, each, figure, plain_mean
-from pytest_tablebench.results.analyses._grid import Grid, Scores
+from pytest_tablebench.results.analyses.grid import Grid, Scores
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.figures import robustness as one_minus_range
 from pytest_tablebench.results.score_table import EQUAL

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results._sheets import Sheet, benchmarks_of, sheets
 from pytest_tablebench.results.compare._measures import (
     PairedDataset,
     measure_difference,
@@ -33,6 +32,7 @@ from pytest_tablebench.results.compare._types import (
 )
 from pytest_tablebench.results.gates import mcnemar, sign_flip
 from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.results.sheets import Sheet, benchmarks_of, sheets
 from pytest_tablebench.util.names import counted, out_of, printable
 
 

@@ -9,7 +9,10 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.results._intervals import moments, paired_bounds
-from pytest_tablebench.results._sheets import (
+from pytest_tablebench.results.compare._types import Measure, MeasureDifference
+from pytest_tablebench.results.figures import example_values, mean
+from pytest_tablebench.results.gates import mcnemar, sign_flip
+from pytest_tablebench.results.sheets import (
     Configuration,
     Sheet,
     align,
@@ -17,9 +20,6 @@ from pytest_tablebench.results._sheets import (
     same_answers,
     with_common_clusters,
 )
-from pytest_tablebench.results.compare._types import Measure, MeasureDifference
-from pytest_tablebench.results.figures import example_values, mean
-from pytest_tablebench.results.gates import mcnemar, sign_flip
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of, printable
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS, Differs, Option
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.results._folder import RUN, read_run
-from pytest_tablebench.results._record import case_key
 from pytest_tablebench.results.compare._types import RunFacts, SettingDifference
+from pytest_tablebench.results.folder import RUN, read_run
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
+from pytest_tablebench.results.record import case_key
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import printable

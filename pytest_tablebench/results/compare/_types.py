@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from pytest_tablebench.results._record import SCHEMA
+from pytest_tablebench.results.record import SCHEMA
 
 Measure = Literal["performance", "pass_rate", "robustness"]
 MEASURES: tuple[Measure, ...] = ("performance", "pass_rate", "robustness")

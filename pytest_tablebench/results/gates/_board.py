@@ -6,10 +6,10 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.results._sheets import Configuration, Sheet, with_clusters
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._sides import Key, Sides, key_of
 from pytest_tablebench.results.score_table import field_of
+from pytest_tablebench.results.sheets import Configuration, Sheet, with_clusters
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results._sheets import Sheet, same_answers, with_common_clusters
 from pytest_tablebench.results.figures import FEWEST, agreement, example_values, mean, robustness
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._scopes import Pair, Scopes
 from pytest_tablebench.results.gates._sides import about, asked_of, values_of
+from pytest_tablebench.results.sheets import Sheet, same_answers, with_common_clusters
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import known_names, printable
 

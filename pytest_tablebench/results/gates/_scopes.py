@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_tablebench.results._sheets import Sheet, aligned
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._sides import Sides
+from pytest_tablebench.results.sheets import Sheet, aligned
 from pytest_tablebench.util.names import known_names, printable
 
 Clusters = Mapping[str, Mapping[str, Hashable]]

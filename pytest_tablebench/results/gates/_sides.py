@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.results._memory import FORMER
-from pytest_tablebench.results._sheets import Sheet, benchmarks_of, check_once, sheets
+from pytest_tablebench.results.memory import FORMER
 from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digests
+from pytest_tablebench.results.sheets import Sheet, benchmarks_of, check_once, sheets
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:

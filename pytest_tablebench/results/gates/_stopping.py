@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Literal, TypeVar, get_args
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results._sheets import align
 from pytest_tablebench.results.gates._board import Board
 from pytest_tablebench.results.gates._counts import judge_cost
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
@@ -17,6 +16,7 @@ from pytest_tablebench.results.gates._result import GateResult, State
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import Key, Sides, key_of, read_side
 from pytest_tablebench.results.score_table import ScoreTable, raw_digests
+from pytest_tablebench.results.sheets import align
 from pytest_tablebench.util.names import counted, out_of, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
 

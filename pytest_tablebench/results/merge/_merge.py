@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.results._folder import RunFolder
-from pytest_tablebench.results._media import merge_media
-from pytest_tablebench.results._texts import TEXTS, merge_texts
 from pytest_tablebench.results.figures import sum_of_known
+from pytest_tablebench.results.folder import RunFolder
 from pytest_tablebench.results.loaded_run import THINKING, LoadedRun
+from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.merge._parts import MERGED, Parts, read_parts
 from pytest_tablebench.results.merge._records import MergedRecords
 from pytest_tablebench.results.score_table import ScoreTable
@@ -26,6 +25,7 @@ from pytest_tablebench.results.snapshots import (
     read_changes,
     write_changes,
 )
+from pytest_tablebench.results.texts import TEXTS, merge_texts
 from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.names import counted, printable
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results._folder import RUN, read_run, run_folders
 from pytest_tablebench.results.compare import check_alike, setting_differences
+from pytest_tablebench.results.folder import RUN, read_run, run_folders
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted, printable
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.results._folder import RECORDS, named_thresholds, read_places
-from pytest_tablebench.results._record import Cell, Record, cell_values
+from pytest_tablebench.results.folder import RECORDS, named_thresholds, read_places
+from pytest_tablebench.results.record import Cell, Record, cell_values
 from pytest_tablebench.results.score_table import ScoreTableBuilder
 from pytest_tablebench.util.names import counted, printable
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets import Asked, Example
     from pytest_tablebench.models import Reply, Request
     from pytest_tablebench.registry import Registry
-    from pytest_tablebench.results._record import Record
+    from pytest_tablebench.results.record import Record
     from pytest_tablebench.running.limits import Limit
     from pytest_tablebench.store import Store
 

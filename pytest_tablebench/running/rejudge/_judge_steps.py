@@ -10,7 +10,7 @@ from pytest_tablebench.running.answer import TRUNCATED, StepFacts, step_records
 from pytest_tablebench.serializers.content import digest_of
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results._record import Record
+    from pytest_tablebench.results.record import Record
 
 Steps = Sequence[Mapping[str, Any]]
 

@@ -15,13 +15,13 @@ from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.config.settings import Settings, check_names
 from pytest_tablebench.errors import ModelError, SettingsError, writing
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.results._folder import RunFolder, read_records, read_run, recorded_text
-from pytest_tablebench.results._media import merge_media
-from pytest_tablebench.results._record import ASSERTION, Record
-from pytest_tablebench.results._spending import add_spending
-from pytest_tablebench.results._texts import TEXTS
+from pytest_tablebench.results.folder import RunFolder, read_records, read_run, recorded_text
 from pytest_tablebench.results.judges import Agreement, agreement_of
 from pytest_tablebench.results.loaded_run import summary_of
+from pytest_tablebench.results.media import merge_media
+from pytest_tablebench.results.record import ASSERTION, Record
+from pytest_tablebench.results.spending import add_spending
+from pytest_tablebench.results.texts import TEXTS
 from pytest_tablebench.running.asking import AskPlan
 from pytest_tablebench.running.builtins import registry_with
 from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping

@@ -14,7 +14,7 @@ from pytest_tablebench.errors import CUT_OFF, DataError, NotJudgedError, Setting
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.results._record import ASSERTION, Outcome, Record, judged_outcome
+from pytest_tablebench.results.record import ASSERTION, Outcome, Record, judged_outcome
 from pytest_tablebench.running.answer import TRUNCATED
 from pytest_tablebench.running.perturbing import question_change
 from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping

@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from math import fsum
 from typing import Any
 
-from pytest_tablebench.results._record import Record
 from pytest_tablebench.results.figures import mean, sum_of_known
+from pytest_tablebench.results.record import Record
 
 
 def add_spending(summary: dict[str, Any], records: Callable[[], Iterable[Record]]) -> None:

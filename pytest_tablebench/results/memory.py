@@ -11,8 +11,8 @@ from pytest_tablebench.results.figures import mean, means
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results._sheets import Sheet
     from pytest_tablebench.results.score_columns import Floats
+    from pytest_tablebench.results.sheets import Sheet
 
 _WITHOUT, _CHANGED = "no_table", "counterfactual"
 FORMER = "memory"

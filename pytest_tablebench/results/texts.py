@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results._record import SCHEMA, check_schema
+from pytest_tablebench.results.record import SCHEMA, check_schema
 from pytest_tablebench.util.entries import listing
 from pytest_tablebench.util.names import printable
 

@@ -10,9 +10,9 @@ import pytest
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.results import read_records
-from pytest_tablebench.results._joined import Finding, JoinedCase, join_checks
-from pytest_tablebench.results._record import Cell, cell_values
+from pytest_tablebench.results.checks import Finding, JoinedCase, join_checks
 from pytest_tablebench.results.message import CaseMessage, Found, Spent
+from pytest_tablebench.results.record import Cell, cell_values
 from pytest_tablebench.results.writer import RunWriter
 from tests.support.run_folders import record
 

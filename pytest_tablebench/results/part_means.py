@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import fsum
 
-from pytest_tablebench.results._record import Cell
+from pytest_tablebench.results.record import Cell
 
 
 def mean_parts(rows: Iterable[Cell], columns: Sequence[tuple[str, str]]) -> list[float | None]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.analyses._figures import Figure, each, plain_mean
-from pytest_tablebench.results.analyses._grid import Grid, Scores
+from pytest_tablebench.results.analyses.grid import Grid, Scores
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import EQUAL
 from pytest_tablebench.util.arrays import np

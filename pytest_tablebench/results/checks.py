@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from pytest_tablebench.results._record import ASSERTION
+from pytest_tablebench.results.record import ASSERTION
 
 Place = tuple[int, int]
 

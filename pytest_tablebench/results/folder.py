@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results._record import SCHEMA, Record, check_schema
-from pytest_tablebench.results._texts import TEXTS
+from pytest_tablebench.results.record import SCHEMA, Record, check_schema
+from pytest_tablebench.results.texts import TEXTS
 from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.line_file import LineFile
