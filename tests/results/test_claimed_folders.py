@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results import RunFolder, _folder, claim_folder, read_run
+from pytest_tablebench.results import RunFolder, claim_folder, folder, read_run
 from pytest_tablebench.session.roles import Alone
 from pytest_tablebench.session.state import Session, run_paths
 
@@ -80,7 +80,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
 
 def test_of_two_runs_that_found_one_folder_empty_only_one_has_it(tmp_path, monkeypatch):
     # Both have looked before either of them writes.
-    monkeypatch.setattr(_folder, "check_writable", lambda path: [])
+    monkeypatch.setattr(folder, "check_writable", lambda path: [])
     first = RunFolder(tmp_path)
     with pytest.raises(SettingsError, match="already holds a run"):
         RunFolder(tmp_path)
