@@ -101,6 +101,8 @@ class Settings:
     allow_unlike: bool = False
     stop_rule: str | None = None
     snapshot: bool = False
+    snapshot_of: str | None = None
+    snapshot_changes: Literal["count", "fail"] = "count"
     allure: str | None = None
     open_weights: Literal["yes", "no"] | None = None
     page: bool = True
@@ -136,6 +138,11 @@ class Settings:
         names = [name for name in OVERRIDES if name not in kept and getattr(self, name) is None]
         values = {name: getattr(paper, name) for name in names}
         return replace(self, **values, params={**paper.params, **self.params})
+
+    @property
+    def compares_snapshots(self) -> bool:
+        """Whether answers are compared with snapshots."""
+        return self.snapshot or self.snapshot_of is not None or self.snapshot_changes == "fail"
 
     def data_folder(self) -> Path:
         """Return the folder holding one folder per dataset."""

@@ -38,7 +38,7 @@ def begin(config: pytest.Config) -> None:
         state.fetch_stores()
     if not config.option.collectonly and not settings.plan:
         state.preflight()
-        if settings.snapshot:
+        if settings.compares_snapshots:
             from pytest_tablebench.hooks.snapshots import SnapshotHooks
 
             hooks = SnapshotHooks(config)

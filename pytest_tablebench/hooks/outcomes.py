@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +26,7 @@ from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results import Outcome
+    from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.session.state import Session
 
 __all__ = ["FAILED_PARTS", "annotate", "annotate_part", "never_asked", "spare_traceback"]
@@ -110,7 +112,10 @@ def annotate(
             path, line, _ = item.location
             report.outcome = "skipped"
             report.longrepr = (path, line or 0, f"Skipped: {NO_VERDICT}")
-    report.tablebench = message = state.telling.message(run, finding, error)  # type: ignore[attr-defined]
+    message = state.telling.message(run, finding, error)
+    if state.settings.snapshot_changes == "fail" and call.when == "call":
+        message = _with_snapshot(item, report, message)
+    report.tablebench = message  # type: ignore[attr-defined]
     if message.found is not None and getattr(item.config.option, "xmlpath", None):
         from pytest_tablebench.reports.junit import junit_properties, replace_properties
         from pytest_tablebench.results import Record
@@ -118,6 +123,20 @@ def annotate(
         # On the item: pytest writes what the report of the tear-down holds.
         properties = junit_properties(Record.from_line(message.found.line))
         replace_properties(item.user_properties, properties)
+
+
+def _with_snapshot(
+    item: pytest.Item, report: pytest.TestReport, message: CaseMessage
+) -> CaseMessage:
+    """Fail the test of a changed answer, whose record stays as the dataset's metric has it."""
+    from pytest_tablebench.hooks.snapshot_checks import check_snapshot
+
+    why = None if hasattr(report, "wasxfail") else check_snapshot(item, message)
+    if why is None:
+        return message
+    text = f"{report.longrepr}\n" if report.failed else ""
+    report.outcome, report.longrepr = "failed", f"{text}{why}"
+    return replace(message, finding=message.finding._replace(failed=True))
 
 
 def _leave_out(

@@ -321,8 +321,10 @@ class ReportingHooks:
         self.summaries = {model: run.summary for model, run in runs.items()}
         self._tell_junit()
         if runs:
+            failed = self._others_failed > 0 or (snapshots is not None and snapshots.has_failures)
+            in_vain = snapshots is not None and snapshots.compared_nothing
             self._end(state).finish(
-                session, runs, self._why_stopped(), others_failed=self._others_failed > 0
+                session, runs, self._why_stopped(), others_failed=failed, compared_nothing=in_vain
             )
         elif not state.writer.unfinished and self._gates_in_vain():
             text = "no case was asked, so every gate is undecided"

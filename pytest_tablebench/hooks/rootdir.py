@@ -47,7 +47,7 @@ def check_rootdir(config: pytest.Config, settings: Settings) -> None:
     actual = Places(config.rootpath, config.inipath)
     expected = _places_without_values(config, words)
     if expected is None or expected.settings_file == actual.settings_file:
-        is_moved = settings.snapshot and expected is not None and expected != actual
+        is_moved = settings.compares_snapshots and expected is not None and expected != actual
         if not is_moved:
             return
         effect = f"look for snapshots in {printable(str(actual.rootdir))}"

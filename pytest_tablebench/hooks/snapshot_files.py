@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tempfile
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.datasets.case import case_ids
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.snapshots import Change, Entry, Kind, compare, excerpt
 from pytest_tablebench.util.names import printable, slug
@@ -17,7 +19,22 @@ from pytest_tablebench.util.names import printable, slug
 if TYPE_CHECKING:
     from syrupy.extensions.amber import AmberSnapshotExtension
 
-__all__ = ["SnapshotFile", "amber_extension", "file_name", "read_entries", "write_entries"]
+    from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.results.message import CaseMessage
+
+__all__ = [
+    "FOLDER",
+    "SnapshotFile",
+    "SnapshotPlaces",
+    "amber_extension",
+    "answer_of",
+    "file_name",
+    "read_entries",
+    "write_entries",
+]
+
+FOLDER = "snapshots"
+"""Beside pytest's configuration file (the root folder of the run)."""
 
 LOCK_S = 60.0
 """Seconds to wait for another run that is writing the same file."""
@@ -41,6 +58,11 @@ def amber_extension() -> type[AmberSnapshotExtension]:
         """One Amber file of answers; which one is said by path."""
 
         serializer_class = AnswerSerializer
+
+        def matches(self, *, serialized_data: Any, snapshot_data: Any) -> bool:
+            """Return whether text and verdict are the same; a changed score alone is no change."""
+            old, new = Entry.decode(str(snapshot_data)), Entry.decode(str(serialized_data))
+            return compare(old, new) == "same"
 
     return AnswerExtension
 
@@ -67,6 +89,52 @@ def _caseless(name: str) -> str:
     return f"{name}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
+class SnapshotPlaces:
+    """Where the snapshots of a run are: in which files, under which names.
+
+    Arguments:
+        root: the folder of pytest's configuration file.
+        settings: of the run.
+    """
+
+    def __init__(self, root: Path, settings: Settings) -> None:
+        self.folder = root / FOLDER
+        self._compared = settings.snapshot_of
+        names = case_ids(settings.models, 20, digest=False)
+        self._endings = names if len(settings.models) > 1 else {}
+
+    def load(self, suite: str, model: str) -> SnapshotFile:
+        """Read the answers that those of a suite and model are compared with."""
+        recorded = self.folder / file_name(suite, model)
+        if self._compared is None:
+            return SnapshotFile.load(recorded, model)
+        compared = self.folder / file_name(suite, self._compared)
+        return SnapshotFile.load(compared, model, recorded)
+
+    def entry_name(self, test: str, message: CaseMessage) -> str:
+        """Return the test and the case, without the model, which the file's name has."""
+        case_id, again = message.case_id, ""
+        if message.repeat > 1:
+            again = f"/r{message.repeat}"
+            case_id = case_id.removesuffix(again)
+        ending = self._endings.get(message.model)
+        if ending is not None:
+            case_id = case_id.removesuffix(f"/{ending}")
+        function = test.partition("[")[0].replace("::", ".")
+        return printable(f"{function}[{case_id}{again}]")
+
+
+def answer_of(message: CaseMessage) -> Entry | None:
+    """Return a case's answer, None where it has none."""
+    record_of_case = message.found
+    if record_of_case is None or record_of_case.outcome == "no_answer":
+        return None
+    record = json.loads(record_of_case.line)
+    if record["raw"] is None:
+        return None
+    return Entry(record_of_case.outcome, record["score"], record["raw"])
+
+
 @dataclass
 class SnapshotFile:
     """The stored answers of one suite and model, and what a run makes of them.
@@ -75,20 +143,25 @@ class SnapshotFile:
     """
 
     path: Path
+    """The file that answers are compared with."""
     model: str
+    recorded: Path
+    """The file that answers are recorded in: another one where another model's are compared."""
     stored: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, Kind] = field(default_factory=dict)
     changes: dict[str, Change] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     """Entries whose case had no answer."""
     pending: dict[str, str] = field(default_factory=dict)
+    unread: set[str] = field(default_factory=set)
+    """Entries with an answer, while the file cannot be used."""
     damaged: int = 0
     problem: str | None = None
 
     @classmethod
-    def load(cls, path: Path, model: str) -> SnapshotFile:
+    def load(cls, path: Path, model: str, recorded: Path | None = None) -> SnapshotFile:
         """Read a file; one that is not there is empty."""
-        file = cls(path, model)
+        file = cls(path, model, recorded or path)
         try:
             file.stored = read_entries(path)
         except SettingsError as error:
@@ -98,6 +171,7 @@ class SnapshotFile:
     def note(self, name: str, case_id: str, answer: Entry) -> Kind | None:
         """Compare an answer with the stored one; the last one of a name counts."""
         if self.problem is not None:
+            self.unread.add(name)
             return None
         data, known = answer.encode(), self.stored.get(name)
         self.changes.pop(name, None)
@@ -110,7 +184,7 @@ class SnapshotFile:
                 self.damaged += name not in self.kinds  # compared with nothing: a new one
         kind = "same" if known == data else compare(old, answer)
         self.kinds[name] = kind
-        if known != data:
+        if known != data or self.recorded != self.path:
             self.pending[name] = data
         if old is not None and kind != "same":
             self.changes[name] = Change(
@@ -130,10 +204,16 @@ class SnapshotFile:
 
     def save(self, *, new_only: bool) -> None:
         """Record what differs; all else in the file stays. Raises `OSError`, `SettingsError`."""
-        found = self.pending.items()
-        chosen = {name: data for name, data in found if not new_only or name not in self.stored}
-        if chosen and self.problem is None:
-            write_entries(self.path, chosen)
+        if not self.pending or self.problem is not None:
+            return
+        recorded = self.stored if self.recorded == self.path else read_entries(self.recorded)
+        chosen = {
+            name: data
+            for name, data in self.pending.items()
+            if not new_only or name not in recorded
+        }
+        if chosen:
+            write_entries(self.recorded, chosen)
 
 
 def read_entries(path: Path) -> dict[str, str]:

@@ -4,13 +4,13 @@ One file holds the answers of one suite and one model. It is read and written by
 that keeps the run, never by an xdist worker: answers arrive there anyway, so that no two
 processes of a run write the same file. Two runs at once take turns by a lock.
 
-A changed answer is a signal of its own. It changes no test's outcome and no exit code, and
-nothing is ever removed from a file.
+A changed answer is a signal of its own: it changes no test's outcome and no exit code, unless
+`--bench-snapshot-changes=fail` asks for that (`snapshot_checks.py`). Nothing is ever removed from
+a file.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Generator
@@ -19,13 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tablebench.datasets.case import case_ids
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.hooks.keys import SESSION, SETTINGS
 from pytest_tablebench.hooks.selection import selected_by
-from pytest_tablebench.hooks.snapshot_files import SnapshotFile, file_name
+from pytest_tablebench.hooks.snapshot_files import (
+    FOLDER,
+    SnapshotFile,
+    SnapshotPlaces,
+    answer_of,
+)
 from pytest_tablebench.results.snapshots import (
-    Entry,
     changes_data,
     diff_line,
     excerpt,
@@ -33,16 +36,13 @@ from pytest_tablebench.results.snapshots import (
     word_diff,
     write_changes,
 )
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.results.writer import RunWriter
 
-__all__ = ["FOLDER", "SnapshotHooks"]
-
-FOLDER = "snapshots"
-"""Beside pytest's configuration file (the root folder of the run)."""
+__all__ = ["SnapshotHooks"]
 
 SHOWN = 10
 """Changes that the terminal shows; all are in `snapshots.json`."""
@@ -61,15 +61,14 @@ class SnapshotHooks:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._settings = settings = config.stash[SETTINGS]
-        self._folder = config.rootpath / FOLDER
+        self._places = SnapshotPlaces(config.rootpath, settings)
+        self._folder = self._places.folder
         # Asked for by name, so that it works without syrupy's plugin as well.
         self._new_only = bool(config.getoption("--snapshot-update-new-only", False))
         self.update = self._new_only or bool(config.getoption("--snapshot-update", False))
         self._files: dict[tuple[str, str], SnapshotFile] = {}
         self._problems: list[str] = []
         self._whole: set[str] = set()
-        names = case_ids(settings.models, 20, digest=False)
-        self._endings = names if len(settings.models) > 1 else {}
         self._check()
 
     def _check(self) -> None:
@@ -101,10 +100,9 @@ class SnapshotHooks:
         model = message.model
         file = self._files.get((suite, model))
         if file is None:
-            file = SnapshotFile.load(self._folder / file_name(suite, model), model)
-            self._files[suite, model] = file
-        name = self._entry_name(test, message)
-        answer = _answer(message)
+            file = self._files[suite, model] = self._places.load(suite, model)
+        name = self._places.entry_name(test, message)
+        answer = answer_of(message)
         if answer is None:
             if name not in file.kinds:
                 file.silent.add(name)
@@ -112,17 +110,19 @@ class SnapshotHooks:
         file.silent.discard(name)
         file.note(name, message.case_id, answer)
 
-    def _entry_name(self, test: str, message: CaseMessage) -> str:
-        """Return the test and the case, without the model, which the file's name holds."""
-        case_id, again = message.case_id, ""
-        if message.repeat > 1:
-            again = f"/r{message.repeat}"
-            case_id = case_id.removesuffix(again)
-        ending = self._endings.get(message.model)
-        if ending is not None:
-            case_id = case_id.removesuffix(f"/{ending}")
-        function = test.partition("[")[0].replace("::", ".")
-        return printable(f"{function}[{case_id}{again}]")
+    @property
+    def has_failures(self) -> bool:
+        """Whether changed answers have failed their tests."""
+        fails = self._settings.snapshot_changes == "fail" and (self._new_only or not self.update)
+        return fails and any(file.changes for file in self._files.values())
+
+    @property
+    def compared_nothing(self) -> bool:
+        """Whether a model's answers were to be compared, and none had a snapshot."""
+        return any(self._in_vain(files) for files in map(self._of, self._settings.models) if files)
+
+    def _in_vain(self, files: list[SnapshotFile]) -> bool:
+        return not self.update and all(set(file.kinds.values()) <= {"new"} for file in files)
 
     def finish(self, exit_code: int) -> dict[str, dict[str, Any]]:
         """Record where asked to, and write `snapshots.json` into the run folders.
@@ -201,6 +201,7 @@ class SnapshotHooks:
         return changes_data(
             counts,
             [change for file in files for change in file.changes.values()],
+            compared_with=self._settings.snapshot_of,
             updated=self.update,
             files={
                 file.path.name: {
@@ -225,7 +226,8 @@ class SnapshotHooks:
             if not files:
                 continue
             data = self._data(files, whole=model in self._whole)
-            terminalreporter.write_line(f"{printable(model, 80)}: {self._counts_line(data)}")
+            line = self._vain_line(files) if self._in_vain(files) else self._counts_line(data)
+            terminalreporter.write_line(f"{self._title(model)}: {line}")
             for change in data["changes"][:left]:
                 _write_change(terminalreporter, change)
             more = len(data["changes"]) - left
@@ -236,6 +238,22 @@ class SnapshotHooks:
                 )
         for problem in dict.fromkeys(self._problems):
             terminalreporter.write_line(printable(problem), red=True)
+
+    def _title(self, model: str) -> str:
+        compared = self._settings.snapshot_of
+        name = printable(model, 80)
+        return name if compared is None else f"{name} against {printable(compared, 80)}"
+
+    def _vain_line(self, files: list[SnapshotFile]) -> str:
+        """Return the line of a comparison without a snapshot: it is no success."""
+        count = sum(len(file.kinds) + len(file.unread) for file in files)
+        text = f"0 of {counted(count, 'answer')} had a snapshot"
+        if any(file.problem for file in files):
+            return text
+        compared = self._settings.snapshot_of
+        if compared is None:
+            return f"{text}; --snapshot-update records them"
+        return f"{text}; a run with --snapshot-update and {printable(compared, 80)} records them"
 
     def _counts_line(self, data: dict[str, Any]) -> str:
         counts = data["counts"]
@@ -253,15 +271,6 @@ class SnapshotHooks:
         if counts["new"] or counts["reworded"] or counts["flipped"]:
             text += "; --snapshot-update records them"
         return text
-
-
-def _answer(message: CaseMessage) -> Entry | None:
-    """Return a case's answer, None where there is none."""
-    found = message.found
-    if found is None or found.outcome == "no_answer":
-        return None
-    record = json.loads(found.line)
-    return None if record["raw"] is None else Entry(found.outcome, record["score"], record["raw"])
 
 
 def _write_change(terminal: Any, change: dict[str, Any]) -> None:

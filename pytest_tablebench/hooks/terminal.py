@@ -22,7 +22,8 @@ __all__ = ["TerminalHooks"]
 NOT_OF_ONE_CASE = frozenset(
     {
         *("datasets", "shard", "results", "gates", "gate_point", "baseline", "allow_unlike"),
-        *("stop_rule", "plan", "max_cost", "show", "page", "allure", "snapshot"),
+        *("stop_rule", "plan", "max_cost", "show", "page", "allure"),
+        *("snapshot", "snapshot_of", "snapshot_changes"),
     }
 )
 """Settings that decide neither whether one case is collected nor how it is asked.

@@ -57,7 +57,7 @@ def plan_lines(
                 f"tablebench: {name}: it thinks, so its limit is {plan['room']:,} tokens above "
                 f"that of the answer (--bench-reasoning-tokens){_sent_limit(plan['sent'] or {})}"
             )
-        if settings.snapshot and plan["hits"]:
+        if settings.compares_snapshots and plan["hits"]:
             lines.append(
                 f"tablebench: {name}: {plan['hits']:,} of {counted(plan['requests'], 'answer')} "
                 f"{are(plan['hits'])} in the store. Snapshots of these cannot show that the model "

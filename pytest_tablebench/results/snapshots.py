@@ -247,6 +247,7 @@ def changes_data(
     changes: Iterable[Change],
     *,
     updated: bool,
+    compared_with: str | None = None,
     files: Mapping[str, Mapping[str, Any]],
     problems: Sequence[str],
 ) -> dict[str, Any]:
@@ -256,6 +257,7 @@ def changes_data(
         counts: cases by kind, and `no_answer`.
         changes: those that are not the same, in any order.
         updated: whether what differed was recorded.
+        compared_with: the model whose answers were compared; None for the run's own.
         files: by name, how many answers were stored (`stored`) and are no longer asked for
             (`unused`: None where only a part of the cases ran, which cannot tell).
         problems: files that could not be used, and why.
@@ -264,6 +266,7 @@ def changes_data(
     return {
         "schema": SCHEMA,
         "updated": updated,
+        "compared_with": compared_with,
         "counts": {name: counts.get(name, 0) for name in (*KINDS, "no_answer")},
         "files": {name: dict(found) for name, found in files.items()},
         "problems": list(problems),
@@ -294,6 +297,7 @@ def merged_changes(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return {
             "schema": SCHEMA,
             "updated": any(part["updated"] for part in parts),
+            "compared_with": next(iter(parts), {}).get("compared_with"),
             "counts": {
                 name: sum(part["counts"][name] for part in parts) for name in (*KINDS, "no_answer")
             },

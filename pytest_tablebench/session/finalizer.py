@@ -107,15 +107,19 @@ class Finalizer:
         reason: str,
         *,
         others_failed: bool = False,
+        compared_nothing: bool = False,
     ) -> None:
         """Judge, set the exit code, and write what people read.
 
         `reason` says why the session ended early, if it did; `others_failed` whether something
-        failed that is no case of ours: gates that hold do not hide it.
+        failed that is no case of ours: gates that hold do not hide it. `compared_nothing` says
+        that answers were to be compared with snapshots and none had one: that is no success.
         """
         self.beside = self._failures_beside()
         self._judge(runs, self._cut_short(int(session.exitstatus), reason))
         self._set_exit_code(session, reason, others_failed=others_failed or bool(self.beside))
+        if compared_nothing and int(session.exitstatus) == pytest.ExitCode.OK:
+            session.exitstatus = self.exit_code = 11
         self._settle_batches(session, runs, reason)
         self._conclude(runs, int(session.exitstatus))
         for model, run in runs.items():

@@ -141,7 +141,9 @@ def test_without_an_update_no_file_appears(bench: Bench) -> None:
     result = bench.run(answers(bench), "--bench-snapshot")
     assert not (bench.path / "snapshots").exists()
     assert counts(bench, "run") == {"new": 3}
-    assert "3 new; --snapshot-update records them" in summary(result)[0]
+    assert summary(result)[0].endswith(
+        ": 0 of 3 answers had a snapshot; --snapshot-update records them"
+    )
 
 
 def test_the_ini_key(bench: Bench) -> None:
@@ -252,3 +254,110 @@ def whole(bench: Bench, *arguments: str, workers: int, results: str) -> pytest.R
     if not workers:
         return bench.pytester.runpytest_inprocess(*given)
     return bench.pytester.runpytest_subprocess(*given, "-n", str(workers))
+
+
+# Another version of a model.
+
+
+def test_answers_are_compared_with_those_of_another_model(bench: Bench) -> None:
+    bench.run(answers(bench), *RECORD, results="first")
+    before = content(bench)
+    [old] = before
+    named = "--bench-snapshot-of=tablebench/scripted:script.jsonl"
+    lines = [
+        {"match": "Ada", "text": "36"},
+        {"match": "Bo", "text": "forty"},
+        {"match": "Cy", "text": "12 or so"},
+    ]
+    newer = "--model=" + bench.script(*lines, name="newer.jsonl")
+    result = bench.run(newer, named, results="second")
+    assert counts(bench, "second") == {"same": 1, "flipped": 2}
+    assert changes(bench, "second")["compared_with"] == "tablebench/scripted:script.jsonl"
+    assert summary(result)[0].startswith(
+        "tablebench/scripted:newer.jsonl against tablebench/scripted:script.jsonl: 1 same text"
+    )
+    assert content(bench) == before
+
+    # Recording keeps the older model's answers.
+    bench.run(newer, named, "--snapshot-update", results="third")
+    after = content(bench)
+    assert after[old] == before[old]
+    assert len(after) == 2
+    bench.run(newer, "--bench-snapshot", results="fourth")
+    assert counts(bench, "fourth") == {"same": 3}
+
+
+def test_a_comparison_without_a_snapshot_is_no_success(bench: Bench) -> None:
+    result = bench.run(answers(bench), "--bench-snapshot", results="first")
+    result.assert_outcomes(passed=3)
+    assert result.ret == 11
+    assert bench.facts("first")["exit_code"] == 11
+    lines = summary(result)
+    assert [line.partition(": ")[2] for line in lines] == [
+        "0 of 3 answers had a snapshot; --snapshot-update records them"
+    ]
+    gate = "--bench-gate=all.no_answer <= 0"
+    result = bench.run(answers(bench), "--bench-snapshot-of=older", gate, results="second")
+    assert result.ret == 11
+    assert summary(result)[0].endswith(
+        " against older: 0 of 3 answers had a snapshot; a run with --snapshot-update and older "
+        "records them"
+    )
+    assert bench.run(answers(bench), *RECORD, results="third").ret == 0
+    assert bench.run(answers(bench), "--bench-snapshot", gate, results="fourth").ret == 0
+
+
+# Changed answers that fail.
+
+FAIL = "--bench-snapshot-changes=fail"
+
+
+@pytest.mark.parametrize("workers", reduced([0, 2], 2))
+def test_a_changed_answer_fails_its_test_where_asked_for(bench: Bench, workers: int) -> None:
+    bench.run(answers(bench, cy="13"), *RECORD, results="first")
+    before = content(bench)
+    model = answers(bench, bo="41\nor so", cy="14")
+    gate = "--bench-gate=all.no_answer <= 0"
+    result = run(bench, model, FAIL, gate, workers=workers, results="second")
+    # bo: right before and now, in other words. cy: wrong before and now, in other words.
+    result.assert_outcomes(passed=1, failed=2)
+    assert result.ret == 1  # the gate holds
+    outcomes = {one["example_id"]: one["outcome"] for one in bench.records("second")}
+    assert outcomes == {"ada": "right", "bo": "right", "cy": "wrong"}
+    assert counts(bench, "second") == {"same": 1, "reworded": 2}
+    shown = result.stdout.str()
+    assert shown.count("\nthe answer has changed: reworded") == 2
+    assert "got:      41{+\\nor so+}" in shown
+    assert "got:      [-13-]{+14+}" in shown
+    assert content(bench) == before
+
+
+def test_what_is_new_or_the_same_or_recorded_fails_no_test(bench: Bench) -> None:
+    new_only = (FAIL, "--snapshot-update-new-only")
+    bench.run(answers(bench), *RECORD, "--bench-limit=2", results="first")
+    bench.run(answers(bench), FAIL, results="second").assert_outcomes(passed=3)
+    assert counts(bench, "second") == {"same": 2, "new": 1}
+    other = answers(bench, ada="36 years")
+    bench.run(other, *new_only, "--bench-limit=1", results="third").assert_outcomes(failed=1)
+    result = bench.run(other, FAIL, "--snapshot-update", results="fourth")
+    assert "the answer has changed" not in result.stdout.str()
+    assert bench.run(answers(bench), FAIL, results="fifth").ret == 1
+
+
+def test_another_score_with_the_same_text_and_verdict_is_no_change(bench: Bench) -> None:
+    bench.run(answers(bench), *RECORD, results="first")
+    [path] = (bench.path / "snapshots").iterdir()
+    path.write_text(path.read_text("utf-8").replace("right 1.0", "right 0.9"), encoding="utf-8")
+    result = bench.run(answers(bench), FAIL, results="second")
+    result.assert_outcomes(passed=3)
+    assert counts(bench, "second") == {"same": 3}
+
+
+def test_a_changed_answer_that_is_hostile_takes_no_effect(bench: Bench) -> None:
+    bench.run(answers(bench), *RECORD, results="first")
+    hostile = "36\x1b[31mred\u202egnp\n# name: forged\n" + "word " * 20_000
+    result = bench.run_apart(answers(bench, ada=hostile), FAIL, results="second")
+    result.assert_outcomes(passed=2, failed=1)
+    shown = result.stdout.str()
+    assert not set(shown) & set("\x1b\u202e")
+    assert len(shown) < 20_000

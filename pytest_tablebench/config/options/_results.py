@@ -8,6 +8,7 @@ from pytest_tablebench.config.reading import (
     existing_folder,
     folder,
     number,
+    one_name,
     switch,
     switch_off,
     texts,
@@ -105,6 +106,24 @@ RESULTS = (
         "",
         "compare each answer with the one in snapshots/; with --snapshot-update record it there",
         read=switch,
+        recorded=None,
+        differs=ignore("a comparison changes no answer"),
+    ),
+    Option(
+        "--bench-snapshot-of",
+        "NAME",
+        "compare each answer with the snapshot of this model, such as an earlier version. Implies "
+        "--bench-snapshot. Default: the model's own name",
+        read=one_name("the name of a model"),
+        recorded=None,
+        differs=ignore("a comparison changes no answer"),
+    ),
+    Option(
+        "--bench-snapshot-changes",
+        "count|fail",
+        "what a changed answer does: count counts and shows it, fail also fails its test and "
+        "implies --bench-snapshot. Default: count",
+        read=choice("count", "fail"),
         recorded=None,
         differs=ignore("a comparison changes no answer"),
     ),

@@ -1,0 +1,114 @@
+"""Failing the test of a changed answer, in the process that runs it, by syrupy's own assertion."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_tablebench.hooks.keys import SETTINGS
+from pytest_tablebench.hooks.snapshot_files import (
+    SnapshotFile,
+    SnapshotPlaces,
+    amber_extension,
+    answer_of,
+)
+from pytest_tablebench.results.snapshots import Entry, diff_line, excerpt, shorten, word_diff
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.message import CaseMessage
+
+__all__ = ["check_snapshot"]
+
+_CHECKS: pytest.StashKey[SnapshotChecks] = pytest.StashKey()
+
+
+def check_snapshot(item: pytest.Item, message: CaseMessage) -> str | None:
+    """Return why a changed answer fails its test; None where it is the same, or new."""
+    stash = item.config.stash
+    if _CHECKS not in stash:
+        stash[_CHECKS] = SnapshotChecks(item.config)
+    return stash[_CHECKS].failure(item, message)
+
+
+class SnapshotChecks:
+    """The snapshots that the tests of this process are compared with; they are only read here."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        new_only = bool(config.getoption("--snapshot-update-new-only", False))
+        update = bool(config.getoption("--snapshot-update", False))
+        self._records_changes = update and not new_only
+        self._places = SnapshotPlaces(config.rootpath, config.stash[SETTINGS])
+        self._files: dict[tuple[str, str], SnapshotFile] = {}
+
+    def failure(self, item: pytest.Item, message: CaseMessage) -> str | None:
+        """Return the text of a failure, None without one."""
+        answer = answer_of(message)
+        if self._records_changes or answer is None:
+            return None
+        suite, _, test = item.nodeid.partition("::")
+        key = suite, message.model
+        if key not in self._files:
+            self._files[key] = self._places.load(*key)
+        file = self._files[key]
+        name = self._places.entry_name(test, message)
+        stored = file.stored.get(name)
+        try:
+            old = None if stored is None else Entry.decode(stored)
+        except ValueError:  # a damaged entry: the end of the run names its file
+            old = None
+        if old is None or _asserts(item, file, name, answer):
+            return None
+        return _failure_text(file, old, answer)
+
+
+def _asserts(item: pytest.Item, file: SnapshotFile, name: str, answer: Entry) -> bool:
+    """Return what syrupy's assertion says of an answer."""
+    from syrupy.assertion import SnapshotAssertion
+    from syrupy.location import PyTestLocation
+
+    snapshot = SnapshotAssertion(
+        session=_session_type()(item.session, file.stored),
+        extension_class=amber_extension(),
+        test_location=PyTestLocation(item),
+        update_snapshots=False,
+    )
+    return bool(snapshot(name=name) == answer.encode())
+
+
+@cache
+def _session_type() -> Any:
+    """Return a session of syrupy's over one file that is read already.
+
+    Syrupy's plugin does not know of it: it would report answers that no case has asked as unused,
+    and remove them under --snapshot-update.
+    """
+    from syrupy.session import SnapshotSession as Base
+
+    class AnswerSession(Base):
+        def __init__(self, session: pytest.Session, stored: dict[str, str]) -> None:
+            super().__init__(session)
+            self._stored = stored
+
+        def register_request(self, assertion: Any) -> None:
+            """Look for no other snapshots beside the file."""
+
+        def recall_snapshot(self, *where: Any) -> str | None:
+            _, _, index = where
+            return self._stored.get(str(index))
+
+    return AnswerSession
+
+
+def _failure_text(file: SnapshotFile, old: Entry, new: Entry) -> str:
+    """Return three lines, safe to print: what changed, since which answer, and how."""
+    kind = "reworded" if old.verdict == new.verdict else f"{old.verdict} -> {new.verdict}"
+    shown = excerpt(old.text, new.text, 600)
+    parts = shorten(word_diff(shown.old, shown.new))
+    return (
+        f"the answer has changed: {kind}\n"
+        f"snapshot: {printable(file.path.name, 200)}\n"
+        f"got:      {''.join(map(diff_line, parts))}"
+    )
