@@ -116,12 +116,12 @@ def annotate(
     if state.settings.snapshot_changes == "fail" and call.when == "call":
         message = _with_snapshot(item, report, message)
     report.tablebench = message  # type: ignore[attr-defined]
-    if message.found is not None and getattr(item.config.option, "xmlpath", None):
+    if message.record is not None and getattr(item.config.option, "xmlpath", None):
         from pytest_tablebench.reports.junit import junit_properties, replace_properties
         from pytest_tablebench.results import Record
 
         # On the item: pytest writes what the report of the tear-down holds.
-        properties = junit_properties(Record.from_line(message.found.line))
+        properties = junit_properties(Record.from_line(message.record.line))
         replace_properties(item.user_properties, properties)
 
 

@@ -126,7 +126,7 @@ class SnapshotPlaces:
 
 def answer_of(message: CaseMessage) -> Entry | None:
     """Return a case's answer, None where it has none."""
-    record_of_case = message.found
+    record_of_case = message.record
     if record_of_case is None or record_of_case.outcome == "no_answer":
         return None
     record = json.loads(record_of_case.line)

@@ -60,9 +60,9 @@ class _Part:
     def __init__(self, cells: Cells, name: str, sheet: Sheet) -> None:
         self.sheet, self.examples = sheet, Examples.of(sheet)
         self.code = cells.table.names["dataset"].index(name)
-        self.own: Integers = (cells.codes("dataset") == self.code).nonzero()[0]
-        kept = self.own[~self.is_altered(cells, self.own)]
-        self.meant: Integers = kept if len(kept) else self.own
+        self.members: Integers = (cells.codes("dataset") == self.code).nonzero()[0]
+        kept = self.members[~self.is_altered(cells, self.members)]
+        self.meant: Integers = kept if len(kept) else self.members
         """The cells whose tables mean what the plain one does; all where there are none."""
 
     @staticmethod
@@ -70,8 +70,8 @@ class _Part:
         """Return which of some cells have a perturbation that changes the meaning of a table."""
         names, altered = cells.table.names["perturbation"], cells.table.altered
         codes = [code for code, name in enumerate(names) if name in altered]
-        found: Flags = np.isin(cells.codes("perturbation")[own], codes)
-        return found
+        flags: Flags = np.isin(cells.codes("perturbation")[own], codes)
+        return flags
 
 
 def _benchmark(cells: Cells, parts: Mapping[str, _Part]) -> dict[str, Any]:
@@ -122,26 +122,26 @@ def _changed_meaning(sheets: Sequence[Sheet]) -> dict[str, Any]:
     others = [sheet for sheet in changed if sheet is not None]
     if len(others) < len(sheets):
         return {}
-    own = _measures([Examples.of(sheet, beside=False) for sheet in others])
+    measures = _measures([Examples.of(sheet, beside=False) for sheet in others])
     figures = {
         "perturbations": sorted({name for sheet in others for name in sheet.names(1)}),
-        "value": own["performance"],
-        "ci95": own["ci95"]["performance"],
-        **{name: own[name] for name in ("pass_rate", "no_answer", "n_examples", "n_cases")},
+        "value": measures["performance"],
+        "ci95": measures["ci95"]["performance"],
+        **{name: measures[name] for name in ("pass_rate", "no_answer", "n_examples", "n_cases")},
     }
     return {"changed_meaning": figures}
 
 
 def _axes(sheet: Sheet) -> dict[str, Any]:
     """Return the measures by axis and name; strategies and modalities where there are several."""
-    found = {}
+    by_axis = {}
     for axis, plural in enumerate(("serializers", "perturbations", "strategies", "modalities")):
         names = sheet.names(axis)
         if axis < 2 or len(names) > 1:
-            found[plural] = {
+            by_axis[plural] = {
                 name: _measures([Examples.of(sheet.part(axis, name))]) for name in names
             }
-    return found
+    return by_axis
 
 
 def _repeats(cells: Cells, parts: Sequence[_Part]) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _checks(cells: Cells, part: _Part) -> dict[str, Any]:
     that did not pass, `untold` those where it failed before it could tell. As in gates, a
     perturbation that changes the meaning of a table counts only for a test of such cases alone.
     """
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     datasets, examples = cells.codes("dataset"), cells.codes("example")
     groups = (
         dict(zip(part.sheet.examples, part.sheet.groups, strict=True))
@@ -165,36 +165,41 @@ def _checks(cells: Cells, part: _Part) -> dict[str, Any]:
         else None
     )
     for name, marks in cells.checks.items():
-        own = datasets[marks.rows] == part.code
-        if not own.any():
+        selected = datasets[marks.rows] == part.code
+        if not selected.any():
             continue
-        plain = own & ~part.is_altered(cells, marks.rows)
-        own = plain if plain.any() else own
-        shares = marks.values[own]
-        known = np.isfinite(shares)
+        plain = selected & ~part.is_altered(cells, marks.rows)
+        selected = plain if plain.any() else selected
+        shares = marks.values[selected]
+        has_verdict = np.isfinite(shares)
         by_example: dict[int, list[float]] = {}
-        told = examples[marks.rows[own][known]].tolist(), shares[known].tolist()
-        for example, share in zip(*told, strict=True):
+        verdicts = (
+            examples[marks.rows[selected][has_verdict]].tolist(),
+            shares[has_verdict].tolist(),
+        )
+        for example, share in zip(*verdicts, strict=True):
             by_example.setdefault(example, []).append(share)
         values = [mean(by_example[example]) or 0.0 for example in sorted(by_example)]
         names = cells.table.names["example"]
-        clusters = None if groups is None else [groups[names[one]] for one in sorted(by_example)]
-        found[name] = {
+        clusters = (
+            None if groups is None else [groups[names[place]] for place in sorted(by_example)]
+        )
+        figures[name] = {
             "pass_rate": mean(values),
             "n_examples": len(values),
-            "n_cases": int(known.sum()),
+            "n_cases": int(has_verdict.sum()),
             "failed": int((shares < 1).sum()),
-            "untold": int((~known).sum()),
+            "untold": int((~has_verdict).sum()),
             "ci95": ci95([values], [clusters]),
         }
-    return {"checks": found} if found else {}
+    return {"checks": figures} if figures else {}
 
 
 def _sampled(sheet: Sheet) -> dict[str, Any] | None:
     """Return what drawing configurations for each example costs; None where the grid is whole."""
-    asked = sheet.asked
-    sizes = asked.sum(axis=1)
-    if sizes.min() < sizes.max() or bool((asked == asked[0]).all()):
+    is_asked = sheet.is_asked
+    sizes = is_asked.sum(axis=1)
+    if sizes.min() < sizes.max() or bool((is_asked == is_asked[0]).all()):
         return None  # everything, a fixed part of the grid, or a run cut off
     of = sheet.size // len(sheet.examples)
     answered = (row[np.isfinite(row)].tolist() for row in sheet.scores)
@@ -209,30 +214,36 @@ def _sampled(sheet: Sheet) -> dict[str, Any] | None:
 
 def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
     """Return the measures of a scope: plain means over its datasets."""
-    asked, unanswered, answered = (
+    cases, unanswered, answered = (
         sum(int(counts.sum()) for counts in columns)
-        for columns in zip(*((one.cases, one.lost, one.answered) for one in datasets), strict=True)
+        for columns in zip(
+            *((dataset.cases, dataset.lost, dataset.answered) for dataset in datasets), strict=True
+        )
     )
-    most = max(int(one.asked.sum(axis=1).max()) for one in datasets)
+    most = max(int(dataset.is_asked.sum(axis=1).max()) for dataset in datasets)
     flags = ["one configuration"] if most == 1 else []
-    flags += ["incomplete"] if answered < sum(one.size for one in datasets) else []
-    flags += ["changed meaning"] if any(one.altered for one in datasets) else []
+    flags += ["incomplete"] if answered < sum(dataset.size for dataset in datasets) else []
+    flags += ["changed meaning"] if any(dataset.altered for dataset in datasets) else []
     measures: dict[str, Any] = {}
     bounds: dict[str, Any] = {}
     for name in ("performance", "robustness", "pass_rate"):
-        parts = [known(getattr(one, name)) for one in datasets]
+        parts = [known(getattr(dataset, name)) for dataset in datasets]
         measures[name] = mean(map(mean, parts))
-        bounds[name] = ci95(parts, [one.groups_of(getattr(one, name)) for one in datasets])
+        bounds[name] = ci95(
+            parts, [dataset.groups_of(getattr(dataset, name)) for dataset in datasets]
+        )
     return {
         **measures,
-        "no_answer": unanswered / asked if asked else None,
+        "no_answer": unanswered / cases if cases else None,
         **{
-            name: sum(int(one.cuts[name].sum()) for one in datasets) / asked if asked else None
+            name: sum(int(dataset.cuts[name].sum()) for dataset in datasets) / cases
+            if cases
+            else None
             for name in CUTS
         },
         "n_examples": sum(map(len, datasets)),
         "n_clusters": _cluster_count(datasets),
-        "n_cases": asked,
+        "n_cases": cases,
         "ci95": bounds,
         "flags": flags,
     }
@@ -243,13 +254,13 @@ def _cluster_count(datasets: Sequence[Examples]) -> int | None:
 
     Datasets over the same tables share clusters.
     """
-    found: set[str] = set()
-    for one in datasets:
-        answered = np.isfinite(one.performance)
-        if one.names is None and answered.any():
+    clusters: set[str] = set()
+    for dataset in datasets:
+        answered = np.isfinite(dataset.performance)
+        if dataset.names is None and answered.any():
             return None
-        found.update(() if one.names is None else one.names[answered].tolist())
-    return len(found) or None
+        clusters.update(() if dataset.names is None else dataset.names[answered].tolist())
+    return len(clusters) or None
 
 
 def _cut_at(table: ScoreColumns, dataset: int) -> dict[str, Any]:
@@ -264,9 +275,9 @@ def _cut_at(table: ScoreColumns, dataset: int) -> dict[str, Any]:
 def _reasons(table: ScoreColumns, dataset: int) -> dict[str, int]:
     """Return how many cases of a dataset have no answer, by reason, the most frequent first."""
     counts = np.bincount(table.codes["reason"][table.codes["dataset"] == dataset])
-    found = {name: int(n) for name, n in zip(table.names["reason"], counts, strict=False) if n}
-    found.pop("", None)
-    return dict(sorted(found.items(), key=lambda entry: (-entry[1], entry[0])))
+    reasons = {name: int(n) for name, n in zip(table.names["reason"], counts, strict=False) if n}
+    reasons.pop("", None)
+    return dict(sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
 class Spread(NamedTuple):
@@ -312,7 +323,7 @@ def same_meaning(scope: Mapping[str, Any], axis: str) -> dict[str, Mapping[str, 
     The scores of other perturbations have a table of their own.
     """
     changed = (scope.get("changed_meaning") or {}).get("perturbations", ())
-    return {name: found for name, found in scope[axis].items() if name not in changed}
+    return {name: figures for name, figures in scope[axis].items() if name not in changed}
 
 
 def telling_checks(scope: Mapping[str, Any]) -> dict[str, Any]:

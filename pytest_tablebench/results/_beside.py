@@ -27,7 +27,7 @@ def part_figures(datasets: Sequence[Examples]) -> dict[str, Any]:
     `ci95` where all values are from 0 to 1, `n_examples` and `n_cases` that have it, `absent`,
     the answered configurations that do not, and whether it `is_score`: the main score itself.
     """
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     common = set[str].intersection(*(set(examples.parts) for examples in datasets))
     answered = sum(int(examples.answered.sum()) for examples in datasets)
     for name in sorted(common):
@@ -36,15 +36,17 @@ def part_figures(datasets: Sequence[Examples]) -> dict[str, Any]:
         cases = sum(int(part.cases.sum()) for part in parts)
         if not cases:
             continue
-        found[name] = {
+        figures[name] = {
             "mean": mean(map(mean, values)),
-            "ci95": _interval(values, [one.groups_of(one.parts[name].values) for one in datasets]),
+            "ci95": _interval(
+                values, [examples.groups_of(examples.parts[name].values) for examples in datasets]
+            ),
             "n_examples": sum(map(len, values)),
             "n_cases": cases,
             "absent": answered - cases,
             "is_score": all(bool(part.is_score.all()) for part in parts),
         }
-    return {"parts": found} if found else {}
+    return {"parts": figures} if figures else {}
 
 
 def telling_parts(
@@ -73,17 +75,20 @@ def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> 
     the share of those examples that are still answered, and the `risk`, 1 less the score of the
     majority answer there. Nothing where a dataset has no such example.
     """
-    rows = [(known(one.share), known(one.majority), known(one.single)) for one in datasets]
+    rows = [
+        (known(examples.share), known(examples.majority), known(examples.single))
+        for examples in datasets
+    ]
     if not all(share for share, _, _ in rows):
         return {}
     shares, majorities, singles = zip(*rows, strict=True)
     gains = [
-        [one - other for one, other in zip(*pair, strict=True)]
+        [majority - single for majority, single in zip(*pair, strict=True)]
         for pair in zip(majorities, singles, strict=True)
     ]
-    groups = [one.groups_of(one.share) for one in datasets]
+    groups = [examples.groups_of(examples.share) for examples in datasets]
     spread = moments(gains, groups)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         name: mean(map(mean, values))
         for name, values in (
             ("value", shares),
@@ -92,13 +97,13 @@ def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> 
             ("gain", gains),
         )
     }
-    found["n_examples"] = sum(map(len, shares))
-    found["ci95"] = {
+    figures["n_examples"] = sum(map(len, shares))
+    figures["ci95"] = {
         "value": _interval(shares, groups),
         "majority": _interval(majorities, groups),
         "gain": None if spread is None else list(paired_bounds(spread)[:2]),
     }
-    return {"consistency": found | ({"risk": _risk(shares, majorities)} if curve else {})}
+    return {"consistency": figures | ({"risk": _risk(shares, majorities)} if curve else {})}
 
 
 def _risk(
@@ -106,7 +111,7 @@ def _risk(
 ) -> list[dict[str, Any]]:
     """Return risk by coverage; a threshold that keeps the same examples as one above is none."""
     points: list[dict[str, Any]] = []
-    total = [len(own) for own in shares]
+    total = [len(values) for values in shares]
     for threshold in THRESHOLDS:
         kept = [
             # A share of 7 of 10 is not less than .7, however floats are rounded.
@@ -120,7 +125,7 @@ def _risk(
         points.append(
             {
                 "agreement": threshold,
-                "coverage": mean(len(own) / of for own, of in zip(kept, total, strict=True)),
+                "coverage": mean(len(scores) / of for scores, of in zip(kept, total, strict=True)),
                 "risk": None if score is None else 1 - score,
                 "n_examples": n,
             }
@@ -130,8 +135,8 @@ def _risk(
 
 def known(values: Floats) -> list[float]:
     """Return the values of the examples that have one."""
-    found: list[float] = values[np.isfinite(values)].tolist()
-    return found
+    present: list[float] = values[np.isfinite(values)].tolist()
+    return present
 
 
 def _interval(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Cells:
     """Configurations of examples, each with all its repeats, in the order of their names.
 
-    `first` is a row of each cell. `asked` counts its repeats, `answered` and `right` those with
+    `first` is a row of each cell. `times` counts its repeats, `answered` and `right` those with
     an answer and those that passed. `score` is the mean of the answered repeats and `passed` the
     share of them that passed, NaN where there is none. `rows` are all rows, cell by cell, in a
     cell by score, without an answer last; those of a cell begin at `start`.
@@ -37,7 +37,7 @@ class Cells:
 
     table: ScoreColumns
     first: Places
-    asked: Places
+    times: Places
     answered: Places
     right: Places
     score: Floats
@@ -52,27 +52,29 @@ class Cells:
         key = table.key()
         rows, many = np.argsort(key, kind="stable").astype(np.int32), len(key)
         new = np.diff(key[rows], prepend=-1) != 0
-        asked, start = same(np.int32(1), many), np.arange(many, dtype=np.int32)
+        times, start = same(np.int32(1), many), np.arange(many, dtype=np.int32)
         if not new.all():
             rows = np.lexsort((table.repeat, table.score, key)).astype(np.int32)
             start = start[new]
-            asked = np.diff(start, append=np.int32(many))
+            times = np.diff(start, append=np.int32(many))
         del key
         first = rows if len(start) == many else rows[start]
-        known = np.isfinite(table.score[rows])
+        is_answered = np.isfinite(table.score[rows])
         score, passed = table.score[first], table.passed[first]
-        answered = known[start].astype(np.int32)
+        answered = is_answered[start].astype(np.int32)
         right = (passed == 1).astype(np.int32)
-        for cell in np.flatnonzero(asked > 1):  # nearly always none
-            own = rows[start[cell] : start[cell] + asked[cell]]
-            scores = table.score[own][known[start[cell] : start[cell] + asked[cell]]].tolist()
+        for cell in np.flatnonzero(times > 1):  # nearly always none
+            repeats = rows[start[cell] : start[cell] + times[cell]]
+            scores = table.score[repeats][
+                is_answered[start[cell] : start[cell] + times[cell]]
+            ].tolist()
             answered[cell] = len(scores)
             if scores:
                 score[cell] = mean_of_equals(scores)
-                right[cell] = int(np.nansum(table.passed[own]))
-                judged = np.isfinite(table.passed[own]).sum()
+                right[cell] = int(np.nansum(table.passed[repeats]))
+                judged = np.isfinite(table.passed[repeats]).sum()
                 passed[cell] = right[cell] / judged if judged else nan
-        return cls(table, first, asked, answered, right, score, passed, rows, start)
+        return cls(table, first, times, answered, right, score, passed, rows, start)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -85,16 +87,16 @@ class Cells:
     def of_row(self) -> Integers:
         """The cell of each row."""
         cells = np.empty(len(self.rows), dtype=np.int64)
-        cells[self.rows] = np.repeat(np.arange(len(self)), self.asked)
+        cells[self.rows] = np.repeat(np.arange(len(self)), self.times)
         return cells
 
     def scores(self, cell: int) -> list[float]:
         """Return the scores of a cell's answered repeats, ascending."""
         begin = int(self.start[cell])
-        found: list[float] = self.table.score[
+        scores: list[float] = self.table.score[
             self.rows[begin : begin + int(self.answered[cell])]
         ].tolist()
-        return found
+        return scores
 
     @cached_property
     def checks(self) -> dict[str, Marks]:
@@ -109,39 +111,39 @@ class Cells:
     @cached_property
     def cuts(self) -> dict[str, Marks]:
         """By how a token limit ended replies: the cells, and in how many of their repeats."""
-        found = {}
+        folded = {}
         for name, marks in self.table.cuts.items():
             if name == CUT_AT:
                 continue
             cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
-            found[name] = Marks(cells, np.bincount(places, weights=marks.values).astype(float))
-        return found
+            folded[name] = Marks(cells, np.bincount(places, weights=marks.values).astype(float))
+        return folded
 
     def _folded(self, rows: Mapping[str, Marks]) -> dict[str, Marks]:
-        found = {}
+        folded = {}
         for name, marks in rows.items():
             cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
-            known = np.isfinite(marks.values)
-            counts = np.bincount(places, weights=known, minlength=len(cells))
-            sums = np.bincount(places, weights=np.where(known, marks.values, 0.0))
+            has_value = np.isfinite(marks.values)
+            counts = np.bincount(places, weights=has_value, minlength=len(cells))
+            sums = np.bincount(places, weights=np.where(has_value, marks.values, 0.0))
             share = np.divide(sums, counts, out=np.full(len(cells), nan), where=counts > 0)
-            found[name] = Marks(cells, share)
-        return found
+            folded[name] = Marks(cells, share)
+        return folded
 
     @cached_property
-    def said(self) -> Integers | None:
+    def answer_marks(self) -> Integers | None:
         """A mark of each cell's answer, 0 unknown; of several repeats that of the most common.
 
         Of equally common ones the first that was given counts.
         """
-        said = self.table.said
-        if said is None:
+        row_marks = self.table.answer_marks
+        if row_marks is None:
             return None
-        found = said[self.first]
+        cell_marks = row_marks[self.first]
         for cell, rows in self._repeated():
-            known = [mark for mark in said[rows].tolist() if mark]
-            found[cell] = max(known, key=known.count) if known else 0
-        return found
+            present = [mark for mark in row_marks[rows].tolist() if mark]
+            cell_marks[cell] = max(present, key=present.count) if present else 0
+        return cell_marks
 
     @cached_property
     def answers(self) -> NDArray[np.object_] | None:
@@ -149,14 +151,14 @@ class Cells:
         answers = self.table.answers
         if answers is None:
             return None
-        found = answers[self.first]
+        by_cell = answers[self.first]
         for cell, rows in self._repeated():
             several = tuple(answers[rows])
-            found[cell] = None if None in several else several
-        return found
+            by_cell[cell] = None if None in several else several
+        return by_cell
 
     def _repeated(self) -> Iterator[tuple[int, Places]]:
         """Yield each cell that was asked several times, and its rows in the order of repeats."""
-        for cell in np.flatnonzero(self.asked > 1).tolist():
-            rows = self.rows[self.start[cell] : self.start[cell] + self.asked[cell]]
+        for cell in np.flatnonzero(self.times > 1).tolist():
+            rows = self.rows[self.start[cell] : self.start[cell] + self.times[cell]]
             yield cell, rows[np.argsort(self.table.repeat[rows], kind="stable")]

@@ -33,48 +33,53 @@ def reader(record: Any, required: Sequence[str]) -> Callable[[Sequence[Any]], Fi
     """
     if isinstance(record, Mapping):
         return lambda records: _of_mappings(records, required)
-    every = (*required, "repeat", *_OPTIONAL, "said", "cuts")
-    there = [name for name in every if name in required or hasattr(record, name)]
+    every = (*required, "repeat", *_OPTIONAL, "answer_mark", "cuts")
+    names = [name for name in every if name in required or hasattr(record, name)]
     # Field by field: a tuple for each record would only keep the garbage collector busy.
-    readers = [(name, attrgetter(name)) for name in there]
+    readers = [(name, attrgetter(name)) for name in names]
     return lambda records: {name: list(map(read, records)) for name, read in readers}
 
 
 def _of_mappings(records: Sequence[Mapping[str, Any]], required: Sequence[str]) -> Fields:
-    found: Fields = dict(
+    fields: Fields = dict(
         zip(required, zip(*map(itemgetter(*required), records), strict=True), strict=True)
     )
     if max(map(len, records)) == len(required):
-        return found
+        return fields
     for name in _OPTIONAL:
-        found[name] = [one.get(name) for one in records]
+        fields[name] = [record.get(name) for record in records]
     # Records of other tools may have no verdict; they count as not right.
-    found["passed"] = [one.get("passed", False) for one in records]
-    found["repeat"] = [one.get("repeat", 1) for one in records]
-    found["cuts"] = [
-        one.get("cuts") or cuts_of(one.get("reason"), one.get("flags"), one.get("reply_limit"))
-        for one in records
+    fields["passed"] = [record.get("passed", False) for record in records]
+    fields["repeat"] = [record.get("repeat", 1) for record in records]
+    fields["cuts"] = [
+        record.get("cuts")
+        or cuts_of(record.get("reason"), record.get("flags"), record.get("reply_limit"))
+        for record in records
     ]
     # As it stands in a file, a record has the answer itself, and no mark of it.
-    found["said"] = [
-        answer_mark(one["prediction"]) if "prediction" in one and "said" not in one else said
-        for one, said in zip(records, [one.get("said") for one in records], strict=True)
+    fields["answer_mark"] = [
+        answer_mark(record["prediction"])
+        if "prediction" in record and "answer_mark" not in record
+        else mark
+        for record, mark in zip(
+            records, [record.get("answer_mark") for record in records], strict=True
+        )
     ]
-    return found
+    return fields
 
 
 def check_scores(fields: Fields) -> None:
     """Raise `ValueError`, naming the first record, where one of the scores is none."""
-    known = [score for score in fields["score"] if score is not None]
-    if not known:
+    scores = [score for score in fields["score"] if score is not None]
+    if not scores:
         return
-    usable = all(issubclass(kind, float | int) for kind in set(map(type, known)))
+    usable = all(issubclass(kind, float | int) for kind in set(map(type, scores)))
     # A sum with a NaN in it is one; the lowest and the highest may not be.
-    if usable and not isnan(sum(known)) and min(known) >= -EQUAL and max(known) <= 1 + EQUAL:
+    if usable and not isnan(sum(scores)) and min(scores) >= -EQUAL and max(scores) <= 1 + EQUAL:
         return
     names = ("dataset", "example_id", "serializer", "perturbation")
     case = "/".join(str(fields[name][0]) for name in names)
-    raise ValueError(f"{case} has the score {known[0]!r}, not from 0 to 1")
+    raise ValueError(f"{case} has the score {scores[0]!r}, not from 0 to 1")
 
 
 def or_empty(values: Sequence[Any] | None, many: int) -> Iterable[Any]:
@@ -114,7 +119,9 @@ class Late:
         usual, blank = self._usual, self._blank
         if values is None or values.count(blank) == len(values):
             return None
-        return array(self._values.typecode, [usual if one is blank else one for one in values])
+        return array(
+            self._values.typecode, [usual if value is blank else value for value in values]
+        )
 
     def extend(self, values: array[Any] | None, rows: int, many: int) -> None:
         """Take what was read of so many records, behind so many rows."""
@@ -132,10 +139,10 @@ class Late:
         """Return the column; one that has the same value in each row takes the memory of one."""
         if not self._values:
             return same(np.array(self._usual, dtype=dtype), rows)
-        found = np.array(self._values)
-        if np.array_equal(found, same(found[:1], rows), equal_nan=True):
-            return same(found[:1].astype(dtype), rows)
-        return found.astype(dtype, copy=False)
+        column = np.array(self._values)
+        if np.array_equal(column, same(column[:1], rows), equal_nan=True):
+            return same(column[:1].astype(dtype), rows)
+        return column.astype(dtype, copy=False)
 
 
 def same(value: Any, many: int) -> NDArray[Any]:

@@ -34,7 +34,7 @@ class Examples:
     """Columns of a dataset's examples; a row is an example.
 
     `cases` and `lost` count what was asked, and what of it has no answer. All else is of tables
-    that mean what the plain one does (`Sheet.meant`): `asked` by configuration, `answered` how
+    that mean what the plain one does (`Sheet.meant`): `is_asked` by configuration, `answered` how
     many, `performance`, `robustness` and `pass_rate`, NaN without an answer, `parts` by name, and
     of the most common answer its `share` and its score (`majority`) beside the mean score of the
     same answers (`single`), NaN where too few are known. `altered`: there are no such tables.
@@ -46,7 +46,7 @@ class Examples:
     cases: Integers
     lost: Integers
     configurations: tuple[Configuration, ...]
-    asked: Flags
+    is_asked: Flags
     answered: Integers
     performance: Floats
     robustness: Floats
@@ -66,24 +66,24 @@ class Examples:
         cases, lost = (counts.sum(axis=1) for counts in whole.counts())
         sheet = whole.meant
         scores = sheet.scores
-        known = np.isfinite(scores)
+        is_answered = np.isfinite(scores)
         share = majority = single = np.full(len(scores), np.nan)
         parts = {}
-        if beside and sheet.said is not None:
-            share, majority = agreement(sheet.said, scores)
-            read = np.isfinite(share)[:, None] & (sheet.said != 0)
+        if beside and sheet.answer_marks is not None:
+            share, majority = agreement(sheet.answer_marks, scores)
+            read = np.isfinite(share)[:, None] & (sheet.answer_marks != 0)
             single = means(np.where(read, scores, np.nan))
-        for name, found in sheet.parts.items() if beside else ():
-            values = np.where(known, found, np.nan)
-            there = np.isfinite(values)
-            same = (values == scores) | ~known
-            parts[name] = Part(means(values), there.sum(axis=1), same.all(axis=1))
+        for name, part_values in sheet.parts.items() if beside else ():
+            values = np.where(is_answered, part_values, np.nan)
+            has_part = np.isfinite(values)
+            same = (values == scores) | ~is_answered
+            parts[name] = Part(means(values), has_part.sum(axis=1), same.all(axis=1))
         return cls(
             cases,
             lost,
             sheet.configurations,
-            sheet.asked,
-            known.sum(axis=1),
+            sheet.is_asked,
+            is_answered.sum(axis=1),
             means(scores),
             robustness(scores),
             means(sheet.passed),
@@ -104,26 +104,26 @@ class Examples:
         """Return the clusters of the examples that have a value; None: each is its own."""
         if self.names is None or self.one_table:
             return None
-        found: list[Hashable] = self.names[np.isfinite(values)].tolist()
-        return found
+        groups: list[Hashable] = self.names[np.isfinite(values)].tolist()
+        return groups
 
     @property
     def size(self) -> int:
         """How many cells the whole grid of these examples would have."""
-        columns = np.flatnonzero(self.asked.any(axis=0))
+        columns = np.flatnonzero(self.is_asked.any(axis=0))
         return grid_size(len(self), [self.configurations[place] for place in columns])
 
     def only(self, rows: Sequence[int]) -> Examples:
         """Return some of the examples."""
-        own = np.array(rows, dtype=np.intp)
+        places = np.array(rows, dtype=np.intp)
         columns: dict[str, Any] = {
-            name: column[own]
+            name: column[places]
             for name, column in vars(self).items()
             if isinstance(column, np.ndarray)
         }
         parts = {
-            name: Part(part.values[own], part.cases[own], part.is_score[own])
+            name: Part(part.values[places], part.cases[places], part.is_score[places])
             for name, part in self.parts.items()
         }
-        cuts = {name: counts[own] for name, counts in self.cuts.items()}
+        cuts = {name: counts[places] for name, counts in self.cuts.items()}
         return replace(self, parts=parts, cuts=cuts, **columns)

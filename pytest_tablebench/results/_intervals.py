@@ -72,10 +72,12 @@ def moments(
         variance, size = max(0.0, variance + more), 1 / (1 / size + weight)
     df = None
     if variance >= EQUAL:
-        spread = math.fsum(one.variance**2 / (len(one.sums) - 1) for one in strata)
+        spread = math.fsum(stratum.variance**2 / (len(stratum.sums) - 1) for stratum in strata)
         df = min(math.fsum(shares) ** 2 / spread, most)
     means = [stratum.mean for stratum in strata]
-    return Moments(math.fsum(means) / number, variance, df, size, sum(one.n for one in strata))
+    return Moments(
+        math.fsum(means) / number, variance, df, size, sum(stratum.n for stratum in strata)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ def _shared_between(strata: Sequence[_DatasetSums]) -> tuple[float, float, float
     shared cluster the first two are 0, and Welch's degrees of freedom are never more.
     """
     number = len(strata)
-    found: dict[Hashable, list[tuple[float, float]]] = {}
+    by_cluster: dict[Hashable, list[tuple[float, float]]] = {}
     alone = 0
     for stratum in strata:
         scale = math.sqrt(stratum.factor) / (stratum.n * number)
@@ -139,16 +141,17 @@ def _shared_between(strata: Sequence[_DatasetSums]) -> tuple[float, float, float
             continue
         columns = stratum.sums.tolist(), stratum.counts.tolist()
         for name, rest, count in zip(stratum.names, *columns, strict=True):
-            found.setdefault(name, []).append((scale * rest, count / (stratum.n * number)))
-    several = [own for own in found.values() if len(own) > 1]
+            by_cluster.setdefault(name, []).append((scale * rest, count / (stratum.n * number)))
+    several = [terms for terms in by_cluster.values() if len(terms) > 1]
     more, weight = (
         math.fsum(
-            math.fsum(one[place] for one in own) ** 2 - math.fsum(one[place] ** 2 for one in own)
-            for own in several
+            math.fsum(term[place] for term in terms) ** 2
+            - math.fsum(term[place] ** 2 for term in terms)
+            for terms in several
         )
         for place in (0, 1)
     )
-    return more, weight, len(found) + alone - 1
+    return more, weight, len(by_cluster) + alone - 1
 
 
 def clopper_pearson(successes: float, total: float, tail: float = 0.025) -> tuple[float, float]:
@@ -160,23 +163,31 @@ def clopper_pearson(successes: float, total: float, tail: float = 0.025) -> tupl
     return float(low), float(high)
 
 
-def level_bounds(found: Moments, tail: float = 0.025) -> Bounds:
+def level_bounds(sample_moments: Moments, tail: float = 0.025) -> Bounds:
     """Return the interval of a mean of values in 0..1, and the name of its rule (section 2).
 
     Effective Clopper-Pearson of Korn and Graubard (1998), the exact interval of the examples
     where few of them are right or wrong, and the zero-variance bound where all are equal.
     """
-    if found.df is None:
-        reach = 1 - tail ** (1 / found.size)
-        return max(0.0, found.mean - reach), min(1.0, found.mean + reach), "zero variance"
-    if _few(found):
-        low, high = clopper_pearson(found.size * found.mean, found.size, tail)
+    if sample_moments.df is None:
+        reach = 1 - tail ** (1 / sample_moments.size)
+        return (
+            max(0.0, sample_moments.mean - reach),
+            min(1.0, sample_moments.mean + reach),
+            "zero variance",
+        )
+    if _few(sample_moments):
+        low, high = clopper_pearson(
+            sample_moments.size * sample_moments.mean, sample_moments.size, tail
+        )
         return low, high, "example Clopper-Pearson"
     from scipy.special import ndtri, stdtrit
 
-    quantiles = ndtri(1 - tail) / stdtrit(found.df, 1 - tail)
-    total = float(found.mean * (1 - found.mean) / found.variance * quantiles**2)
-    low, high = clopper_pearson(found.mean * total, total, tail)
+    quantiles = ndtri(1 - tail) / stdtrit(sample_moments.df, 1 - tail)
+    total = float(
+        sample_moments.mean * (1 - sample_moments.mean) / sample_moments.variance * quantiles**2
+    )
+    low, high = clopper_pearson(sample_moments.mean * total, total, tail)
     return low, high, "effective Clopper-Pearson"
 
 
@@ -192,8 +203,8 @@ def interval(
     each example (see `moments`). The rule is that of `level_bounds`. None without a dataset, or
     if one has fewer than two clusters.
     """
-    found = moments(datasets, clusters)
-    return None if found is None else level_bounds(found, (1 - level) / 2)[:2]
+    sample_moments = moments(datasets, clusters)
+    return None if sample_moments is None else level_bounds(sample_moments, (1 - level) / 2)[:2]
 
 
 def ci95(
@@ -205,50 +216,52 @@ def ci95(
     return None if bounds is None else list(bounds)
 
 
-def paired_bounds(found: Moments, tail: float = 0.025) -> Bounds:
+def paired_bounds(sample_moments: Moments, tail: float = 0.025) -> Bounds:
     """Return the interval of a mean paired difference, cut to -1..1, and its rule (section 3)."""
-    if found.df is None:
-        reach, rule = 1 - tail ** (1 / found.size), "zero variance"
+    if sample_moments.df is None:
+        reach, rule = 1 - tail ** (1 / sample_moments.size), "zero variance"
     else:
         from scipy.special import stdtrit
 
-        reach, rule = float(stdtrit(found.df, 1 - tail)) * found.se, "t"
+        reach, rule = float(stdtrit(sample_moments.df, 1 - tail)) * sample_moments.se, "t"
     # Scores, pass rates and robustness are 0 to 1: no difference lies further out than 1.
-    return max(-1.0, found.mean - reach), min(1.0, found.mean + reach), rule
+    return max(-1.0, sample_moments.mean - reach), min(1.0, sample_moments.mean + reach), rule
 
 
-def failure_tail(found: Moments, bound: float, *, above: bool, paired: bool) -> float:
+def failure_tail(sample_moments: Moments, bound: float, *, above: bool, paired: bool) -> float:
     """Return the one-sided p of "fails": the tail at which the interval's end meets the bound.
 
     `above` tells that the gate asks for at least `bound` (it fails when the upper end lies
     below), otherwise for at most. Where the rule is Clopper-Pearson and the estimate itself
     keeps the bound, the p is 1 (section 8).
     """
-    if paired and found.df is not None:
+    if paired and sample_moments.df is not None:
         from scipy.special import stdtr
 
-        distance = found.mean - bound if above else bound - found.mean
-        return float(stdtr(found.df, distance / found.se))
-    gap = bound - found.mean if above else found.mean - bound
+        distance = sample_moments.mean - bound if above else bound - sample_moments.mean
+        return float(stdtr(sample_moments.df, distance / sample_moments.se))
+    gap = bound - sample_moments.mean if above else sample_moments.mean - bound
     if gap <= 0:
         return 1.0
-    if found.df is None:
-        return float(max(0.0, 1 - gap) ** found.size)
-    if _few(found):
+    if sample_moments.df is None:
+        return float(max(0.0, 1 - gap) ** sample_moments.size)
+    if _few(sample_moments):
         from scipy.special import betaincc
 
         # Mirrored for "at most": as many failures as there were successes.
-        share, limit = (found.mean, bound) if above else (1 - found.mean, 1 - bound)
-        successes = found.size * share
-        return float(betaincc(successes + 1, found.size - successes, min(1.0, limit)))
-    end = (lambda tail: level_bounds(found, tail)[1] - bound) if above else None
-    return _meeting(end or (lambda tail: bound - level_bounds(found, tail)[0]))
+        share, limit = (
+            (sample_moments.mean, bound) if above else (1 - sample_moments.mean, 1 - bound)
+        )
+        successes = sample_moments.size * share
+        return float(betaincc(successes + 1, sample_moments.size - successes, min(1.0, limit)))
+    end = (lambda tail: level_bounds(sample_moments, tail)[1] - bound) if above else None
+    return _meeting(end or (lambda tail: bound - level_bounds(sample_moments, tail)[0]))
 
 
-def _few(found: Moments) -> bool:
-    successes = found.size * found.mean
+def _few(sample_moments: Moments) -> bool:
+    successes = sample_moments.size * sample_moments.mean
     # Five out of 77 are 4.999999999999999 as mean times size.
-    return min(successes, found.size - successes) < FEW - 1e-9
+    return min(successes, sample_moments.size - successes) < FEW - 1e-9
 
 
 def _meeting(excess: Callable[[float], float]) -> float:

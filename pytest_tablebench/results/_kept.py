@@ -46,10 +46,10 @@ def _paid(totals: Mapping[str, Any] | None, summed: _Paid) -> dict[str, Any]:
     return {name: totals[name] for name in vars(summed)} | {"calls_repeated": totals["retries"]}
 
 
-def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    if not one["calls_paid"]:
-        return dict(other)
-    return {name: _plus(one[name], other[name]) for name in one}
+def _sum(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    if not first["calls_paid"]:
+        return dict(second)
+    return {name: _plus(first[name], second[name]) for name in first}
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Kept:
     cases: dict[str, JoinedCase] = field(default_factory=dict)
     totals: Mapping[str, Any] | None = None
     judge_totals: Mapping[str, Any] | None = None
-    own: _Paid = field(default_factory=_Paid)
+    paid: _Paid = field(default_factory=_Paid)
     judge: _Paid = field(default_factory=_Paid)
     written: int = 0
     claimed: bool = False
@@ -116,21 +116,21 @@ class Kept:
     def add(self, message: CaseMessage) -> None:
         """Count what an item has cost."""
         if message.calls and message.spent is not None:
-            self.own.add(message.calls, message.spent)
+            self.paid.add(message.calls, message.spent)
         for spent in message.judged:
             self.judge.add(1, spent)
 
     def spent(self) -> dict[str, Any]:
         """Return what has been paid so far: sums with an unknown part are None."""
-        found = _paid(self.totals, self.own)
+        totals = _paid(self.totals, self.paid)
         if self.totals is None or self.judge_totals is not self.totals:
             judged = _paid(self.judge_totals, self.judge)
             if judged["calls_paid"]:
-                found = _sum(found, judged)
-        if not found["calls_paid"]:
+                totals = _sum(totals, judged)
+        if not totals["calls_paid"]:
             # Nothing was asked: whether it would have had a price is not known.
-            found |= {"prompt_tokens": None, "completion_tokens": None, "cost_usd": None}
-        return found
+            totals |= {"prompt_tokens": None, "completion_tokens": None, "cost_usd": None}
+        return totals
 
 
 def _plus(total: Any, part: Any) -> Any:

@@ -33,32 +33,32 @@ def repeat_figures(cells: Cells, datasets: Sequence[Integers]) -> dict[str, Any]
 
     A mean over datasets is None where one of them has none, as with all other measures.
     """
-    n = max((int(cells.asked[own].max()) for own in datasets), default=0)
+    n = max((int(cells.times[places].max()) for places in datasets), default=0)
     if n < 2:
         return None
-    answered = [count for own in datasets for count in cells.answered[own].tolist()]
-    spreads = [_spread(cells, own) for own in datasets]
+    answered = [count for places in datasets for count in cells.answered[places].tolist()]
+    spreads = [_spread(cells, places) for places in datasets]
     return {
         "n": n,
         **{
             name: {
-                str(k): mean(_pass_rate(cells, own, k, estimate) for own in datasets)
+                str(k): mean(_pass_rate(cells, places, k, estimate) for places in datasets)
                 for k in range(1, n + 1)
             }
             for name, estimate in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k))
         },
         "left_out": {str(k): sum(count < k for count in answered) for k in range(1, n + 1)},
         "spread": {
-            name: mean(found[name] for found in spreads) for name in ("sd", "range", "disagree")
+            name: mean(spread[name] for spread in spreads) for name in ("sd", "range", "disagree")
         },
     }
 
 
 def _pass_rate(
-    cells: Cells, own: Integers, k: int, estimate: Callable[[int, int, int], float]
+    cells: Cells, places: Integers, k: int, estimate: Callable[[int, int, int], float]
 ) -> float | None:
     """Return pass@k or pass^k of one dataset's cells."""
-    enough = own[cells.answered[own] >= k]
+    enough = places[cells.answered[places] >= k]
     columns = (cells.codes("example"), cells.answered, cells.right)
     examples: dict[int, list[float]] = {}
     for example, n, right in zip(*(column[enough].tolist() for column in columns), strict=True):
@@ -66,16 +66,16 @@ def _pass_rate(
     return mean(map(mean, examples.values()))
 
 
-def _spread(cells: Cells, own: Integers) -> dict[str, float | None]:
-    repeated = own[cells.answered[own] > 1]
+def _spread(cells: Cells, places: Integers) -> dict[str, float | None]:
+    repeated = places[cells.answered[places] > 1]
     scores = [cells.scores(cell) for cell in repeated.tolist()]
     deviations = [
-        sqrt(fsum((score - middle) ** 2 for score in found) / (len(found) - 1))
-        for found, middle in zip(scores, cells.score[repeated].tolist(), strict=True)
+        sqrt(fsum((score - middle) ** 2 for score in repeats) / (len(repeats) - 1))
+        for repeats, middle in zip(scores, cells.score[repeated].tolist(), strict=True)
     ]
     right, answered = cells.right[repeated], cells.answered[repeated]
     return {
         "sd": mean(deviations),
-        "range": mean(found[-1] - found[0] for found in scores),
+        "range": mean(repeats[-1] - repeats[0] for repeats in scores),
         "disagree": mean(((right > 0) & (right < answered)).astype(float).tolist()),
     }

@@ -31,11 +31,20 @@ def by_tag(
     values these are. So the counts of a tag add up to those of the scope. Of more than
     `TAGS` tags the commonest are there, and `tags_left_out` says how many are not.
     """
-    found: dict[str, dict[str, Any]] = {}
-    used = Counter(tag for own in tags for tag, column in own.items() for value in column if value)
+    tables: dict[str, dict[str, Any]] = {}
+    used = Counter(
+        tag
+        for dataset_tags in tags
+        for tag, column in dataset_tags.items()
+        for value in column
+        if value
+    )
     most = sorted(used, key=lambda tag: (-used[tag], tag))[:TAGS]
     for tag in sorted(most):
-        columns = [own.get(tag, ("",) * len(one)) for one, own in zip(datasets, tags, strict=True)]
+        columns = [
+            dataset_tags.get(tag, ("",) * len(examples))
+            for examples, dataset_tags in zip(datasets, tags, strict=True)
+        ]
         counts = Counter(value for column in columns for value in column if value)
         ranked = sorted(counts, key=lambda value: (-counts[value], value))
         shown, others = sorted(ranked[:MOST]), ranked[MOST:]
@@ -43,17 +52,17 @@ def by_tag(
         rows: dict[str | None, list[list[int]]] = {}
         for number, column in enumerate(columns):
             for row, value in enumerate(column):
-                own = rows.setdefault(place.get(value, ""), [[] for _ in columns])
-                own[number].append(row)
+                rows_of_value = rows.setdefault(place.get(value, ""), [[] for _ in columns])
+                rows_of_value[number].append(row)
 
         def of(key: str | None, rows: Any = rows) -> dict[str, Any]:
             pairs = zip(datasets, rows[key], strict=True)
-            return measures([one.only(own) for one, own in pairs if own])
+            return measures([examples.only(places) for examples, places in pairs if places])
 
-        found[tag] = {"values": {value: of(value) for value in shown}}
+        tables[tag] = {"values": {value: of(value) for value in shown}}
         if "" in rows:
-            found[tag]["without"] = of("")
+            tables[tag]["without"] = of("")
         if others:
-            found[tag] |= {"others": of(None), "n_others": len(others)}
+            tables[tag] |= {"others": of(None), "n_others": len(others)}
     more = {"tags_left_out": len(used) - len(most)} if len(used) > len(most) else {}
-    return {"tags": found, **more} if found else {}
+    return {"tags": tables, **more} if tables else {}

@@ -58,11 +58,11 @@ def with_checks(record: Mapping[str, Any], checks: Mapping[str, bool | None]) ->
 
     That is nothing where a metric scored the answer; else it is right unless a test failed.
     """
-    found = {**record, "checks": dict(checks)}
+    line = {**record, "checks": dict(checks)}
     if record["metric"] == ASSERTION and record["score"] is not None:
         right = False not in checks.values()
-        found |= {"outcome": "right" if right else "wrong", "passed": right, "score": float(right)}
-    return found
+        line |= {"outcome": "right" if right else "wrong", "passed": right, "score": float(right)}
+    return line
 
 
 @dataclass(slots=True)

@@ -35,10 +35,10 @@ FEWEST = 3
 
 def mean(values: Iterable[float | None]) -> float | None:
     """Return the mean; None where there is no value, or one of them is None."""
-    known = list(values)
-    if not known or None in known:
+    numbers = list(values)
+    if not numbers or None in numbers:
         return None
-    return fsum(value for value in known if value is not None) / len(known)
+    return fsum(value for value in numbers if value is not None) / len(numbers)
 
 
 def means(values: Floats, axis: int | tuple[int, ...] = -1) -> Floats:
@@ -50,11 +50,11 @@ def means(values: Floats, axis: int | tuple[int, ...] = -1) -> Floats:
     rows = np.moveaxis(values, axes, range(-len(axes), 0))
     shape = rows.shape[: -len(axes)]
     rows = rows.reshape(int(np.prod(shape)), int(np.prod(rows.shape[-len(axes) :])))
-    known = np.isfinite(rows)
-    counts = known.sum(axis=1)
-    sums = np.array([fsum(row) for row in np.where(known, rows, 0.0).tolist()])
-    found: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
-    return found.reshape(shape)
+    has_value = np.isfinite(rows)
+    counts = has_value.sum(axis=1)
+    sums = np.array([fsum(row) for row in np.where(has_value, rows, 0.0).tolist()])
+    averages: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+    return averages.reshape(shape)
 
 
 def mean_of_equals(values: Sequence[float]) -> float:
@@ -69,8 +69,8 @@ def robustness(values: Floats, *, whole: bool = False) -> Floats:
     """
     # fmin and fmax pass over NaN without a warning where there is nothing else.
     high, low = (np.maximum, np.minimum) if whole else (np.fmax, np.fmin)
-    found: Floats = 1 - (high.reduce(values, axis=-1) - low.reduce(values, axis=-1))
-    return found
+    figures: Floats = 1 - (high.reduce(values, axis=-1) - low.reduce(values, axis=-1))
+    return figures
 
 
 def example_values(measure: str, scores: Floats, before: Floats | None = None) -> Floats:
@@ -81,11 +81,11 @@ def example_values(measure: str, scores: Floats, before: Floats | None = None) -
     """
     if measure != "robustness":
         return means(scores if before is None else scores - before)
-    found = robustness(scores, whole=True)
-    return found if before is None else found - robustness(before, whole=True)
+    ranges = robustness(scores, whole=True)
+    return ranges if before is None else ranges - robustness(before, whole=True)
 
 
-def agreement(said: Integers, scores: Floats) -> tuple[Floats, Floats]:
+def agreement(marks: Integers, scores: Floats) -> tuple[Floats, Floats]:
     """Return each example's share of configurations with its most common answer, and its score.
 
     Both arrays have the shape (examples, configurations): marks of answers, 0 unknown, and
@@ -93,16 +93,16 @@ def agreement(said: Integers, scores: Floats) -> tuple[Floats, Floats]:
     configurations that gave the most common answer; of several equally common ones each counts
     alike. Both are NaN with fewer than `FEWEST` answers.
     """
-    known = (said != 0) & np.isfinite(scores)
-    times = np.zeros(said.shape, dtype=np.int64)
-    for column in range(said.shape[1]):
-        times[:, column] = ((said == said[:, [column]]) & known).sum(axis=1)
-    times[~known] = 0
-    answers = known.sum(axis=1)
+    is_marked = (marks != 0) & np.isfinite(scores)
+    times = np.zeros(marks.shape, dtype=np.int64)
+    for column in range(marks.shape[1]):
+        times[:, column] = ((marks == marks[:, [column]]) & is_marked).sum(axis=1)
+    times[~is_marked] = 0
+    answers = is_marked.sum(axis=1)
     most = times.max(axis=1, initial=0)
     enough = answers >= FEWEST
-    share = np.divide(most, answers, out=np.full(len(said), np.nan), where=enough)
-    chosen = (times == most[:, None]) & known & enough[:, None]
+    share = np.divide(most, answers, out=np.full(len(marks), np.nan), where=enough)
+    chosen = (times == most[:, None]) & is_marked & enough[:, None]
     return share, means(np.where(chosen, scores, np.nan))
 
 
@@ -138,5 +138,5 @@ def _check(n: int, c: int, k: int) -> None:
 
 def sum_of_known(values: Iterable[int | None]) -> int | None:
     """Return the sum of the values that are known, None without any."""
-    known = [value for value in values if type(value) is int]
-    return sum(known) if known else None
+    numbers = [value for value in values if type(value) is int]
+    return sum(numbers) if numbers else None

@@ -191,12 +191,12 @@ def selection_text(run: Mapping[str, Any]) -> str:
 
 def imported_text(run: Mapping[str, Any]) -> str:
     """Return what a run was imported from, and what is not known of it; else an empty text."""
-    found = run.get("imported")
-    if not isinstance(found, dict):
+    source = run.get("imported")
+    if not isinstance(source, dict):
         return ""
-    lists = (listing(found.get(name)) for name in ("libraries", "unknown"))
-    said = [", ".join(printable(str(x), 80) for x in one) for one in lists]
-    return f"imported from {said[0] or '?'}" + (f"; not known: {said[1]}" if said[1] else "")
+    entries = (listing(source.get(name)) for name in ("libraries", "unknown"))
+    texts = [", ".join(printable(str(x), 80) for x in names) for names in entries]
+    return f"imported from {texts[0] or '?'}" + (f"; not known: {texts[1]}" if texts[1] else "")
 
 
 def read_run(path: Path) -> dict[str, Any]:
@@ -263,10 +263,10 @@ def read_places(
 def named_thresholds(path: Path) -> dict[str, float]:
     """Return the thresholds that `run.json` names, by dataset; none where it cannot be read."""
     try:
-        found = read_run(path).get("thresholds")
+        entries = read_run(path).get("thresholds")
     except SettingsError:
         return {}
-    named = mapping(found).items()
+    named = mapping(entries).items()
     return {name: float(value) for name, value in named if isinstance(value, int | float)}
 
 

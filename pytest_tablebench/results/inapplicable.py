@@ -46,8 +46,8 @@ class InapplicableCases:
             if case.model == model:
                 counts.setdefault(case.dataset, Counter())[case.why] += 1
         merged = dict(by_dataset)
-        for dataset, found in counts.items():
+        for dataset, reasons in counts.items():
             entry = dict(merged.get(dataset, {}))
-            total = found + Counter(entry.get("does_not_apply") or {})
+            total = reasons + Counter(entry.get("does_not_apply") or {})
             merged[dataset] = {**entry, "does_not_apply": dict(total.most_common())}
         return merged

@@ -33,17 +33,17 @@ class Agreement:
 
 
 def agreement_of(
-    one: Iterable[Record | Cell], other: Iterable[Record | Cell]
+    records: Iterable[Record | Cell], other_records: Iterable[Record | Cell]
 ) -> dict[str, Agreement]:
     """Return the agreement about the answers that both runs have and mark, by dataset.
 
     An answer that is another text in the other run is another answer, and left out.
     """
     marks: dict[str, tuple[list[float], list[float]]] = {}
-    known = {_case(record): record for record in one}
-    for record in other:
-        before = known.get(_case(record))
-        if before is None or before.said is None or before.said != record.said:
+    by_case = {_case(record): record for record in records}
+    for record in other_records:
+        before = by_case.get(_case(record))
+        if before is None or before.answer_mark is None or before.answer_mark != record.answer_mark:
             continue
         for part in JUDGED:
             if part in before.parts and part in record.parts:
@@ -62,13 +62,13 @@ def _case(record: Record | Cell) -> tuple[str | int, ...]:
     return (*about, record.strategy, record.modality, record.repeat)
 
 
-def weighted_kappa(one: Sequence[float], other: Sequence[float]) -> float | None:
+def weighted_kappa(marks: Sequence[float], other_marks: Sequence[float]) -> float | None:
     """Return Cohen's kappa with quadratic weights of marks from 0 to 1, rounded to tenths.
 
     That is 1 less the mean squared distance of the pairs, over that of all pairs of one's marks
     and the other's.
     """
-    first, second = ([int(_TENS * mark + 0.5) for mark in marks] for marks in (one, other))
+    first, second = ([int(_TENS * mark + 0.5) for mark in side] for side in (marks, other_marks))
     if len(set(first)) < 2 or len(set(second)) < 2:
         return None
     seen = sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / len(first)
@@ -77,10 +77,10 @@ def weighted_kappa(one: Sequence[float], other: Sequence[float]) -> float | None
     return 1 - seen / (by_chance / len(first) ** 2)
 
 
-def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+def rank_correlation(marks: Sequence[float], other_marks: Sequence[float]) -> float | None:
     """Return Spearman's correlation, None where one side is constant."""
-    if len(set(one)) < 2 or len(set(other)) < 2:
+    if len(set(marks)) < 2 or len(set(other_marks)) < 2:
         return None
     from scipy.stats import spearmanr
 
-    return float(spearmanr(one, other).statistic)
+    return float(spearmanr(marks, other_marks).statistic)

@@ -24,13 +24,13 @@ class LoadedRun:
     """A run folder, finished or cut off; `run` is the content of its `run.json` by now.
 
     Records, table and summary are made when they are first asked for, and then kept. Records
-    that cannot be read raise `SettingsError`, those that make no table `DataError`. `known` is
-    the table as the process knows it that kept the run, without digests of replies.
+    that cannot be read raise `SettingsError`, those that make no table `DataError`.
+    `written_table` is the table of the process that wrote the run. It has no digests of replies.
     """
 
     path: Path
     run: Mapping[str, Any]
-    known: ScoreTable | None = None
+    written_table: ScoreTable | None = None
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
@@ -45,7 +45,7 @@ class LoadedRun:
     @property
     def scores(self) -> ScoreTable:
         """The table for figures that need no replies; nothing is read where it is known."""
-        return self.table if self.known is None else self.known
+        return self.table if self.written_table is None else self.written_table
 
     @cached_property
     def changes(self) -> Mapping[str, Any] | None:
@@ -58,9 +58,9 @@ class LoadedRun:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The content of `summary.json`: figures, and how many cases do not apply, by reason."""
-        found = summary_of(self.run, self.scores)
-        add_spending(found, lambda: self.records)
-        return found
+        summary = summary_of(self.run, self.scores)
+        add_spending(summary, lambda: self.records)
+        return summary
 
 
 def summary_of(run: Mapping[str, Any], records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
@@ -68,9 +68,9 @@ def summary_of(run: Mapping[str, Any], records: ScoreTable | Iterable[Any]) -> d
 
     Where that is all that is missing, nothing is incomplete. `run` is the content of `run.json`.
     """
-    found = summarize(records)
+    summary = summarize(records)
     whole = run.get("cases_recorded") == run.get("cases_planned")
-    for benchmark in found["benchmarks"].values():
+    for benchmark in summary["benchmarks"].values():
         for name, scope in benchmark["datasets"].items():
             counts = mapping(run, "by_dataset", name).get("does_not_apply")
             if counts:
@@ -79,7 +79,7 @@ def summary_of(run: Mapping[str, Any], records: ScoreTable | Iterable[Any]) -> d
                     scope["flags"] = [flag for flag in scope["flags"] if flag != "incomplete"]
         if not any("incomplete" in scope["flags"] for scope in benchmark["datasets"].values()):
             benchmark["flags"] = [flag for flag in benchmark["flags"] if flag != "incomplete"]
-    return found | {name: run[name] for name in THINKING if run.get(name)}
+    return summary | {name: run[name] for name in THINKING if run.get(name)}
 
 
 THINKING = ("thinking_tokens", "cases_extended")

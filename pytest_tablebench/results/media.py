@@ -42,19 +42,19 @@ def merge_media(runs: Iterable[Path], out: Path) -> None:
     Raises `SettingsError` for one that is not what its name says, `OSError` where nothing can be
     read or written.
     """
-    known: set[str] = set()
+    copied: set[str] = set()
     for run in runs:
         folder = run / MEDIA
         for file in sorted(folder.iterdir()) if folder.is_dir() else ():
-            found = _NAME.fullmatch(file.name)
-            if found is None or file.name in known:
+            name_match = _NAME.fullmatch(file.name)
+            if name_match is None or file.name in copied:
                 continue
             data = file.read_bytes() if file.is_file() else b""
-            if hashlib.sha256(data).hexdigest() != found[1]:
+            if hashlib.sha256(data).hexdigest() != name_match[1]:
                 raise SettingsError(
                     f"{printable(str(file))} is not what its name says: damaged, or replaced; "
                     f"delete it, and what it showed is missing"
                 )
             (out / MEDIA).mkdir(exist_ok=True)
             write_whole(out / MEDIA / file.name, data)
-            known.add(file.name)
+            copied.add(file.name)

@@ -32,7 +32,7 @@ def memory_figures(sheets: Sequence[Sheet]) -> dict[str, Any]:
     answer. Each has its `share`, a mean over datasets of means over examples, `ci95` and
     `n_examples`. Guesses are among them. Nothing where neither was asked.
     """
-    found = {}
+    figures = {}
     for name in (_WITHOUT, _CHANGED):
         columns = [(sheet, _shares(sheet, name)) for sheet in sheets]
         used = [(sheet, shares) for sheet, shares in columns if np.isfinite(shares).any()]
@@ -42,12 +42,12 @@ def memory_figures(sheets: Sequence[Sheet]) -> dict[str, Any]:
             for sheet, shares in used
         ]
         if rows:
-            found[name] = {
+            figures[name] = {
                 "share": mean(map(mean, rows)),
                 "ci95": ci95(rows, groups),
                 "n_examples": sum(map(len, rows)),
             }
-    return {"memory": found} if found else {}
+    return {"memory": figures} if figures else {}
 
 
 def _shares(sheet: Sheet, name: str) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pytest_tablebench.results.checks import Finding
 from pytest_tablebench.results.record import Cell, Outcome, cell_values
 
-__all__ = ["CaseMessage", "Found", "Spent"]
+__all__ = ["CaseMessage", "EncodedRecord", "Spent"]
 
 
 class Spent(NamedTuple):
@@ -22,8 +22,8 @@ class Spent(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
-    """The record that an item makes of its case.
+class EncodedRecord:
+    """The record that an item makes of its case, as it travels between processes.
 
     Arguments:
         line: of `records.jsonl`.
@@ -47,7 +47,7 @@ class CaseMessage:
         model: its name.
         repeat: the how-manieth time the case is asked, from 1.
         finding: what the test found.
-        found: the record; None where nothing can be said of the case.
+        record: the record; None where nothing can be said of the case.
         calls: calls that were paid for.
         from_store: whether the answer was stored.
         spent: what was paid; None without an answer.
@@ -65,7 +65,7 @@ class CaseMessage:
     model: str
     repeat: int
     finding: Finding
-    found: Found | None = None
+    record: EncodedRecord | None = None
     calls: int = 0
     from_store: bool = False
     spent: Spent | None = None
@@ -80,25 +80,25 @@ class CaseMessage:
 
     def encode(self) -> str:
         """Return the message as ASCII JSON: xdist sends no lone surrogates."""
-        told = {name: value for name, value in vars(self).items() if value is not None}
-        if self.found is not None:
-            told["found"] = vars(self.found) | {"cell": cell_values(self.found.cell)}
-        return json.dumps(told, default=str)
+        fields = {name: value for name, value in vars(self).items() if value is not None}
+        if self.record is not None:
+            fields["record"] = vars(self.record) | {"cell": cell_values(self.record.cell)}
+        return json.dumps(fields, default=str)
 
     @classmethod
     def decode(cls, text: str) -> CaseMessage:
         """Return the message that was encoded."""
-        told = json.loads(text)
-        told["finding"] = Finding(*told["finding"])
-        told["problems"] = tuple(told["problems"])
-        if "found" in told:
-            found = told["found"]
-            cell, rank = Cell(*found["cell"]), tuple(found["rank"])
-            told["found"] = Found(found["line"], cell, found["outcome"], rank)
-        if "spent" in told:
-            told["spent"] = Spent(*told["spent"])
-        told["judged"] = tuple(Spent(*spent) for spent in told["judged"])
+        fields = json.loads(text)
+        fields["finding"] = Finding(*fields["finding"])
+        fields["problems"] = tuple(fields["problems"])
+        if "record" in fields:
+            record = fields["record"]
+            cell, rank = Cell(*record["cell"]), tuple(record["rank"])
+            fields["record"] = EncodedRecord(record["line"], cell, record["outcome"], rank)
+        if "spent" in fields:
+            fields["spent"] = Spent(*fields["spent"])
+        fields["judged"] = tuple(Spent(*spent) for spent in fields["judged"])
         for name in ("prompt", "transcript", "example"):
-            if name in told:
-                told[name] = tuple(told[name])
-        return cls(**told)
+            if name in fields:
+                fields[name] = tuple(fields[name])
+        return cls(**fields)

@@ -57,13 +57,21 @@ def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
     summed by table. All parts of all datasets share the error 1 - `level`
     (Bonferroni), so that a run without any difference seldom names one.
     """
-    found = []
+    parts = []
     for dataset, sheet in sheets(table.cells).items():
-        found += [*_ways(dataset, sheet.meant), *_tags(dataset, sheet.meant)]
-    tail = (1 - level) / 2 / max(1, len(found))
-    judged = [part.judged(tail) for part in found]
-    told = [one for one in judged if one.low > 0 or one.high < 0]
-    return sorted(told, key=lambda one: (one.value - one.whole, one.dataset, one.kind, one.name))
+        parts += [*_ways(dataset, sheet.meant), *_tags(dataset, sheet.meant)]
+    tail = (1 - level) / 2 / max(1, len(parts))
+    judged = [part.judged(tail) for part in parts]
+    significant = [outlier for outlier in judged if outlier.low > 0 or outlier.high < 0]
+    return sorted(
+        significant,
+        key=lambda outlier: (
+            outlier.value - outlier.whole,
+            outlier.dataset,
+            outlier.kind,
+            outlier.name,
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -121,27 +129,37 @@ def _ways(dataset: str, sheet: Sheet) -> Iterator[_Part]:
         names = sheet.names(axis)
         for name in names if len(names) > 1 else ():
             columns = [at for at, cell in enumerate(sheet.configurations) if cell[axis] == name]
-            own = means(sheet.scores[:, columns])
-            there = np.isfinite(own)
-            if there.sum() >= FEWEST:
-                differences = own[there] - whole[there]
-                groups = None if sheet.groups is None else sheet.groups[there].tolist()
-                yield _Part(dataset, kind, name, own[there], whole[there], differences, groups)
+            part_means = means(sheet.scores[:, columns])
+            is_answered = np.isfinite(part_means)
+            if is_answered.sum() >= FEWEST:
+                differences = part_means[is_answered] - whole[is_answered]
+                groups = None if sheet.groups is None else sheet.groups[is_answered].tolist()
+                yield _Part(
+                    dataset,
+                    kind,
+                    name,
+                    part_means[is_answered],
+                    whole[is_answered],
+                    differences,
+                    groups,
+                )
 
 
 def _tags(dataset: str, sheet: Sheet) -> Iterator[_Part]:
     whole = means(sheet.scores)
-    there = np.isfinite(whole)
+    is_answered = np.isfinite(whole)
     for tag, column in sheet.tags.items():
-        values = np.asarray(column, dtype=object)[there]
+        values = np.asarray(column, dtype=object)[is_answered]
         counts = Counter(values.tolist())
         if len(counts) > MOST_VALUES:
             continue
         for name, count in counts.items():
             if name and count >= FEWEST and len(values) - count >= FEWEST:
                 inside = values == name
-                own = whole[there][inside]
-                groups = None if sheet.groups is None else sheet.groups[there].tolist()
+                scores = whole[is_answered][inside]
+                groups = None if sheet.groups is None else sheet.groups[is_answered].tolist()
                 if groups is not None and len(set(groups)) in (1, len(groups)):
                     groups = None  # every example is independent: a plain draw
-                yield _Part(dataset, tag, name, own, whole[there], groups=groups, is_inside=inside)
+                yield _Part(
+                    dataset, tag, name, scores, whole[is_answered], groups=groups, is_inside=inside
+                )

@@ -10,15 +10,15 @@ from pytest_tablebench.results.record import Cell
 
 def mean_parts(rows: Iterable[Cell], columns: Sequence[tuple[str, str]]) -> list[float | None]:
     """Return, for each dataset and part, the mean over the cases that have it; None without any."""
-    found: dict[tuple[str, str], list[float]] = {column: [] for column in columns}
+    by_column: dict[tuple[str, str], list[float]] = {column: [] for column in columns}
     for row in rows:
         for name, value in row.parts.items():
-            if (row.dataset, name) in found:
-                found[row.dataset, name].append(value)
-    return [plain_mean(values) for values in found.values()]
+            if (row.dataset, name) in by_column:
+                by_column[row.dataset, name].append(value)
+    return [plain_mean(values) for values in by_column.values()]
 
 
 def plain_mean(values: Iterable[float | None]) -> float | None:
     """Return the mean of what is known; None where nothing is."""
-    known = [value for value in values if value is not None]
-    return fsum(known) / len(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return fsum(numbers) / len(numbers) if numbers else None

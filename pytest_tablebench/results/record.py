@@ -96,7 +96,7 @@ class Record:
     from_store: bool = False
 
     @property
-    def said(self) -> int | None:
+    def answer_mark(self) -> int | None:
         """A mark of the answer, the same for the same prediction; None without an answer.
 
         Where no metric read the reply it is that of the reply itself.
@@ -165,18 +165,18 @@ def cuts_of(reason: object, flags: object, limit: object = None) -> Mapping[str,
     if reason != CUTS[0] and not is_truncated:
         return _NOT_CUT
     # A plain dictionary: it goes from one process to another.
-    found = {CUTS[reason != CUTS[0]]: 1.0}
-    return found | {CUT_AT: float(limit)} if isinstance(limit, int) else found
+    cuts = {CUTS[reason != CUTS[0]]: 1.0}
+    return cuts | {CUT_AT: float(limit)} if isinstance(limit, int) else cuts
 
 
 _NAMES = {item.name for item in fields(Record)}
 
 
-def answer_mark(said: Any) -> int | None:
+def answer_mark(answer: Any) -> int | None:
     """Return a digest of 8 bytes as a number other than 0: an answer may be long."""
-    if said is None:
+    if answer is None:
         return None
-    text = said if isinstance(said, str) else json.dumps(said, sort_keys=True, default=str)
+    text = answer if isinstance(answer, str) else json.dumps(answer, sort_keys=True, default=str)
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True) or 1
 
@@ -209,7 +209,7 @@ class Cell:
     modality: str = "text"
     parts: Mapping[str, float] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
-    said: int | None = None
+    answer_mark: int | None = None
     preserves_meaning: bool = True
     cluster: str | None = None
     cuts: Mapping[str, float] = field(default_factory=dict)

@@ -45,14 +45,14 @@ def tag_columns(
     tags: Mapping[int, Mapping[str, str]], examples: int, rows: array[int]
 ) -> dict[str, Column]:
     """Return the tags of each row, by name, from those of each example by its place."""
-    of_row, found = np.array(rows, dtype=np.intc), {}
-    for tag in sorted({name for own in tags.values() for name in own}):
+    of_row, columns = np.array(rows, dtype=np.intc), {}
+    for tag in sorted({name for example_tags in tags.values() for name in example_tags}):
         values = [str(tags.get(place, {}).get(tag, "")) for place in range(examples)]
         names = tuple(sorted(set(values)))
         codes = {name: number for number, name in enumerate(names)}
         of_example = np.array([codes[value] for value in values], dtype=np.int32)
-        found[tag] = Column(names, of_example[of_row])
-    return found
+        columns[tag] = Column(names, of_example[of_row])
+    return columns
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class ScoreColumns:
     keep them. `tags` holds by name those of each row, empty without one; they belong to the
     example, so that a row without an answer has them where another one does. So does `cluster`,
     the table (document, paraphrase group) of each row's example, empty where unknown; None where
-    no record names one. `said` marks what each answer was read as, 0 unknown. `altered` are the
-    perturbations that change the meaning of a table. `cuts` marks the rows whose replies a token
-    limit ended, by how.
+    no record names one. `answer_marks` marks what each answer was read as, 0 unknown. `altered`
+    are the perturbations that change the meaning of a table. `cuts` marks the rows whose replies
+    a token limit ended, by how.
     """
 
     names: Mapping[str, tuple[str, ...]]
@@ -81,7 +81,7 @@ class ScoreColumns:
     parts: Mapping[str, Marks]
     answers: NDArray[np.object_] | None = None
     tags: Mapping[str, Column] = field(default_factory=dict)
-    said: Integers | None = None
+    answer_marks: Integers | None = None
     altered: frozenset[str] = frozenset()
     cluster: Column | None = None
     cuts: Mapping[str, Marks] = field(default_factory=dict)

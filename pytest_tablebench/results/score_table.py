@@ -153,7 +153,7 @@ class ScoreTableBuilder:
             "repeat": Late("i", 1, blank=1),
             "passed": Late("b", 0, blank=False),
             "threshold": Late("d", nan),
-            "said": Late("q", 0),
+            "answer_mark": Late("q", 0),
         }
         self._marks: dict[str, dict[str, dict[int, float]]] = {
             "checks": {},
@@ -226,20 +226,20 @@ class ScoreTableBuilder:
         if "passed" in fields:
             # Without an answer it does not matter.
             fields["passed"] = [
-                _NO_VERDICT if one is None and score is not None else bool(one)
-                for one, score in zip(fields["passed"], scores, strict=True)
+                _NO_VERDICT if verdict is None and score is not None else bool(verdict)
+                for verdict, score in zip(fields["passed"], scores, strict=True)
             ]
-        late = {name: own.read(fields.get(name)) for name, own in self._late.items()}
+        late = {name: column.read(fields.get(name)) for name, column in self._late.items()}
         places = [
-            array("i", map(known.__getitem__, zip(*own, strict=True)))
-            for known, own in zip(self._known, names, strict=True)
+            array("i", map(codes_of.__getitem__, zip(*columns, strict=True)))
+            for codes_of, columns in zip(self._known, names, strict=True)
         ]
         self._add_rare(fields, rows, places[0])  # twice does no harm, where the next line fails
         self._score.extend(array("d", [nan if score is None else score for score in scores]))
-        for codes, own in zip(self._codes, places, strict=True):
-            codes.extend(own)
-        for name, column in self._late.items():
-            column.extend(late[name], rows, many)
+        for codes, row_places in zip(self._codes, places, strict=True):
+            codes.extend(row_places)
+        for name, late_column in self._late.items():
+            late_column.extend(late[name], rows, many)
 
     def _add_rare(self, fields: Fields, rows: int, examples: Sequence[int]) -> None:
         """Take what few records have."""
@@ -247,14 +247,14 @@ class ScoreTableBuilder:
             column = fields.get(name)
             if column is None or not any(column):
                 continue
-            for row, found in enumerate(column, start=rows):
-                for mark, value in found.items() if found else ():
-                    told = isinstance(value, int | float)
-                    marks.setdefault(mark, {})[row] = float(value) if told else nan
+            for row, row_marks in enumerate(column, start=rows):
+                for mark, value in row_marks.items() if row_marks else ():
+                    is_number = isinstance(value, int | float)
+                    marks.setdefault(mark, {})[row] = float(value) if is_number else nan
         tagged, tags_of = self._tags, fields.get("tags") or ()
         for place, tags in zip(examples, tags_of, strict=True) if any(tags_of) else ():
             if tags and tagged.setdefault(place, tags) != tags:
-                tagged[place] = min(tagged[place], tags, key=lambda one: sorted(one.items()))
+                tagged[place] = min(tagged[place], tags, key=lambda entry: sorted(entry.items()))
         clusters = fields.get("cluster") or ()
         if any(clusters):
             for place, cluster in zip(examples, clusters, strict=True):
@@ -268,20 +268,24 @@ class ScoreTableBuilder:
     def table(self) -> ScoreTable:
         """Return what came so far, names sorted. Raises `DataError` for a name that is no text."""
         names, codes = {}, {}
-        for group, known, places in zip(_GROUPS, self._known, self._codes, strict=True):
+        for group, combinations, places in zip(_GROUPS, self._known, self._codes, strict=True):
             rows = np.frombuffer(places, dtype=np.intc)
-            for axis, own in zip(group, zip(*known, strict=True) if known else (), strict=False):
-                for name in own:
+            for axis, axis_names in zip(
+                group, zip(*combinations, strict=True) if combinations else (), strict=False
+            ):
+                for name in axis_names:
                     if not isinstance(name, str):
                         raise DataError(
                             f"{name!r} stands where a record has a name; names are text"
                         )
-                names[axis] = tuple(sorted(set(own)))
+                names[axis] = tuple(sorted(set(axis_names)))
                 place = {name: number for number, name in enumerate(names[axis])}
                 codes[axis] = (
                     same(np.int8(0), len(rows))
                     if len(place) == 1
-                    else np.array([place[name] for name in own], dtype=_width(len(place)))[rows]
+                    else np.array([place[name] for name in axis_names], dtype=_width(len(place)))[
+                        rows
+                    ]
                 )
         for axis in AXES:  # of no record
             names.setdefault(axis, ())
@@ -293,8 +297,8 @@ class ScoreTableBuilder:
             answers[np.isnan(score)] = None
         checks, parts, cuts = (
             {
-                name: Marks(np.array(list(own), dtype=np.int64), np.array(list(own.values())))
-                for name, own in sorted(marks.items())
+                name: Marks(np.array(list(by_row), dtype=np.int64), np.array(list(by_row.values())))
+                for name, by_row in sorted(marks.items())
             }
             for marks in self._marks.values()
         )
@@ -310,7 +314,9 @@ class ScoreTableBuilder:
             parts=parts,
             answers=answers,
             tags=tag_columns(self._tags, len(self._known[0]), self._codes[0]),
-            said=late["said"].column(len(self), np.int64) if late["said"] else None,
+            answer_marks=late["answer_mark"].column(len(self), np.int64)
+            if late["answer_mark"]
+            else None,
             altered=frozenset(self._altered),
             cluster=self._cluster_column(),
             cuts=cuts,

@@ -24,13 +24,13 @@ _AXES = CASE[3:]
 _GRIDS = (
     "scores",
     "passed",
-    "asked",
+    "is_asked",
     "answers",
     "times",
     "lost",
     "checks",
     "parts",
-    "said",
+    "answer_marks",
     "cuts",
 )
 """What a sheet has of each cell: arrays, or arrays by name."""
@@ -44,13 +44,13 @@ class Sheet:
     """The cells of one model and dataset, as arrays of the shape (examples, configurations).
 
     Names stand by code point. `scores` is the mean of a cell's answered repeats, NaN without
-    one, `passed` the share of them that passed beside it, `asked` tells what has a record at
+    one, `passed` the share of them that passed beside it, `is_asked` tells what has a record at
     all. `times` and `lost` tell how often a cell was asked, and how often without an answer;
     both are None where each was asked once. `checks` holds, by test, the share of repeats that
     passed it, NaN where nobody knows, `parts` the named numbers of the score, NaN where one is
-    absent, `answers` what is kept of the answers, None where unknown, and `said` a mark of what
-    each was read as, 0 unknown. `tags` holds those of each example by name, empty without one,
-    `clusters` the table of each example, empty where unknown; None where no record names one.
+    absent, `answers` what is kept of the answers, None where unknown, and `answer_marks` a mark
+    of what each was read as, 0 unknown. `tags` holds those of each example by name, empty without
+    one, `clusters` the table of each example, empty where unknown; None where no record names one.
     `altered` are the perturbations that change the meaning of a table.
     """
 
@@ -58,7 +58,7 @@ class Sheet:
     configurations: tuple[Configuration, ...]
     scores: Floats
     passed: Floats
-    asked: Flags
+    is_asked: Flags
     answers: NDArray[np.object_] | None = None
     times: Integers | None = None
     lost: Integers | None = None
@@ -66,7 +66,7 @@ class Sheet:
     ways: frozenset[str] = frozenset()
     """Strategy and modality of all cells, where there is one of each."""
     parts: Mapping[str, Floats] = field(default_factory=dict)
-    said: Integers | None = None
+    answer_marks: Integers | None = None
     tags: Mapping[str, Sequence[str]] = field(default_factory=dict)
     altered: frozenset[str] = frozenset()
     clusters: Sequence[str] | None = None
@@ -78,10 +78,10 @@ class Sheet:
         """The cluster of each example; one without a name is its own. None where not known."""
         if self.clusters is None:
             return None
-        found = np.empty(len(self.examples), dtype=object)
+        clusters = np.empty(len(self.examples), dtype=object)
         pairs = zip(self.clusters, self.examples, strict=True)
-        found[:] = [name or f"\0{example}" for name, example in pairs]
-        return found
+        clusters[:] = [name or f"\0{example}" for name, example in pairs]
+        return clusters
 
     @property
     def groups(self) -> NDArray[np.object_] | None:
@@ -96,16 +96,18 @@ class Sheet:
 
     def cut(self, name: str) -> Integers:
         """Return how many cases of each cell a token limit ended in one way (`CUTS`)."""
-        found = self.cuts.get(name)
-        if found is None:
-            return np.zeros(self.asked.shape, dtype=np.int64)
-        return np.nan_to_num(found).astype(np.int64)
+        counts = self.cuts.get(name)
+        if counts is None:
+            return np.zeros(self.is_asked.shape, dtype=np.int64)
+        return np.nan_to_num(counts).astype(np.int64)
 
     def counts(self) -> tuple[Integers, Integers]:
         """Return how many cases each cell stands for, and how many of them have no answer."""
         if self.times is not None and self.lost is not None:
             return self.times, self.lost
-        return self.asked.astype(np.int64), (self.asked & np.isnan(self.scores)).astype(np.int64)
+        return self.is_asked.astype(np.int64), (self.is_asked & np.isnan(self.scores)).astype(
+            np.int64
+        )
 
     def names(self, axis: int) -> list[str]:
         """Return the names of an axis: 0 serializers, 1 perturbations, 2 strategies, 3 modalities.
@@ -117,7 +119,7 @@ class Sheet:
     def part(self, axis: int, name: str) -> Sheet:
         """Return what was asked with one name of an axis."""
         columns = [place for place, cell in enumerate(self.configurations) if cell[axis] == name]
-        rows = np.flatnonzero(self.asked[:, columns].any(axis=1))
+        rows = np.flatnonzero(self.is_asked[:, columns].any(axis=1))
         return align(
             self,
             [self.examples[row] for row in rows],
@@ -128,18 +130,22 @@ class Sheet:
         """Return the examples that have all these tags."""
         none = ("",) * len(self.examples)
         columns = [self.tags.get(tag, none) for tag in tags]
-        wanted = tuple(tags.values())
+        tag_values = tuple(tags.values())
         return self.only(
-            [row for row, own in enumerate(zip(*columns, strict=True)) if own == wanted]
+            [
+                row
+                for row, row_tags in enumerate(zip(*columns, strict=True))
+                if row_tags == tag_values
+            ]
         )
 
     def only(self, rows: Sequence[int]) -> Sheet:
         """Return some examples, and what was asked of them: as a run of those alone has it."""
-        asked = np.flatnonzero(self.asked[list(rows)].any(axis=0))
+        columns = np.flatnonzero(self.is_asked[list(rows)].any(axis=0))
         return align(
             self,
             [self.examples[row] for row in rows],
-            [self.configurations[cell] for cell in asked],
+            [self.configurations[cell] for cell in columns],
         )
 
     @property
@@ -155,7 +161,7 @@ class Sheet:
         """What was asked of tables whose meaning is changed; None where nothing was."""
         cells = [cell for cell in self.configurations if cell[1] in self.altered]
         whole = align(self, self.examples, cells)
-        rows = np.flatnonzero(whole.asked.any(axis=1)) if cells else ()
+        rows = np.flatnonzero(whole.is_asked.any(axis=1)) if cells else ()
         return whole.only([int(row) for row in rows]) if cells else None
 
     @property
@@ -187,48 +193,52 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
     table = cells.table
     dataset, example = cells.codes("dataset"), cells.codes("example")
     configuration = table.key(_AXES)[cells.first]
-    lost = cells.asked - cells.answered
+    lost = cells.times - cells.answered
     place = np.full(len(cells), -1)
-    found = {}
+    by_dataset = {}
     for code, name in enumerate(table.names["dataset"]):
-        own = np.flatnonzero(dataset == code)
-        rows, row = np.unique(example[own], return_inverse=True)
-        _, columns, column = np.unique(configuration[own], return_index=True, return_inverse=True)
+        members = np.flatnonzero(dataset == code)
+        rows, row = np.unique(example[members], return_inverse=True)
+        _, columns, column = np.unique(
+            configuration[members], return_index=True, return_inverse=True
+        )
         shape = (len(rows), len(columns))
-        place[own] = row * shape[1] + column
+        place[members] = row * shape[1] + column
 
-        def laid(values: Any, cells: Any = own, own: Any = own, shape: Any = shape) -> Any:
+        def laid(
+            values: Any, cells: Any = members, members: Any = members, shape: Any = shape
+        ) -> Any:
             result = np.full(shape, _NOTHING[values.dtype.kind], dtype=values.dtype)
-            result.reshape(-1)[place[cells]] = values[own]
+            result.reshape(-1)[place[cells]] = values[members]
             return result
 
         def marked(all_marks: Mapping[str, Marks], code: int = code, laid: Any = laid) -> Any:
-            here = {name: dataset[marks.rows] == code for name, marks in all_marks.items()}
+            in_dataset = {name: dataset[marks.rows] == code for name, marks in all_marks.items()}
             return {
-                name: laid(marks.values, marks.rows[here[name]], here[name])
+                name: laid(marks.values, marks.rows[in_dataset[name]], in_dataset[name])
                 for name, marks in all_marks.items()
-                if here[name].any()
+                if in_dataset[name].any()
             }
 
-        firsts = cells.first[own[np.unique(row, return_index=True)[1]]]
+        firsts = cells.first[members[np.unique(row, return_index=True)[1]]]
         configurations = [
             tuple(table.names[axis][table.codes[axis][at]] for axis in _AXES)
-            for at in cells.first[own[columns]]
+            for at in cells.first[members[columns]]
         ]
         ways = {cell[2:] for cell in configurations}
-        found[name] = Sheet(
+        by_dataset[name] = Sheet(
             tuple(table.names["example"][at] for at in rows),
             tuple(cell if len(ways) > 1 else cell[:2] for cell in configurations),
             laid(cells.score),
             laid(cells.passed),
-            laid(cells.asked) > 0,
+            laid(cells.times) > 0,
             None if cells.answers is None else laid(cells.answers),
-            laid(cells.asked),
+            laid(cells.times),
             laid(lost),
             marked(cells.checks),
             frozenset(*ways) if len(ways) == 1 else frozenset(),
             marked(cells.parts),
-            None if cells.said is None else laid(cells.said),
+            None if cells.answer_marks is None else laid(cells.answer_marks),
             {
                 tag: own_tags
                 for tag, column in table.tags.items()
@@ -239,8 +249,8 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
         )
         if table.cluster is not None:
             names = [table.cluster.names[at] for at in table.cluster.codes[firsts]]
-            found[name] = with_clusters(found[name], names)
-    return found
+            by_dataset[name] = with_clusters(by_dataset[name], names)
+    return by_dataset
 
 
 def with_clusters(sheet: Sheet, names: Sequence[str]) -> Sheet:
@@ -255,10 +265,10 @@ def benchmarks_of(table: ScoreTable) -> dict[str, list[str]]:
     of: dict[str, str] = {}
     for row in rows.tolist():  # a dataset belongs to one
         of.setdefault(table.case(row, "dataset"), table.case(row, "benchmark"))
-    found: dict[str, list[str]] = {}
+    datasets: dict[str, list[str]] = {}
     for dataset, benchmark in of.items():
-        found.setdefault(benchmark, []).append(dataset)
-    return {name: sorted(found[name]) for name in sorted(found)}
+        datasets.setdefault(benchmark, []).append(dataset)
+    return {name: sorted(datasets[name]) for name in sorted(datasets)}
 
 
 def check_once(table: ScoreTable) -> None:
@@ -274,31 +284,31 @@ def check_once(table: ScoreTable) -> None:
         )
 
 
-def aligned(one: Sheet, other: Sheet) -> tuple[Sheet, Sheet]:
+def aligned(first: Sheet, second: Sheet) -> tuple[Sheet, Sheet]:
     """Return two sheets over the examples and configurations of both."""
-    examples, cells = one.examples, one.configurations
-    if other.examples != examples:
-        examples = tuple(sorted({*examples, *other.examples}))
-    if other.configurations != cells:
-        cells = tuple(sorted({*cells, *other.configurations}))
-    return align(one, examples, cells), align(other, examples, cells)
+    examples, cells = first.examples, first.configurations
+    if second.examples != examples:
+        examples = tuple(sorted({*examples, *second.examples}))
+    if second.configurations != cells:
+        cells = tuple(sorted({*cells, *second.configurations}))
+    return align(first, examples, cells), align(second, examples, cells)
 
 
-def with_common_clusters(one: Sheet, other: Sheet | None) -> Sheet:
+def with_common_clusters(first: Sheet, second: Sheet | None) -> Sheet:
     """Return the first of two aligned sheets with the clusters of both; its own come first."""
-    if other is None or other.clusters is None:
-        return one
-    if one.clusters is None:
-        return replace(one, clusters=other.clusters, one_table=other.one_table)
-    both = tuple(a or b for a, b in zip(one.clusters, other.clusters, strict=True))
-    return replace(one, clusters=both, one_table=one.one_table and other.one_table)
+    if second is None or second.clusters is None:
+        return first
+    if first.clusters is None:
+        return replace(first, clusters=second.clusters, one_table=second.one_table)
+    both = tuple(a or b for a, b in zip(first.clusters, second.clusters, strict=True))
+    return replace(first, clusters=both, one_table=first.one_table and second.one_table)
 
 
-def same_answers(one: Sheet, other: Sheet, cells: Flags) -> bool:
+def same_answers(sheet: Sheet, other_sheet: Sheet, cells: Flags) -> bool:
     """Return whether two aligned sheets have the very same replies in all of some cells."""
-    if one.answers is None or other.answers is None:
+    if sheet.answers is None or other_sheet.answers is None:
         return not cells.any()
-    pairs = zip(one.answers[cells], other.answers[cells], strict=True)
+    pairs = zip(sheet.answers[cells], other_sheet.answers[cells], strict=True)
     return all(first is not None and first == second for first, second in pairs)
 
 
@@ -308,30 +318,32 @@ def align(sheet: Sheet, examples: Sequence[str], configurations: Sequence[Config
         return sheet
     rows = {name: place for place, name in enumerate(sheet.examples)}
     columns = {name: place for place, name in enumerate(sheet.configurations)}
-    known = [(place, rows[name]) for place, name in enumerate(examples) if name in rows]
-    kept = [(place, columns[name]) for place, name in enumerate(configurations) if name in columns]
-    to = np.ix_([place for place, _ in known], [place for place, _ in kept])
-    of = np.ix_([place for _, place in known], [place for _, place in kept])
+    common_rows = [(place, rows[name]) for place, name in enumerate(examples) if name in rows]
+    common_columns = [
+        (place, columns[name]) for place, name in enumerate(configurations) if name in columns
+    ]
+    to = np.ix_([place for place, _ in common_rows], [place for place, _ in common_columns])
+    of = np.ix_([place for _, place in common_rows], [place for _, place in common_columns])
 
     def moved(values: Any) -> Any:
         if values is None:
             return None
         if isinstance(values, Mapping):
-            return {name: moved(own) for name, own in values.items()}
+            return {name: moved(inner) for name, inner in values.items()}
         shape = (len(examples), len(configurations))
         result = np.full(shape, _NOTHING[values.dtype.kind], dtype=values.dtype)
-        if known and kept:
+        if common_rows and common_columns:
             result[to] = values[of]
         return result
 
-    def told(values: Sequence[str]) -> tuple[str, ...]:
+    def relabel(values: Sequence[str]) -> tuple[str, ...]:
         return tuple(values[rows[name]] if name in rows else "" for name in examples)
 
     return replace(
         sheet,
         examples=tuple(examples),
         configurations=tuple(configurations),
-        tags={tag: told(values) for tag, values in sheet.tags.items()},
-        clusters=None if sheet.clusters is None else told(sheet.clusters),
+        tags={tag: relabel(values) for tag, values in sheet.tags.items()},
+        clusters=None if sheet.clusters is None else relabel(sheet.clusters),
         **{name: moved(getattr(sheet, name)) for name in _GRIDS},
     )

@@ -97,7 +97,7 @@ class Entry:
             raise ValueError("a line without a bar")
         if head[3]:
             text = _ESCAPE.sub(_unescape, text)
-        verdict: Verdict = next(one for one in get_args(Verdict) if one == head[1])
+        verdict: Verdict = next(name for name in get_args(Verdict) if name == head[1])
         return cls(verdict, None if head[2] == "none" else float(head[2]), text)
 
 
@@ -182,7 +182,7 @@ def shorten(parts: Sequence[Part], around: int = 40, most: int = 600) -> list[Pa
 
     Of what is the same `around` characters next to a difference stay.
     """
-    found: list[Part] = []
+    shortened: list[Part] = []
     left = most
     for number, (sign, text) in enumerate(parts):
         shown = text
@@ -197,11 +197,11 @@ def shorten(parts: Sequence[Part], around: int = 40, most: int = 600) -> list[Pa
         elif len(text) > most // 3:
             shown = text[: most // 3] + "..."
         if left <= 0:
-            found.append(("=", "..."))
+            shortened.append(("=", "..."))
             break
-        found.append((sign, shown))
+        shortened.append((sign, shown))
         left -= len(shown)
-    return found
+    return shortened
 
 
 def diff_line(part: Part) -> str:
@@ -268,7 +268,7 @@ def changes_data(
         "updated": updated,
         "compared_with": compared_with,
         "counts": {name: counts.get(name, 0) for name in (*KINDS, "no_answer")},
-        "files": {name: dict(found) for name, found in files.items()},
+        "files": {name: dict(counters) for name, counters in files.items()},
         "problems": list(problems),
         "changes": [change.to_json(texts=n < MAX_TEXTS) for n, change in enumerate(ordered)],
     }
@@ -292,8 +292,8 @@ def merged_changes(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             change.pop("cut", None)
         stored: dict[str, int] = {}
         for part in parts:
-            for name, found in part["files"].items():
-                stored[name] = max(stored.get(name, 0), found["stored"])
+            for name, counters in part["files"].items():
+                stored[name] = max(stored.get(name, 0), counters["stored"])
         return {
             "schema": SCHEMA,
             "updated": any(part["updated"] for part in parts),
@@ -302,7 +302,9 @@ def merged_changes(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 name: sum(part["counts"][name] for part in parts) for name in (*KINDS, "no_answer")
             },
             "files": {name: {"stored": count, "unused": None} for name, count in stored.items()},
-            "problems": list(dict.fromkeys(one for part in parts for one in part["problems"])),
+            "problems": list(
+                dict.fromkeys(problem for part in parts for problem in part["problems"])
+            ),
             "changes": changes,
         }
     except (LookupError, TypeError, AttributeError) as error:

@@ -34,11 +34,11 @@ def add_spending(summary: dict[str, Any], records: Callable[[], Iterable[Record]
         benchmark = summary["benchmarks"][name]
         benchmark["strategies"] = {
             strategy: {
-                "performance": _performance(benchmark, strategy, found),
-                **spent_on(record for record in found if record.raw is not None),
-                "n_cases": len(found),
+                "performance": _performance(benchmark, strategy, answers),
+                **spent_on(record for record in answers if record.raw is not None),
+                "n_cases": len(answers),
             }
-            for strategy, found in sorted(by_strategy.items())
+            for strategy, answers in sorted(by_strategy.items())
         }
 
 
@@ -64,18 +64,18 @@ def spent_on(records: Iterable[Record]) -> dict[str, Any]:
     for number, record in enumerate(every):
         for key, part in _parts(record, number):
             parts.setdefault(key, part)
-    asked = [part for part in parts.values() if part["calls"]]
+    requested = [part for part in parts.values() if part["calls"]]
     seconds = _sum(part["latency_s"] for part in parts.values())
     if seconds is None:  # a step without a time of its own: cases have theirs
         seconds = _sum(record.latency_s for record in every)
-    thinking = sum_of_known(part["reasoning_tokens"] for part in asked)
+    thinking = sum_of_known(part["reasoning_tokens"] for part in requested)
     return {
-        "calls": sum(part["calls"] for part in asked),
-        "prompt_tokens": _sum(part["prompt_tokens"] for part in asked),
-        "completion_tokens": _sum(part["completion_tokens"] for part in asked),
+        "calls": sum(part["calls"] for part in requested),
+        "prompt_tokens": _sum(part["prompt_tokens"] for part in requested),
+        "completion_tokens": _sum(part["completion_tokens"] for part in requested),
         **({} if thinking is None else {"reasoning_tokens": thinking}),
         "seconds": seconds,
-        "cost_usd": _sum(part["cost_usd"] for part in asked),
+        "cost_usd": _sum(part["cost_usd"] for part in requested),
     }
 
 
@@ -104,8 +104,8 @@ def _parts(record: Record, number: int) -> Iterator[tuple[Hashable, Mapping[str,
 
 def _sum(values: Iterable[float | None]) -> float | None:
     """Sum, or None when any part is unknown."""
-    found = [*values]
-    known = [value for value in found if value is not None]
-    if len(known) < len(found) or not found:
+    parts = [*values]
+    numbers = [value for value in parts if value is not None]
+    if len(numbers) < len(parts) or not parts:
         return None
-    return sum(known) if all(isinstance(value, int) for value in known) else fsum(known)
+    return sum(numbers) if all(isinstance(value, int) for value in numbers) else fsum(numbers)

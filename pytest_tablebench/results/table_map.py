@@ -62,40 +62,40 @@ def table_map(examples: Iterable[ExampleText], cells: Iterable[Cell]) -> list[Ma
         datasets[key] = cell.dataset
         if cell.score is not None and cell.preserves_meaning:
             scores.setdefault(key, []).append(cell.score)
-    found: dict[tuple[str, bytes], tuple[str, Mapping[str, Any]]] = {}
-    asked: dict[tuple[str, bytes], list[str]] = {}
+    tables: dict[tuple[str, bytes], tuple[str, Mapping[str, Any]]] = {}
+    questions: dict[tuple[str, bytes], list[str]] = {}
     for example in examples:
         if len(example.tables) != 1 or example.id not in datasets:
             continue
-        [given] = example.tables
-        said = json.dumps(given, sort_keys=True).encode("ascii")
-        mark = datasets[example.id], blake2b(said, digest_size=12).digest()
-        found.setdefault(mark, (example.id, given))
-        asked.setdefault(mark, []).append(example.id)
-    if not any(isinstance(given.get("structure"), Mapping) for _, given in found.values()):
+        [data] = example.tables
+        content = json.dumps(data, sort_keys=True).encode("ascii")
+        mark = datasets[example.id], blake2b(content, digest_size=12).digest()
+        tables.setdefault(mark, (example.id, data))
+        questions.setdefault(mark, []).append(example.id)
+    if not any(isinstance(data.get("structure"), Mapping) for _, data in tables.values()):
         return []
     mapped = []
-    for mark, (name, given) in found.items():
-        table = _mapped(mark[0], name, given)
+    for mark, (name, data) in tables.items():
+        table = _mapped(mark[0], name, data)
         if table is not None:
-            means = [mean(scores[one]) for one in asked[mark] if one in scores]
+            means = [
+                mean(scores[example_id]) for example_id in questions[mark] if example_id in scores
+            ]
             mapped.append(replace(table, questions=len(means), score=mean(means)))
     return mapped
 
 
-def kept_table(given: Mapping[str, Any]) -> Table | None:
+def kept_table(data: Mapping[str, Any]) -> Table | None:
     """Return a table that a run has kept; None for one that cannot be read."""
     try:
-        return Table(
-            given["header"], given["rows"], given.get("title"), **mapping(given, "structure")
-        )
+        return Table(data["header"], data["rows"], data.get("title"), **mapping(data, "structure"))
     except (TableError, TypeError, ValueError, KeyError):  # the file may have been edited
         return None
 
 
-def _mapped(dataset: str, name: str, given: Mapping[str, Any]) -> MappedTable | None:
+def _mapped(dataset: str, name: str, data: Mapping[str, Any]) -> MappedTable | None:
     example = name.removeprefix(f"{dataset}/").removesuffix(f"/{_AS_IT_IS}")
-    table = kept_table(given)
+    table = kept_table(data)
     if table is None:
         return None
     try:

@@ -143,17 +143,17 @@ class TextWriter:
 
     def _take_over(self) -> set[str]:
         """Return what the file has, and cut off what a crash left of a last member."""
-        end, known = 0, set()
+        end, written = 0, set()
         for block, reached in _members(self.path):
             end = reached
             for line in block.split(b"\n"):
-                found = _parsed(line)
-                if found is not None:
-                    known.add(f"{found['kind'][0]}{found['id']}")
+                entry = _parsed(line)
+                if entry is not None:
+                    written.add(f"{entry['kind'][0]}{entry['id']}")
         if end < self.path.stat().st_size:
             with self.path.open("r+b") as file:
                 file.truncate(end)
-        return known
+        return written
 
 
 def read_texts(path: Path) -> Iterator[Text]:
@@ -162,34 +162,34 @@ def read_texts(path: Path) -> Iterator[Text]:
     A missing file has none; a last member torn by a crash and everything behind a damaged
     place is left out. Raises `SettingsError` for a newer schema.
     """
-    for found in _lines(path):
-        if found["kind"] == "prompt":
-            yield PromptText(found["id"], str(found.get("text", "")))
-        elif found["kind"] == "transcript":
-            turns = [turn for turn in listing(found.get("turns")) if _is_turn(turn)]
-            yield TranscriptText(found["id"], tuple((turn[0], turn[1]) for turn in turns))
+    for entry in _lines(path):
+        if entry["kind"] == "prompt":
+            yield PromptText(entry["id"], str(entry.get("text", "")))
+        elif entry["kind"] == "transcript":
+            turns = [turn for turn in listing(entry.get("turns")) if _is_turn(turn)]
+            yield TranscriptText(entry["id"], tuple((turn[0], turn[1]) for turn in turns))
         else:
-            yield _example(found)
+            yield _example(entry)
 
 
 def read_examples(path: Path) -> Iterator[ExampleText]:
     """Yield the examples of a file alone; lines of other kinds are not even read."""
-    return (_example(found) for found in _lines(path, b'"kind": "example"'))
+    return (_example(entry) for entry in _lines(path, b'"kind": "example"'))
 
 
 def _lines(path: Path, holding: bytes = b"") -> Iterator[dict[str, Any]]:
     """Yield the texts on those lines of a file that hold some bytes."""
     for block, _ in _members(path) if path.exists() else ():
         for line in block.split(b"\n"):
-            found = _parsed(line) if holding in line else None
-            if found is not None:
-                check_schema(found, str(path))
-                yield found
+            entry = _parsed(line) if holding in line else None
+            if entry is not None:
+                check_schema(entry, str(path))
+                yield entry
 
 
-def _example(found: Mapping[str, Any]) -> ExampleText:
-    tables = tuple(table for table in listing(found.get("tables")) if _is_table(table))
-    return ExampleText(found["id"], str(found.get("question", "")), tables)
+def _example(entry: Mapping[str, Any]) -> ExampleText:
+    tables = tuple(table for table in listing(entry.get("tables")) if _is_table(table))
+    return ExampleText(entry["id"], str(entry.get("question", "")), tables)
 
 
 def merge_texts(files: Sequence[Path], out: Path) -> None:
@@ -197,12 +197,12 @@ def merge_texts(files: Sequence[Path], out: Path) -> None:
 
     Raises `SettingsError` where two files have different texts under one name, `OSError`.
     """
-    writer, known = TextWriter(out), dict[str, bytes]()
+    writer, digests = TextWriter(out), dict[str, bytes]()
     try:
         for file in files:
             for text in read_texts(file):
                 name, mark = _mark(text)
-                if known.setdefault(name, mark) != mark:
+                if digests.setdefault(name, mark) != mark:
                     raise SettingsError(
                         f"{printable(str(file))}: {printable(name, 120)} is another text there "
                         f"than in the runs before it"
@@ -225,16 +225,16 @@ def _mark(text: Text) -> tuple[str, bytes]:
     return f"{kind} {name}", blake2b(data, digest_size=12).digest()
 
 
-def _is_turn(found: object) -> bool:
-    return isinstance(found, list) and len(found) == 2 and all(isinstance(t, str) for t in found)
+def _is_turn(data: object) -> bool:
+    return isinstance(data, list) and len(data) == 2 and all(isinstance(t, str) for t in data)
 
 
-def _is_table(found: object) -> bool:
+def _is_table(data: object) -> bool:
     return (
-        isinstance(found, dict)
-        and isinstance(found.get("header"), list)
-        and isinstance(found.get("rows"), list)
-        and all(isinstance(row, list) for row in found["rows"])
+        isinstance(data, dict)
+        and isinstance(data.get("header"), list)
+        and isinstance(data.get("rows"), list)
+        and all(isinstance(row, list) for row in data["rows"])
     )
 
 
@@ -242,11 +242,11 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     if not line:
         return None
     try:
-        found = json.loads(line)
+        entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    known = isinstance(found, dict) and found.get("kind") in {"prompt", "transcript", "example"}
-    return found if known and isinstance(found.get("id"), str) else None
+    is_text = isinstance(entry, dict) and entry.get("kind") in {"prompt", "transcript", "example"}
+    return entry if is_text and isinstance(entry.get("id"), str) else None
 
 
 def _members(path: Path) -> Iterator[tuple[bytes, int]]:

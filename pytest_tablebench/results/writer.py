@@ -100,18 +100,21 @@ class RunWriter:
     def learn(self, facts: Mapping[str, Any]) -> None:
         """Merge what a process knows of data and plan; the same from every worker."""
         datasets = self.facts.setdefault("datasets", {})
-        for name, found in facts.get("datasets", {}).items():
-            known = datasets.setdefault(name, found)
+        for name, dataset_facts in facts.get("datasets", {}).items():
+            current = datasets.setdefault(name, dataset_facts)
             # The pool of demonstrations opens late: keep the longest list of problems.
-            if len(found["problems"]) > len(known["problems"]):
-                datasets[name] = found
+            if len(dataset_facts["problems"]) > len(current["problems"]):
+                datasets[name] = dataset_facts
         for key, value in facts.items():
             if key != "datasets":
                 self.facts[key] = value
 
     def count_problems(self) -> int:
         """Return the number of unusable rows known so far."""
-        return sum(len(found["problems"]) for found in self.facts.get("datasets", {}).values())
+        return sum(
+            len(dataset_facts["problems"])
+            for dataset_facts in self.facts.get("datasets", {}).values()
+        )
 
     def receive(self, message: CaseMessage) -> Received:
         """Record what one item has found of its case."""
@@ -121,7 +124,7 @@ class RunWriter:
         kept = self.kept[message.model]
         kept.add(message)
         case = kept.cases.setdefault(message.case_id, JoinedCase())
-        better = case.take(message.finding, message.found.rank if message.found else None)
+        better = case.take(message.finding, message.record.rank if message.record else None)
         # First: where there is room for one thing only, it is this.
         line = self._record(kept, case, message, better=better)
         if message.prompt is not None:
@@ -143,8 +146,8 @@ class RunWriter:
         before, folder = kept.cells.get(case_id), kept.folder
         if folder is None:
             return None
-        if better and message.found is not None:
-            line, cell = message.found.line, message.found.cell
+        if better and message.record is not None:
+            line, cell = message.record.line, message.record.cell
             case.from_store = message.from_store
             case.reasoning_tokens = message.reasoning_tokens
             case.is_extended = message.is_extended
@@ -171,15 +174,15 @@ class RunWriter:
 
         By test; `judged` holds the tests that gates judge, each with its dataset.
         """
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for kept in self.kept.values():
             for case_id, case in kept.cases.items():
                 cell = kept.cells.get(case_id)
                 dataset = cell.dataset if cell is not None else ""
-                own = frozenset(check for name, check in judged if name == dataset)
+                tests = frozenset(check for name, check in judged if name == dataset)
                 right = cell is None or cell.outcome == "right"
-                found.update(case.unseen(right=right, judged=own))
-        return found
+                counts.update(case.unseen(right=right, judged=tests))
+        return counts
 
     def learn_plans(self, plans: Iterable[Mapping[str, Any]]) -> None:
         """Take over what the models are going to be asked."""
@@ -190,20 +193,20 @@ class RunWriter:
     def learn_totals(self, totals: Mapping[str, Any]) -> None:
         """Take over what the engine says has been paid."""
         judge = self.settings.judge
-        for model, found in totals["models"].items():
+        for model, model_totals in totals["models"].items():
             if model in self.kept:
-                self.kept[model].totals = found
+                self.kept[model].totals = model_totals
             if model == judge and len(self.kept) == 1:  # else each run has what its cases took
                 for kept in self.kept.values():
-                    kept.judge_totals = found
+                    kept.judge_totals = model_totals
 
     def spent_text(self) -> str:
         """Return what has been paid so far, for the progress line; empty where nothing is."""
         spent = [kept.spent() for kept in self.kept.values()]
-        calls = sum(found["calls_paid"] for found in spent)
+        calls = sum(paid["calls_paid"] for paid in spent)
         if not calls or not self.plans:
             return ""
-        costs = [found["cost_usd"] for found in spent if found["calls_paid"]]
+        costs = [paid["cost_usd"] for paid in spent if paid["calls_paid"]]
         price = "price unknown" if None in costs else f"{sum(costs):.2f} USD"
         return f"{calls} calls, {price}"
 
@@ -223,9 +226,9 @@ class RunWriter:
         planned = self.facts.get("cases", {}).get(model)
         if planned is None or len(kept.cells) < planned - self.inapplicable.count(model):
             return False
-        found = sum(len(case.findings) for case in kept.cases.values())
+        findings = sum(len(case.findings) for case in kept.cases.values())
         items = int(self.facts.get("items", {}).get(model, 0))
-        return found >= items - self.inapplicable.items[model]
+        return findings >= items - self.inapplicable.items[model]
 
     def _status(self, kept: Kept) -> str:
         return "complete" if self.complete(kept.model) else "incomplete"
@@ -328,12 +331,12 @@ def _asked(settings: Settings) -> dict[str, Any]:
 
     The axes of the grid are told with it: what was asked for is not yet what is there.
     """
-    found = {
+    entries = {
         option.recorded: _plain(getattr(settings, option.setting))
         for option in OPTIONS
         if option.recorded is not None and "." not in option.recorded
     }
-    return found | {
+    return entries | {
         "params": without_secrets(settings.request_params()),
         "api_base": without_credentials(settings.api_base) if settings.api_base else None,
         "store": str(settings.store_place() or "none"),

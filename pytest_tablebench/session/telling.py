@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.checks import Finding, join_checks
-from pytest_tablebench.results.message import CaseMessage, Found, Spent
+from pytest_tablebench.results.message import CaseMessage, EncodedRecord, Spent
 from pytest_tablebench.results.record import Cell, cell_values
 from pytest_tablebench.results.texts import example_key
 from pytest_tablebench.running.answer import EXTENDED
@@ -125,7 +125,7 @@ def case_message(
         paid = bool(answer and answer.calls)
         # A record with an answer is better than one without, and what was paid for is told.
         rank = int(run.answered), int(paid), -(run.position or 0)
-        found = Found(record.to_line(), Cell(*cell_values(record)), record.outcome, rank)
+        found = EncodedRecord(record.to_line(), Cell(*cell_values(record)), record.outcome, rank)
     spent = None
     if answer is not None:
         spent = Spent(answer.prompt_tokens, answer.completion_tokens, answer.cost_usd)

@@ -24,7 +24,7 @@ def run(marks: list[float], judge: str | None, **facts: Any) -> RunData:
     rows = tuple(
         Row(
             "own", "d", str(number), "html", "none", mark, mark > 0.3, None,
-            parts={"gpt_eval": mark}, said=number + 1, case_id=f"d/{number}", model="m",
+            parts={"gpt_eval": mark}, answer_mark=number + 1, case_id=f"d/{number}", model="m",
         )
         for number, mark in enumerate(marks)
     )  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.results import read_records
 from pytest_tablebench.results.checks import Finding, JoinedCase, join_checks
-from pytest_tablebench.results.message import CaseMessage, Found, Spent
+from pytest_tablebench.results.message import CaseMessage, EncodedRecord, Spent
 from pytest_tablebench.results.record import Cell, cell_values
 from pytest_tablebench.results.writer import RunWriter
 from tests.support.run_folders import record
@@ -81,7 +81,7 @@ def message(
         "m",
         1,
         Finding(*who, passed, passed is not True, False, last),
-        Found(found.to_line(), Cell(*cell_values(found)), found.outcome, rank),
+        EncodedRecord(found.to_line(), Cell(*cell_values(found)), found.outcome, rank),
         calls=int(paid),
         from_store=not paid,
         spent=Spent(1, 1, 0.5),
@@ -156,7 +156,7 @@ def test_a_further_attempt_replaces_its_own_record(writer) -> None:
 def test_a_second_test_that_is_skipped_changes_nothing_and_is_counted(writer) -> None:
     writer.receive(message(BASE, True))
     finding = Finding(*TONE, None)
-    skipped = replace(message(TONE, None, paid=False), found=None, finding=finding)
+    skipped = replace(message(TONE, None, paid=False), record=None, finding=finding)
     assert writer.receive(skipped).finished == 2
     assert writer.complete("m")
     [line] = lines(writer)

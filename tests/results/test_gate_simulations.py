@@ -129,7 +129,7 @@ class Passes:
         rule._results.clear()
         for name, (new, old) in pairs.items():
             for found, values in ((rule.board.sides[name], new), (rule._old.datasets[name], old)):
-                found.scores[:], found.passed[:], found.asked[:] = values, values, True
+                found.scores[:], found.passed[:], found.is_asked[:] = values, values, True
         for number in self.looks[:-1]:
             rule._look(number)
             if rule.all_decided:
@@ -189,7 +189,7 @@ def test_betting_keeps_the_promises(drop, count):
     for _ in range(count):
         new, old = world.scores(draw, 200)
         for found, values in ((rule.board.sides["d"], new), (rule._old.datasets["d"], old)):
-            found.scores[:], found.passed[:], found.asked[:] = values, values, True
+            found.scores[:], found.passed[:], found.is_asked[:] = values, values, True
         rule._results.clear()
         rule._streams[0] = type(blank)(type(blank.wealth)(0.5, alpha=None), {"d": []})
         for number, example in enumerate(rule._queue):

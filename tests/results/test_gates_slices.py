@@ -120,7 +120,7 @@ def test_consistency_needs_three_answers():
     assert one(records, "d.consistency >= 0.8").state == "holds"
     two = [record for record in records if record.serializer != "f0"]
     assert "needs 3 answered configurations" in one(two, "d.consistency >= 0.8").reason
-    silent = [replace(record, said=None) for record in records]
+    silent = [replace(record, answer_mark=None) for record in records]
     assert one(silent, "d.consistency >= 0.8").reason == "no case has an answer to compare"
 
 

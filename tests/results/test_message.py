@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.results._kept import Kept
 from pytest_tablebench.results.checks import Finding
-from pytest_tablebench.results.message import CaseMessage, Found, Spent
+from pytest_tablebench.results.message import CaseMessage, EncodedRecord, Spent
 from pytest_tablebench.results.record import Cell
 from pytest_tablebench.session.messages import (
     Ahead,
@@ -31,7 +31,7 @@ cells = st.builds(
     CHECKS,
 )  # fmt: skip
 found = st.builds(
-    Found, TEXT, cells, st.sampled_from(["right", "wrong", "no_answer"]),
+    EncodedRecord, TEXT, cells, st.sampled_from(["right", "wrong", "no_answer"]),
     st.tuples(COUNT, COUNT, COUNT),
 )  # fmt: skip
 messages = st.builds(

@@ -77,7 +77,7 @@ def test_counts_that_cannot_be_are_refused(estimate, n, c, k):
 
 def test_a_cell_has_the_mean_score_and_the_share_passed_of_its_answers():
     cells = ScoreTable.from_records(RUN).cells
-    columns = cells.score, cells.passed, cells.asked, cells.answered
+    columns = cells.score, cells.passed, cells.times, cells.answered
     found = {
         cells.table.case(row, "example", "serializer"): values
         for row, *values in zip(cells.first, *(column.tolist() for column in columns), strict=True)
@@ -92,7 +92,7 @@ def test_a_cell_has_the_mean_score_and_the_share_passed_of_its_answers():
 
 def test_a_cell_without_any_answer_has_no_score():
     cells = ScoreTable.from_records(repeats("e1", "html", None, None)).cells
-    assert (cells.asked.tolist(), cells.answered.tolist()) == ([2], [0])
+    assert (cells.times.tolist(), cells.answered.tolist()) == ([2], [0])
     assert isnan(cells.score[0])
     assert isnan(cells.passed[0])
 
@@ -106,7 +106,7 @@ def test_records_and_cells_fold_alike():
             **{
                 name: getattr(cell, name)
                 for name in Cell.__dataclass_fields__
-                if name not in {"said", "cuts"}
+                if name not in {"answer_mark", "cuts"}
             },
         )
         for n, cell in enumerate(RUN)

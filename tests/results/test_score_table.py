@@ -109,10 +109,10 @@ def vars_of(one: Cell) -> dict[str, Any]:
 
 def test_what_only_later_records_have_is_unknown_of_the_others():
     plain = [vars_of(cell(f"e{number}", "html", 0.5)) for number in range(3000)]
-    late = vars_of(cell("late", "html", 1.0)) | {"threshold": 0.5, "passed": True, "said": 7}
+    late = vars_of(cell("late", "html", 1.0)) | {"threshold": 0.5, "passed": True, "answer_mark": 7}
     table = ScoreTable.from_records([*plain, late, *plain[:1]])
-    assert table.said is not None
-    assert table.said.tolist() == [0] * 3000 + [7, 0]
+    assert table.answer_marks is not None
+    assert table.answer_marks.tolist() == [0] * 3000 + [7, 0]
     assert table.passed.tolist() == [0] * 3000 + [1, 0]
     assert np.isfinite(table.threshold).nonzero()[0].tolist() == [3000]
     assert table.repeat.tolist() == [1] * 3002
@@ -134,7 +134,7 @@ def test_repeats_of_a_cell_are_one():
     cells = ScoreTable.from_records(RUN).cells
     names = [cells.table.case(row, "dataset", "example", "serializer") for row in cells.first]
     assert names == ["d/e1/csv", "d/e1/html", "d/e2/csv", "d/e2/html", "other/e9/csv"]
-    assert cells.asked.tolist() == [2, 2, 1, 1, 1]
+    assert cells.times.tolist() == [2, 2, 1, 1, 1]
     assert cells.answered.tolist() == [0, 2, 1, 1, 1]
     assert cells.right.tolist() == [0, 2, 1, 0, 1]
     assert [None if isnan(x) else x for x in cells.score] == [None, 0.75, 0.75, 0.25, 0.5]
@@ -336,18 +336,20 @@ def test_of_two_tags_of_an_example_the_same_counts_in_any_order():
 
 
 def test_what_was_read_as_the_same_answer_has_the_same_mark():
-    told = [replace(RUN[0], said=5), RUN[1], replace(RUN[3], said=5)]
-    assert ScoreTable.from_records(told).said.tolist() == [5, 0, 5]
-    assert ScoreTable.from_records(RUN).said is None
+    told = [replace(RUN[0], answer_mark=5), RUN[1], replace(RUN[3], answer_mark=5)]
+    assert ScoreTable.from_records(told).answer_marks.tolist() == [5, 0, 5]
+    assert ScoreTable.from_records(RUN).answer_marks is None
     read = {"dataset": "d", "serializer": "s", "perturbation": "none", "score": 1.0}
     answers = ["36", ["36"], "36", None, ["36"]]
     rows = [read | {"example_id": str(n), "prediction": p} for n, p in enumerate(answers)]
-    marks = ScoreTable.from_records(rows).said.tolist()
+    marks = ScoreTable.from_records(rows).answer_marks.tolist()
     assert marks[0] == marks[2] != marks[1] == marks[4] != marks[3] == 0
 
 
 def test_of_repeats_the_most_common_answer_counts_and_of_equals_the_first():
     marks = {1: 7, 2: 9, 3: 9}
-    three = [replace(cell("e", "html", 1.0, repeat=n), said=said) for n, said in marks.items()]
-    assert ScoreTable.from_records(three[::-1]).cells.said.tolist() == [9]
-    assert ScoreTable.from_records(three[1::-1]).cells.said.tolist() == [7]
+    three = [
+        replace(cell("e", "html", 1.0, repeat=n), answer_mark=said) for n, said in marks.items()
+    ]
+    assert ScoreTable.from_records(three[::-1]).cells.answer_marks.tolist() == [9]
+    assert ScoreTable.from_records(three[1::-1]).cells.answer_marks.tolist() == [7]

@@ -30,7 +30,7 @@ def example(name: str, said: str, right: str, **more: Any) -> Records:
     for place, letter in enumerate(said):
         score = None if letter == "." else float(letter == right)
         mark = None if letter == "." else ord(letter)
-        found.append(cell(name, f"f{place}", score, said=mark, **more))
+        found.append(cell(name, f"f{place}", score, answer_mark=mark, **more))
     return found
 
 
@@ -229,7 +229,9 @@ def test_of_equally_common_answers_each_counts_alike():
 
 def test_two_configurations_have_no_consistency():
     assert "consistency" not in scope([*example("e1", "aa", "a"), *example("e2", "ab", "a")])
-    assert "consistency" not in scope([replace(one, said=None) for one in example("e", "aaa", "a")])
+    assert "consistency" not in scope(
+        [replace(one, answer_mark=None) for one in example("e", "aaa", "a")]
+    )
 
 
 @SOME

@@ -87,12 +87,12 @@ def equivalences(points: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     `points` is the result of `configurations_vs_examples`. For each point of two or more
     configurations with a value: the smallest e at q = 1 that reaches it, or None.
     """
-    known = [
+    points_with_value = [
         (point["q"], point["e"], point["mean_over_datasets"]["value"])
         for point in points
         if point["mean_over_datasets"]["value"] is not None
     ]
-    single = sorted((e, value) for q, e, value in known if q == 1)
+    single = sorted((e, value) for q, e, value in points_with_value if q == 1)
     return [
         {
             "q": q,
@@ -100,7 +100,7 @@ def equivalences(points: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "value": value,
             "e_at_one": next((few for few, at in single if at >= value - 1e-9), None),
         }
-        for q, e, value in sorted(known)
+        for q, e, value in sorted(points_with_value)
         if q > 1
     ]
 
@@ -152,5 +152,5 @@ def serializer_spread(records: Iterable[Any]) -> dict[str, Any]:
     from pytest_tablebench.results.analyses import _levels
     from pytest_tablebench.results.analyses.grid import read_scores
 
-    found: dict[str, Any] = _levels.serializer_spread(read_scores(records))["perturbations=all"]
-    return found
+    spreads: dict[str, Any] = _levels.serializer_spread(read_scores(records))["perturbations=all"]
+    return spreads

@@ -56,9 +56,9 @@ def separability(scores: Scores, draws: Draws) -> dict[str, Any]:
 
 def _resampled(example_means: Floats, counts: Floats) -> Floats:
     """Return each model's mean in each resample, NaN for one without a score."""
-    known = np.isfinite(example_means)
-    total = np.where(known, example_means, 0.0) @ counts.T
-    size = known @ counts.T
+    has_score = np.isfinite(example_means)
+    total = np.where(has_score, example_means, 0.0) @ counts.T
+    size = has_score @ counts.T
     values: Floats = np.divide(total, size, out=np.full(total.shape, np.nan), where=size > 0)
     return values
 
@@ -69,8 +69,8 @@ def _separability(models: Sequence[str], values: Floats) -> Figure:
             return {"value": None, "reason": f"a resample has no scores of {model}"}
     ends = np.quantile(values, [0.025, 0.975], axis=1).T.tolist()
     apart = [
-        max(one[0], other[0]) - min(one[1], other[1]) > EQUAL
-        for one, other in combinations(ends, 2)
+        max(first[0], second[0]) - min(first[1], second[1]) > EQUAL
+        for first, second in combinations(ends, 2)
     ]
     return {"value": sum(apart) / len(apart), "intervals": dict(zip(models, ends, strict=True))}
 
@@ -80,32 +80,32 @@ def dataset_agreement(scores: Scores) -> dict[str, Any]:
 
     Models with a score on both datasets count.
     """
-    names = [grid.dataset for grid in scores.grids]
+    names = [each_grid.dataset for each_grid in scores.grids]
     matrix: dict[str, dict[str, Figure]] = {name: {} for name in names}
-    for place, one in enumerate(scores.grids):
+    for place, grid in enumerate(scores.grids):
         for other in scores.grids[place:]:
-            found = _tau_b(one.means, other.means)
-            matrix[one.dataset][other.dataset] = found
-            matrix[other.dataset][one.dataset] = dict(found)
+            tau = _tau_b(grid.means, other.means)
+            matrix[grid.dataset][other.dataset] = tau
+            matrix[other.dataset][grid.dataset] = dict(tau)
     overall = {}
     for name in names:
         others = [matrix[name][other]["value"] for other in names if other != name]
-        known = [value for value in others if value is not None]
-        value = sum(known) / len(known) if known else None
-        overall[name] = figure(value, "no other dataset with a value", n=len(known))
+        taus = [value for value in others if value is not None]
+        value = sum(taus) / len(taus) if taus else None
+        overall[name] = figure(value, "no other dataset with a value", n=len(taus))
     return {
         "tau_b": {name: {other: matrix[name][other] for other in names} for name in names},
         "mean_off_diagonal": overall,
     }
 
 
-def _tau_b(one: Floats, other: Floats) -> Figure:
+def _tau_b(first_means: Floats, second_means: Floats) -> Figure:
     from scipy.stats import kendalltau
 
-    known = np.isfinite(one) & np.isfinite(other)
-    if known.sum() < 2:
+    has_both = np.isfinite(first_means) & np.isfinite(second_means)
+    if has_both.sum() < 2:
         return {"value": None, "reason": FEW_MODELS}
-    first, second = _steps(one[known]), _steps(other[known])
+    first, second = _steps(first_means[has_both]), _steps(second_means[has_both])
     if not first.any() or not second.any():
         return {"value": None, "reason": "all models tied in one of the datasets"}
     return {"value": float(kendalltau(first, second, variant="b").statistic)}
@@ -194,12 +194,12 @@ def kendall_w(scores: Scores) -> dict[str, Any]:
 
 def _single(table: Floats) -> Figure:
     """Return W of one table (models, raters)."""
-    found = _concordance(table.T, np.zeros(table.shape[1], dtype=np.intp), 1)
+    concordance = _concordance(table.T, np.zeros(table.shape[1], dtype=np.intp), 1)
     return figure(
-        found.values[0],
-        found.reasons[0],
-        raters=found.raters[0],
-        raters_left_out=table.shape[1] - found.raters[0],
+        concordance.values[0],
+        concordance.reasons[0],
+        raters=concordance.raters[0],
+        raters_left_out=table.shape[1] - concordance.raters[0],
     )
 
 
@@ -218,20 +218,20 @@ def benchmark_growth(grids: Sequence[Grid]) -> dict[str, Any]:
     """
     if len({grid.configurations for grid in grids}) != 1:
         return {"1": figure(None, "datasets have different configurations")}
-    found = {}
+    growth = {}
     for q in range(1, len(grids[0].configurations) // 2 + 1):
         raters = disjoint_sets(grids, q)
         scores = np.mean([_rater_scores(grid, raters) for grid in grids], axis=0)  # NaN if one is
-        found[str(q)] = _mean_w(scores, raters)
-    return found
+        growth[str(q)] = _mean_w(scores, raters)
+    return growth
 
 
 def configurations_vs_examples(draws: Draws) -> list[dict[str, Any]]:
     """Return Kendall's W for q configurations and e examples per rater (section 9)."""
-    found = []
+    points = []
     for point in draws.points():
         by_dataset = {grid.dataset: _repeated(grid, raters) for grid, raters in point.raters}
-        found.append(
+        points.append(
             {
                 "q": point.q,
                 "e": point.e,
@@ -239,7 +239,7 @@ def configurations_vs_examples(draws: Draws) -> list[dict[str, Any]]:
                 "mean_over_datasets": plain_mean(by_dataset),
             }
         )
-    return found
+    return points
 
 
 def _repeated(grid: Grid, raters: Raters) -> Figure:
@@ -251,20 +251,20 @@ def _repeated(grid: Grid, raters: Raters) -> Figure:
 
 def _mean_w(scores: Floats, raters: Raters) -> Figure:
     """Return the mean of W over repeats; `scores` is (raters, models)."""
-    found = _concordance(scores, raters.repeat, raters.repeats)
-    known = [value for value in found.values if value is not None]
+    concordance = _concordance(scores, raters.repeat, raters.repeats)
+    numbers = [value for value in concordance.values if value is not None]
     return figure(
-        sum(known) / len(known) if known else None,
-        next(iter(found.reasons), "no repeats"),
-        per_repeat=found.values,
-        n_undefined=len(found.values) - len(known),
+        sum(numbers) / len(numbers) if numbers else None,
+        next(iter(concordance.reasons), "no repeats"),
+        per_repeat=concordance.values,
+        n_undefined=len(concordance.values) - len(numbers),
     )
 
 
 def _rater_scores(grid: Grid, raters: Raters) -> Floats:
     """Return (raters, models): means over examples of the mean over a rater's configurations."""
     models, examples, configurations = grid.cells.shape
-    known = np.isfinite(grid.cells).astype(float)
+    is_answered = np.isfinite(grid.cells).astype(float)
     filled = np.nan_to_num(grid.cells)
     scores = np.empty((len(raters.configurations), models))
     step = max(1, PRODUCT // (examples * configurations))
@@ -272,7 +272,7 @@ def _rater_scores(grid: Grid, raters: Raters) -> Floats:
         block = slice(start, start + step)
         weights = raters.configurations[block].T
         # Model by model: products this small are not worth threads of their own.
-        counts, means = known @ weights, filled @ weights  # models, examples, raters
+        counts, means = is_answered @ weights, filled @ weights  # models, examples, raters
         used: Any = None if raters.examples is None else raters.examples[block].T
         if not counts.all():  # of some example nothing is known
             used = counts > 0 if used is None else used * (counts > 0)

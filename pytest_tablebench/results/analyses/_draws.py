@@ -80,8 +80,8 @@ class Draws:
         places, start = [], 0
         for grid in grids:
             order = self.params.get("example_order", {}).get(grid.dataset, grid.examples)
-            known = {name: start + place for place, name in enumerate(grid.examples)}
-            places += _places(f"example_order[{grid.dataset}]", order, known)
+            places_of = {name: start + place for place, name in enumerate(grid.examples)}
+            places += _places(f"example_order[{grid.dataset}]", order, places_of)
             start += len(grid.examples)
         if rows is None:
             generator = _generator("resamples", *_content(grids))
@@ -101,21 +101,21 @@ class Draws:
 
     def growth(self, grid: Grid) -> Iterator[tuple[str, Raters]]:
         """Yield the raters for 1, 2, ... configurations at a time, as long as there are two."""
-        given = self.params.get("growth", {}).get(grid.dataset)
-        if given is None:
+        by_count = self.params.get("growth", {}).get(grid.dataset)
+        if by_count is None:
             for q in range(1, len(grid.configurations) // 2 + 1):
                 yield str(q), disjoint_sets([grid], q)
             return
-        for q, repeats in given.items():
+        for q, repeats in by_count.items():
             where = f"growth[{grid.dataset}][{q}]"
             sets = [[{"configurations": chosen} for chosen in repeat] for repeat in repeats]
             yield str(q), _given(where, grid, sets)
 
     def points(self) -> Iterator[Point]:
         """Yield the points (q configurations, e examples), raters drawn when they are asked for."""
-        given = self.params.get("points")
-        if given is not None:
-            for number, point in enumerate(given):
+        points = self.params.get("points")
+        if points is not None:
+            for number, point in enumerate(points):
                 yield Point(point["q"], point["e"], self._given_raters(number, point["draws"]))
             return
         most_q = min((len(grid.configurations) // 2 for grid in self.grids), default=0)
@@ -131,9 +131,9 @@ class Draws:
                 yield grid, _given(where, grid, draws[grid.dataset])
 
 
-def _places(where: str, names: Sequence[str], known: Mapping[str, int]) -> list[int]:
+def _places(where: str, names: Sequence[str], places: Mapping[str, int]) -> list[int]:
     try:
-        return [known[name] for name in names]
+        return [places[name] for name in names]
     except KeyError as error:
         raise SettingsError(
             f"params: {where} has {printable(repr(error.args[0]), 80)}, which no record has"
@@ -155,10 +155,10 @@ def _given(where: str, grid: Grid, repeats: Sequence[Sequence[Mapping[str, Any]]
 
 def _counts(where: str, drawn: Sequence[Sequence[str]], names: Sequence[str]) -> Floats:
     """Return how often each list holds each name."""
-    known = {name: place for place, name in enumerate(names)}
+    places = {name: place for place, name in enumerate(names)}
     counts = np.zeros((len(drawn), len(names)))
     for row, chosen in zip(counts, drawn, strict=True):
-        np.add.at(row, _places(where, chosen, known), 1.0)
+        np.add.at(row, _places(where, chosen, places), 1.0)
     return counts
 
 

@@ -24,10 +24,10 @@ def plain_mean(figures: Mapping[str, Figure]) -> Figure:
 
     Values that are mappings, such as win rates, are averaged name by name.
     """
-    missing = [name for name, found in figures.items() if found["value"] is None]
+    missing = [name for name, entry in figures.items() if entry["value"] is None]
     if missing:
         return {"value": None, "reason": f"no value in: {', '.join(missing)}"}
-    values = [found["value"] for found in figures.values()]
+    values = [entry["value"] for entry in figures.values()]
     if not values:
         return {"value": None, "reason": "no figure to average"}
     if isinstance(values[0], Mapping):

@@ -44,10 +44,10 @@ def performance(scores: Scores) -> dict[str, Any]:
         )
         for grid in scores.grids
     }
-    found = _by_model(scores, columns)
+    by_model = _by_model(scores, columns)
     return {
-        "by_model_dataset": found,
-        "by_model": {model: plain_mean(parts) for model, parts in found.items()},
+        "by_model_dataset": by_model,
+        "by_model": {model: plain_mean(parts) for model, parts in by_model.items()},
     }
 
 
@@ -66,12 +66,12 @@ def robustness(scores: Scores) -> dict[str, Any]:
     figures are flagged `incomplete`, and `complete_examples_only` leaves such examples out.
     """
     columns = {grid.dataset: _robustness(scores.models, grid) for grid in scores.grids}
-    found = _by_model(scores, columns)
+    by_model = _by_model(scores, columns)
     overall = {}
-    for model, parts in found.items():
+    for model, parts in by_model.items():
         flags = sorted({flag for part in parts.values() for flag in part["flags"]})
         overall[model] = {**plain_mean(parts), "flags": flags}
-    return {"by_model_dataset": found, "by_model": overall}
+    return {"by_model_dataset": by_model, "by_model": overall}
 
 
 def _robustness(models: Sequence[str], grid: Grid) -> dict[str, Figure]:
@@ -83,11 +83,11 @@ def _robustness(models: Sequence[str], grid: Grid) -> dict[str, Figure]:
         n_examples=(grid.answered > 0).sum(axis=1),
         n_incomplete=(~grid.complete).sum(axis=1),
     )
-    for found, complete in zip(figures.values(), of_complete, strict=True):
-        flags = ["incomplete"] if found["n_incomplete"] else []
+    for entry, complete in zip(figures.values(), of_complete, strict=True):
+        flags = ["incomplete"] if entry["n_incomplete"] else []
         flags += ["one configuration"] if grid.cells.shape[2] == 1 else []
-        found["flags"] = flags
-        found["complete_examples_only"] = figure(complete, "")["value"]
+        entry["flags"] = flags
+        entry["complete_examples_only"] = figure(complete, "")["value"]
     return figures
 
 
@@ -100,15 +100,15 @@ def min_max(scores: Scores) -> dict[str, Any]:
             model: {"max": figure(best, "no scores"), "min": figure(worst, "no scores")}
             for model, best, worst in zip(scores.models, high, low, strict=True)
         }
-    found = _by_model(scores, columns)
+    by_model = _by_model(scores, columns)
     return {
-        "by_model_dataset": found,
+        "by_model_dataset": by_model,
         "by_model": {
             model: {
                 end: plain_mean({dataset: part[end] for dataset, part in parts.items()})
                 for end in ("max", "min")
             }
-            for model, parts in found.items()
+            for model, parts in by_model.items()
         },
     }
 
@@ -132,13 +132,15 @@ def _spread(models: Sequence[str], grid: Grid, which: str) -> dict[str, Figure]:
         table = np.full((len(models), len(grid.serializers)), np.nan)
     figures = {}
     for model, row in zip(models, table.tolist(), strict=True):
-        known = {
+        means_of = {
             name: value
             for name, value in zip(grid.serializers, row, strict=True)
             if not math.isnan(value)
         }
-        value = max(known.values()) - min(known.values()) if len(known) > 1 else None
-        figures[model] = figure(value, "fewer than two serializers with a score", serializers=known)
+        value = max(means_of.values()) - min(means_of.values()) if len(means_of) > 1 else None
+        figures[model] = figure(
+            value, "fewer than two serializers with a score", serializers=means_of
+        )
     return figures
 
 
@@ -160,8 +162,8 @@ def difficulty(scores: Scores) -> dict[str, Any]:
 
 def _histogram(values: Floats) -> list[int]:
     """Count values by twentieths; a value that only rounding keeps below an edge is above it."""
-    known = values[np.isfinite(values)]
-    bins = np.clip(np.floor(BINS * known + EQUAL).astype(np.intp), 0, BINS - 1)
+    finite = values[np.isfinite(values)]
+    bins = np.clip(np.floor(BINS * finite + EQUAL).astype(np.intp), 0, BINS - 1)
     counts: list[int] = np.bincount(bins, minlength=BINS).tolist()
     return counts
 
@@ -173,13 +175,13 @@ def families(
 
     `performances` is by model. A family is undefined if one of its models has no value.
     """
-    found = {}
+    differences = {}
     for name, models in members.items():
         values = [performances.get(model, {"value": None})["value"] for model in models]
         pairs = [] if None in values else [abs(a - b) for a, b in combinations(values, 2)]
         value = sum(pairs) / len(pairs) if pairs else None
-        found[name] = figure(value, "fewer than two models with a value")
-    return found
+        differences[name] = figure(value, "fewer than two models with a value")
+    return differences
 
 
 def families_by_name(models: Sequence[str]) -> dict[str, list[str]]:
@@ -188,9 +190,9 @@ def families_by_name(models: Sequence[str]) -> dict[str, list[str]]:
     What stands before the last `/` is the provider's: `openai/gpt-4o` and `gpt-4o-mini` are
     both of the family `gpt`.
     """
-    found: dict[str, list[str]] = {}
+    by_start: dict[str, list[str]] = {}
     for model in models:
         start = re.match(r"[A-Za-z]+", model.rpartition("/")[2])
         if start:
-            found.setdefault(start[0].lower(), []).append(model)
-    return {name: found[name] for name in sorted(found) if len(found[name]) > 1}
+            by_start.setdefault(start[0].lower(), []).append(model)
+    return {name: by_start[name] for name in sorted(by_start) if len(by_start[name]) > 1}

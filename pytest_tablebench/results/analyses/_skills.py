@@ -67,30 +67,33 @@ def by_skill(rows: Iterable[SkillRow], overall: Sequence[str] = ()) -> dict[str,
     for name in subtasks:
         members.setdefault(skill_of[name], []).append(name)
     skills = {rule: _skills(rule, subtasks, members, tuple(costs)) for rule in RULES}
-    wanted = tuple(overall) or tuple(members)
+    skill_names = tuple(overall) or tuple(members)
     return {
         "subtasks": subtasks,
         "skills": skills,
         "overall": {
-            rule: mean(found.get(skill) for skill in wanted) for rule, found in skills.items()
+            rule: mean(by_name.get(skill) for skill in skill_names)
+            for rule, by_name in skills.items()
         },
-        "modes": {mode: _mode(mode, own, subtasks, members) for mode, own in costs.items()},
+        "modes": {
+            mode: _mode(mode, mode_costs, subtasks, members) for mode, mode_costs in costs.items()
+        },
     }
 
 
 def _subtasks(
     scores: Mapping[tuple[str, str], Mapping[str, Sequence[float]]], skill_of: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    subtasks: dict[str, dict[str, Any]] = {}
     for (dataset, mode), examples in sorted(scores.items()):
-        own = found.setdefault(dataset, {"skill": skill_of[dataset], "modes": {}})
-        own["modes"][mode] = mean(mean(examples[name]) for name in sorted(examples))
-    for own in found.values():
-        known = {mode: value for mode, value in own["modes"].items() if value is not None}
-        own["best_mode"] = max(known, key=lambda mode: known[mode]) if known else None
-        own["best"] = max(known.values(), default=None)
-        own["mean"] = mean(known.values())
-    return found
+        subtask = subtasks.setdefault(dataset, {"skill": skill_of[dataset], "modes": {}})
+        subtask["modes"][mode] = mean(mean(examples[name]) for name in sorted(examples))
+    for subtask in subtasks.values():
+        by_mode = {mode: value for mode, value in subtask["modes"].items() if value is not None}
+        subtask["best_mode"] = max(by_mode, key=lambda mode: by_mode[mode]) if by_mode else None
+        subtask["best"] = max(by_mode.values(), default=None)
+        subtask["mean"] = mean(by_mode.values())
+    return subtasks
 
 
 def _skills(
@@ -104,11 +107,11 @@ def _skills(
         return {
             skill: mean(subtasks[name][key] for name in names) for skill, names in members.items()
         }
-    found: dict[str, float | None] = {}
+    best: dict[str, float | None] = {}
     for skill, names in members.items():
         of_modes = [mean(subtasks[name]["modes"].get(mode) for name in names) for mode in modes]
-        found[skill] = max((value for value in of_modes if value is not None), default=None)
-    return found
+        best[skill] = max((value for value in of_modes if value is not None), default=None)
+    return best
 
 
 def _mode(
@@ -121,8 +124,8 @@ def _mode(
         skill: [subtasks[name]["modes"][mode] for name in names if mode in subtasks[name]["modes"]]
         for skill, names in members.items()
     }
-    known = [cost for cost in costs if cost is not None]
-    cost = fsum(known) if len(known) == len(costs) else None
+    prices = [cost for cost in costs if cost is not None]
+    cost = fsum(prices) if len(prices) == len(costs) else None
     return {
         "skills": {skill: mean(values) for skill, values in by_name.items()},
         "cases": len(costs),

@@ -82,8 +82,8 @@ class Scores:
 
 def _places(codes: Places) -> tuple[Integers, Integers]:
     """Return the codes that occur, ascending, and the place of each row's among them."""
-    there = np.bincount(codes) > 0
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
+    occurs = np.bincount(codes) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
 
 
 def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
@@ -110,18 +110,18 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
     grids = []
     codes = {axis: cells.codes(axis) for axis in ("dataset", *_AXES)}
     for code, dataset in enumerate(names["dataset"]):
-        own = np.flatnonzero(codes["dataset"] == code)
+        rows = np.flatnonzero(codes["dataset"] == code)
         if altered:
-            plain = own[~np.isin(codes["perturbation"][own], altered)]
-            own = plain if len(plain) else own
-        found = [_places(codes[axis][own]) for axis in _AXES[1:]]
+            plain = rows[~np.isin(codes["perturbation"][rows], altered)]
+            rows = plain if len(plain) else rows
+        axis_places = [_places(codes[axis][rows]) for axis in _AXES[1:]]
         examples, serializers, perturbations = (
             tuple(names[axis][place] for place in present)
-            for axis, (present, _) in zip(_AXES[1:], found, strict=True)
+            for axis, (present, _) in zip(_AXES[1:], axis_places, strict=True)
         )
         shape = len(names["model"]), len(examples), len(serializers), len(perturbations)
         scores = np.full(shape, np.nan)
-        model = codes["model"][own].astype(np.intp)
-        scores[model, *(places for _, places in found)] = cells.score[own]
+        model = codes["model"][rows].astype(np.intp)
+        scores[model, *(places for _, places in axis_places)] = cells.score[rows]
         grids.append(Grid(dataset, examples, serializers, perturbations, scores))
     return Scores(names["model"], tuple(grids))

@@ -74,7 +74,7 @@ def compare_runs(
         only_before=_ids(old, old.rows.keys() - common),
         only_after=_ids(new, new.rows.keys() - common),
         remarks=(
-            *_remarks(old, new, any(found.unlike for found in differences)),
+            *_remarks(old, new, any(difference.unlike for difference in differences)),
             *_table_remarks(part for parts in datasets.values() for part in parts),
         ),
     )
@@ -102,7 +102,10 @@ class _Pair:
         texts = [None if table.answers is None else table.answers[row] for table, row in sides]
         same_text = texts[0] is not None and texts[0] == texts[1]
         # The answers as the metric read them; compared by text where it read none.
-        numbers = [0 if table.said is None else int(table.said[row]) for table, row in sides]
+        numbers = [
+            0 if table.answer_marks is None else int(table.answer_marks[row])
+            for table, row in sides
+        ]
         same_answer = numbers[0] == numbers[1] if all(numbers) else same_text
         return cls(key, answered[0], answered[1], before, after, same_text, same_answer)
 
@@ -150,13 +153,13 @@ def _answers(pairs: Sequence[_Pair]) -> Answers:
 def _paired(old: ComparedRun, new: ComparedRun) -> dict[str, list[PairedDataset]]:
     """Return the datasets both runs recorded, by benchmark, in the order of names."""
     first, second = (sheets(side.table.cells) for side in (old, new))
-    found = {
+    pairs = {
         benchmark: [
             PairedDataset.of(name, first[name], second[name]) for name in names if name in first
         ]
         for benchmark, names in benchmarks_of(new.table).items()
     }
-    return {benchmark: datasets for benchmark, datasets in found.items() if datasets}
+    return {benchmark: datasets for benchmark, datasets in pairs.items() if datasets}
 
 
 def _scopes(
@@ -213,17 +216,17 @@ def _scopes(
         for whole in parts:
             part = whole.meant
             yield scope("dataset", part.dataset, part.dataset, [part])
-            for axis, (kind, own) in enumerate(zip(kinds, (part, whole), strict=True)):
-                for name in own.names(axis):
-                    yield scope(kind, part.dataset, name, [own.part(axis, name)], axis, name)
+            for axis, (kind, side) in enumerate(zip(kinds, (part, whole), strict=True)):
+                for name in side.names(axis):
+                    yield scope(kind, part.dataset, name, [side.part(axis, name)], axis, name)
             for tag, rows in tagged[part.dataset].items():
                 yield scope("tag", part.dataset, "=".join(tag), [part.rows(rows)], 2, tag)
 
 
 def _unanswered(sides: Sequence[Sheet]) -> float | None:
     counts = [side.counts() for side in sides]
-    asked, lost = (sum(int(count[place].sum()) for count in counts) for place in (0, 1))
-    return lost / asked if asked else None
+    cases, lost = (sum(int(count[place].sum()) for count in counts) for place in (0, 1))
+    return lost / cases if cases else None
 
 
 def _configurations(
@@ -250,12 +253,12 @@ def _configurations(
     for pair in pairs:
         if pair.told and pair.key[4] == 1:
             changes.setdefault((pair.key[0], *pair.key[2:4]), {})[pair.key[1]] = pair.change
-    for key in sorted(before & after, key=lambda found: (order[found[0]], *found)):
+    for key in sorted(before & after, key=lambda name: (order[name[0]], *name)):
         n, better, worse = (counts[key, change] for change in (0, 1, -1))
-        own, table = changes.get(key, {}), tables[key[0]] or {}
-        names = [table.get(example, (None, example)) for example in own]
+        signs, table = changes.get(key, {}), tables[key[0]] or {}
+        names = [table.get(example, (None, example)) for example in signs]
         if len(set(names)) < len(names):
-            p = sign_flip(table_sums(list(own.values()), names))
+            p = sign_flip(table_sums(list(signs.values()), names))
             yield ConfigurationFlips(*key, n, better, worse, p, "sign-flip over tables")
         else:
             yield ConfigurationFlips(*key, n, better, worse, mcnemar(better, worse))

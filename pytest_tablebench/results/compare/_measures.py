@@ -79,7 +79,7 @@ class PairedDataset:
 
         Those that fewer than two examples have are left out.
         """
-        found: dict[tuple[str, str], list[int]] = {}
+        rows_of: dict[tuple[str, str], list[int]] = {}
         shared = self.shared.tolist()
         for tag in sorted({*self.before.tags, *self.after.tags}):
             none = ("",) * len(self.after.examples)
@@ -87,9 +87,9 @@ class PairedDataset:
             for row, values in enumerate(zip(*columns, strict=True)):
                 value = values[0] or values[1]
                 if value and shared[row]:
-                    found.setdefault((tag, value), []).append(row)
-        ranked = sorted(found, key=lambda name: (-len(found[name]), name))[:COMPARED]
-        return {name: found[name] for name in sorted(ranked) if len(found[name]) > 1}
+                    rows_of.setdefault((tag, value), []).append(row)
+        ranked = sorted(rows_of, key=lambda name: (-len(rows_of[name]), name))[:COMPARED]
+        return {name: rows_of[name] for name in sorted(ranked) if len(rows_of[name]) > 1}
 
     def rows(self, rows: Sequence[int]) -> PairedDataset:
         """Return some examples."""
@@ -97,22 +97,24 @@ class PairedDataset:
 
     def names(self, axis: int) -> list[str]:
         """Return the serializers (axis 0) or perturbations (axis 1) that both sides asked with."""
-        both = np.any(self.before.asked, axis=0) & np.any(self.after.asked, axis=0)
+        both = np.any(self.before.is_asked, axis=0) & np.any(self.after.is_asked, axis=0)
         cells = zip(self.before.configurations, both.tolist(), strict=True)
         return sorted({cell[axis] for cell, used in cells if used})
 
     @property
     def shared(self) -> Flags:
         """The examples that both sides asked: what one did not is nobody's missing answer."""
-        found: Flags = np.any(self.before.asked, axis=1) & np.any(self.after.asked, axis=1)
-        return found
+        is_shared: Flags = np.any(self.before.is_asked, axis=1) & np.any(
+            self.after.is_asked, axis=1
+        )
+        return is_shared
 
     @property
     def grid(self) -> Flags:
         """The configurations that both sides asked of those examples: only these compare."""
-        sides = [side.asked[self.shared] for side in (self.before, self.after)]
-        found: Flags = np.any(sides[0], axis=0) & np.any(sides[1], axis=0)
-        return found
+        sides = [side.is_asked[self.shared] for side in (self.before, self.after)]
+        is_common: Flags = np.any(sides[0], axis=0) & np.any(sides[1], axis=0)
+        return is_common
 
     @property
     def tables(self) -> dict[str, Hashable] | None:
@@ -163,41 +165,47 @@ def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> M
         if single:
             return _unknown([], f"fewer than two common configurations{_of(single, datasets)}")
     values = [_values(part, measure) for part in datasets]
-    empty = [part.dataset for part, found in zip(datasets, values, strict=True) if not found.before]
+    empty = [
+        part.dataset
+        for part, side_values in zip(datasets, values, strict=True)
+        if not side_values.before
+    ]
     if empty or not values:
-        what = "an answer to every configuration" if measure == "robustness" else "an answer"
-        return _unknown(values, f"no example has {what} on both sides{_of(empty, datasets)}")
+        lacking = "an answer to every configuration" if measure == "robustness" else "an answer"
+        return _unknown(values, f"no example has {lacking} on both sides{_of(empty, datasets)}")
     total = sum(int(part.shared.sum()) for part in datasets)
-    left_out = sum(found.left_out for found in values)
-    before = mean(mean(found.before) for found in values) or 0.0
-    after = mean(mean(found.after) for found in values) or 0.0
-    known = replace(_unknown(values, None), before=before, after=after, difference=after - before)
+    left_out = sum(side_values.left_out for side_values in values)
+    before = mean(mean(side_values.before) for side_values in values) or 0.0
+    after = mean(mean(side_values.after) for side_values in values) or 0.0
+    unjudged = replace(
+        _unknown(values, None), before=before, after=after, difference=after - before
+    )
     if measure == "robustness" and left_out > MOST_LEFT_OUT * total:
         lack = "lacks" if left_out == 1 else "lack"
         note = (
             f"{out_of(left_out, total, 'example')} {lack} an answer somewhere in the grid: more "
             f"than {MOST_LEFT_OUT:.0%}, too many to tell"
         )
-        return replace(known, note=note)
-    return _judged(known, datasets, values, measure)
+        return replace(unjudged, note=note)
+    return _judged(unjudged, datasets, values, measure)
 
 
 def _unknown(values: Sequence[_Values], note: str | None) -> MeasureDifference:
     return MeasureDifference(
-        n_examples=sum(len(found.before) for found in values),
+        n_examples=sum(len(side_values.before) for side_values in values),
         n_clusters=_cluster_count(values),
-        left_out=sum(found.left_out for found in values),
-        left_out_before=sum(found.left_out_before for found in values),
-        left_out_after=sum(found.left_out_after for found in values),
+        left_out=sum(side_values.left_out for side_values in values),
+        left_out_before=sum(side_values.left_out_before for side_values in values),
+        left_out_after=sum(side_values.left_out_after for side_values in values),
         note=note,
     )
 
 
 def _cluster_count(values: Sequence[_Values]) -> int | None:
-    groups = [found.groups for found in values]
+    groups = [side_values.groups for side_values in values]
     if not groups or None in groups:
         return None
-    return len({name for own in groups for name in own or ()})
+    return len({name for names in groups for name in names or ()})
 
 
 def _of(names: Sequence[str], datasets: Sequence[PairedDataset]) -> str:
@@ -206,18 +214,18 @@ def _of(names: Sequence[str], datasets: Sequence[PairedDataset]) -> str:
 
 
 def _judged(
-    known: MeasureDifference,
+    unjudged: MeasureDifference,
     datasets: Sequence[PairedDataset],
     values: Sequence[_Values],
     measure: Measure,
 ) -> MeasureDifference:
     """Return the difference with interval and p-value."""
-    differences = [found.differences for found in values]
-    equal = all(abs(one) < _SAME for part in differences for one in part)
-    if equal and all(found.same_text for found in values):
+    differences = [side_values.differences for side_values in values]
+    equal = all(abs(difference) < _SAME for part in differences for difference in part)
+    if equal and all(side_values.same_text for side_values in values):
         note = "identical answers"
         return replace(
-            known,
+            unjudged,
             difference=0.0,
             interval=(0.0, 0.0),
             method=note,
@@ -226,23 +234,23 @@ def _judged(
             identical=True,
             note=note,
         )
-    groups = [found.groups for found in values]
+    groups = [side_values.groups for side_values in values]
     p, test = _p_value(datasets, differences, groups, measure)
-    found = moments(differences, groups)
-    if found is None:
+    sample_moments = moments(differences, groups)
+    if sample_moments is None:
         pairs = zip(datasets, differences, strict=True)
-        lacking = [part.dataset for part, one in pairs if len(one) < 2]
+        lacking = [part.dataset for part, part_differences in pairs if len(part_differences) < 2]
         note = f"fewer than two examples{_of(lacking, datasets)}"
         if not lacking:
             single = [
                 part.dataset
-                for part, own in zip(datasets, groups, strict=True)
-                if own is not None and len(set(own)) < 2
+                for part, part_groups in zip(datasets, groups, strict=True)
+                if part_groups is not None and len(set(part_groups)) < 2
             ]
             note = f"all examples are over one table{_of(single, datasets)}"
-        return replace(known, p=p, test=test, note=note)
-    low, high, method = paired_bounds(found)
-    return replace(known, interval=(low, high), method=method, p=p, test=test)
+        return replace(unjudged, p=p, test=test, note=note)
+    low, high, method = paired_bounds(sample_moments)
+    return replace(unjudged, interval=(low, high), method=method, p=p, test=test)
 
 
 def _p_value(
@@ -262,13 +270,15 @@ def _p_value(
     ]
     shared = len(set(names)) < len(names)
     if measure == "pass_rate" and len(datasets) == 1 and datasets[0].once and not shared:
-        better = sum(one > 0 for one in differences[0])
-        worse = sum(one < 0 for one in differences[0])
+        better = sum(difference > 0 for difference in differences[0])
+        worse = sum(difference < 0 for difference in differences[0])
         return mcnemar(better, worse), "exact McNemar"
     # One number per example whose sum is the mean over datasets times the number of examples:
     # flipping its sign flips that example in the stratified mean.
     count, total = len(differences), sum(map(len, differences))
-    weighted = [one * total / (count * len(part)) for part in differences for one in part]
+    weighted = [
+        difference * total / (count * len(part)) for part in differences for difference in part
+    ]
     if shared:
         return _sign_flip(tuple(table_sums(weighted, names))), "sign-flip over tables"
     return _sign_flip(tuple(weighted)), "sign-flip over examples"
@@ -279,7 +289,7 @@ def table_sums(values: Sequence[float], names: Sequence[Hashable]) -> list[float
     sums: dict[Hashable, list[float]] = {}
     for value, name in zip(values, names, strict=True):
         sums.setdefault(name, []).append(value)
-    return [fsum(own) for own in sums.values()]
+    return [fsum(table_values) for table_values in sums.values()]
 
 
 @lru_cache(maxsize=64)
@@ -301,7 +311,7 @@ def _values(part: PairedDataset, measure: Measure) -> _Values:
     lacking = [(np.any if ranged else np.all)(np.isnan(side[~used]), axis=1) for side in (old, new)]
     both = np.isfinite(old) & np.isfinite(new) & used[:, None]
     groups = part.groups
-    cells = np.zeros(part.after.asked.shape, dtype=bool)
+    cells = np.zeros(part.after.is_asked.shape, dtype=bool)
     cells[np.ix_(part.shared, columns)] = both
     old, new = (np.where(both, side, np.nan)[used] for side in (old, new))
     return _Values(

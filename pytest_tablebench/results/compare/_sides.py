@@ -70,8 +70,8 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
         if isinstance(record.threshold, int | float):
             thresholds.setdefault(record.dataset, set()).add(float(record.threshold))
         place = record.dataset, record.example_id, record.serializer, record.perturbation
-        way = ways.setdefault(record.dataset, (record.strategy, record.modality))
-        if way != (record.strategy, record.modality):
+        combination = ways.setdefault(record.dataset, (record.strategy, record.modality))
+        if combination != (record.strategy, record.modality):
             raise SettingsError(
                 f"{path} asked {printable(record.dataset, 60)} by several strategies or "
                 f"modalities; runs are compared one of each at a time"
@@ -90,8 +90,10 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
         version=_text_or_none(mapping(facts, "versions").get("pytest-tablebench")),
     )
     # Where examples have their own, the data says them, and that is compared by digest.
-    own = {name: found.pop() for name, found in thresholds.items() if len(found) == 1}
-    return ComparedRun(loaded, about, rows, own)
+    single_thresholds = {
+        name: values.pop() for name, values in thresholds.items() if len(values) == 1
+    }
+    return ComparedRun(loaded, about, rows, single_thresholds)
 
 
 def _text_or_none(value: object) -> str | None:
@@ -113,30 +115,32 @@ def setting_differences(
     difference. With `of_one_run` they are to be parts of one: what parts have to agree in makes
     them unlike.
     """
-    found: list[SettingDifference] = []
+    found_differences: list[SettingDifference] = []
     for option in OPTIONS:
         if option.recorded is None or option.differs.verdict == "ignore":
             continue
         differs = option.differs
         if of_one_run and option.of_one_run:
             differs = replace(differs, verdict="refuse")
-        own = _kept_by_dataset(option, before, after)
-        if own is None:
-            found += _option(option.recorded, differs, before, after)
+        entries = _kept_by_dataset(option, before, after)
+        if entries is None:
+            found_differences += _option(option.recorded, differs, before, after)
         else:
-            found += _by_dataset(option.recorded, differs, own)
+            found_differences += _by_dataset(option.recorded, differs, entries)
     beside = {"part": _PART, "threshold": _THRESHOLD} if of_one_run else {"part": _PART}
     for name, differs in beside.items():
-        own = _entries(name, before, after)
-        found += _by_dataset(name, differs, own) if own is not None else []
-    found += _data(before, after)
+        entries = _entries(name, before, after)
+        found_differences += _by_dataset(name, differs, entries) if entries is not None else []
+    found_differences += _data(before, after)
     for package in _PACKAGES:
         old, new = (mapping(run, "versions").get(package) for run in (before, after))
         if old is not None and new is not None and old != new:
             name = f"versions.{package}"
             meaning = "scores may differ for that reason alone"
-            found.append(SettingDifference(name, str(old), str(new), meaning, unlike=False))
-    return tuple(sorted(found, key=lambda one: not one.unlike))
+            found_differences.append(
+                SettingDifference(name, str(old), str(new), meaning, unlike=False)
+            )
+    return tuple(sorted(found_differences, key=lambda difference: not difference.unlike))
 
 
 _PART = Differs("refuse", "another number of the metric is the score", "the metric's own")
@@ -161,24 +165,26 @@ def _entries(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> E
     old, new = mapping(before, "by_dataset"), mapping(after, "by_dataset")
     if old and new and old.keys().isdisjoint(new):
         return {}  # both say it, and there is nothing that both ran
-    found = {}
+    pairs = {}
     for dataset in sorted({*old} & {*new}):
         first, second = mapping(old, dataset), mapping(new, dataset)
         if key not in first or key not in second:
             return None
-        found[dataset] = first[key], second[key]
-    return found or None
+        pairs[dataset] = first[key], second[key]
+    return pairs or None
 
 
-def _by_dataset(place: str, differs: Differs, own: Entries) -> Iterator[SettingDifference]:
+def _by_dataset(place: str, differs: Differs, entries: Entries) -> Iterator[SettingDifference]:
     """Yield how common datasets were run differently: those alike together."""
     together: dict[tuple[str, str, str], list[str]] = {}
     key = place.rpartition(".")[2]
-    for dataset, (first, second) in own.items():
-        for one in _option(key, differs, {key: first}, {key: second}):
-            together.setdefault((one.name, one.before, one.after), []).append(dataset)
+    for dataset, (first, second) in entries.items():
+        for difference in _option(key, differs, {key: first}, {key: second}):
+            together.setdefault((difference.name, difference.before, difference.after), []).append(
+                dataset
+            )
     for (name, first, second), datasets in together.items():
-        where = f" of {', '.join(datasets)}" if len(datasets) < len(own) else ""
+        where = f" of {', '.join(datasets)}" if len(datasets) < len(entries) else ""
         full = name.replace(key, place, 1)
         yield SettingDifference(
             f"{full}{where}", first, second, differs.meaning, unlike=differs.verdict == "refuse"
@@ -256,12 +262,12 @@ def check_alike(
     compare them all the same.
     """
     differences = setting_differences(before, after, of_one_run=of_one_run)
-    unlike = [found for found in differences if found.unlike]
+    unlike = [difference for difference in differences if difference.unlike]
     if unlike:
         named = "; ".join(
-            f"{printable(found.name, 80)}: {printable(found.before, 120)} against "
-            f"{printable(found.after, 120)} ({found.meaning})"
-            for found in unlike
+            f"{printable(difference.name, 80)}: {printable(difference.before, 120)} against "
+            f"{printable(difference.after, 120)} ({difference.meaning})"
+            for difference in unlike
         )
         raise SettingsError(f"the runs are unlike: {named}. {hint}")
 
@@ -272,7 +278,7 @@ def latest_run(model: str, baseline: Path, places: Iterable[Path]) -> Path | Non
     None where there is none. What cannot be read as a run is passed over.
     """
     before = read_run(baseline)
-    found: list[tuple[str, Path]] = []
+    candidates: list[tuple[str, Path]] = []
     for place in dict.fromkeys(place.resolve() for place in places):
         for path in sorted(file.parent for file in place.glob(f"*/{RUN}")):
             try:
@@ -282,8 +288,8 @@ def latest_run(model: str, baseline: Path, places: Iterable[Path]) -> Path | Non
             if run.get("status") != "complete" or run.get("model") != model:
                 continue
             if path == baseline.resolve() or any(
-                one.unlike for one in setting_differences(before, run)
+                difference.unlike for difference in setting_differences(before, run)
             ):
                 continue
-            found.append((str(run.get("end")), path))
-    return max(found)[1] if found else None
+            candidates.append((str(run.get("end")), path))
+    return max(candidates)[1] if candidates else None

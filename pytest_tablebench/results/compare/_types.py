@@ -161,7 +161,7 @@ class Comparison:
     @property
     def unlike(self) -> tuple[SettingDifference, ...]:
         """The differences that make the runs measure different things."""
-        return tuple(found for found in self.differences if found.unlike)
+        return tuple(difference for difference in self.differences if difference.unlike)
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as values JSON can hold, with its schema number."""

@@ -104,10 +104,10 @@ class AnytimeRule(StoppingRule):
 
     def _table(self, dataset: str, row: int) -> Hashable:
         """Return the cluster of an example; one without a name is its own cluster."""
-        side, known = self.board.sides[dataset], (self._clusters or {}).get(dataset, {})
+        side, clusters = self.board.sides[dataset], (self._clusters or {}).get(dataset, {})
         example = side.examples[row]
-        if example in known:
-            return dataset, known[example]
+        if example in clusters:
+            return dataset, clusters[example]
         return (side.clusters[row] if side.clusters else "") or (dataset, None, example)
 
     def _value(self, gate: Gate, dataset: str, row: int) -> float | None:
@@ -154,19 +154,21 @@ class AnytimeRule(StoppingRule):
         return collect(self.gates[place], self.scopes(self.board.seen(self._masks())))
 
     def _masks(self) -> dict[str, Any]:
-        masks = {name: np.zeros(side.asked.shape, bool) for name, side in self.board.sides.items()}
+        masks = {
+            name: np.zeros(side.is_asked.shape, bool) for name, side in self.board.sides.items()
+        }
         for dataset, row in self._queue[: self._next + 1]:
             masks[dataset][row] = True
         return masks
 
     def _settle(self, place: int, state: State) -> None:
         gate, stream = self.gates[place], self._streams[place]
-        known = self.scopes(self.board.seen(self._masks()))
+        scopes = self.scopes(self.board.seen(self._masks()))
         low, high = betting_interval(np.array(stream.rounds), DURING * self.alpha)
         if gate.baseline:
             low, high = 2 * low - 1, 2 * high - 1
         result = replace(
-            judge_one(gate, known, DURING * self.alpha / 2),
+            judge_one(gate, scopes, DURING * self.alpha / 2),
             interval=(low, high),
             se=None,
             df=None,
@@ -177,8 +179,8 @@ class AnytimeRule(StoppingRule):
             reason=f"betting on example after example decided that the gate {state}",
         )
         count = self._next + 1
-        asked = out_of(count, len(self._queue), "example")
-        note = f"Decided after {asked}; the rest was not needed."
+        progress = out_of(count, len(self._queue), "example")
+        note = f"Decided after {progress}; the rest was not needed."
         self.settle(place, result, note)
 
     def _tail(self, gate: Gate) -> float:

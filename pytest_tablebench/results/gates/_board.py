@@ -44,14 +44,14 @@ class Board:
             by_dataset.setdefault(key[0], []).append(key)
         sides, planned, places = {}, {}, {}
         compared = any(gate.measure == "consistency" for gate in gates)
-        for name, own in by_dataset.items():
-            examples = tuple(sorted({key[1] for key in own}))
-            cells: tuple[Configuration, ...] = tuple(sorted({key[2:] for key in own}))
+        for name, dataset_keys in by_dataset.items():
+            examples = tuple(sorted({key[1] for key in dataset_keys}))
+            cells: tuple[Configuration, ...] = tuple(sorted({key[2:] for key in dataset_keys}))
             rows = {example: place for place, example in enumerate(examples)}
             columns = {cell: place for place, cell in enumerate(cells)}
             shape = (len(examples), len(cells))
             planned[name] = np.zeros(shape, dtype=bool)
-            for key in own:
+            for key in dataset_keys:
                 row, column = rows[key[1]], columns[key[2:]]
                 planned[name][row, column] = True
                 places[key] = (name, row, column)
@@ -62,10 +62,12 @@ class Board:
                 np.full(shape, np.nan),
                 np.zeros(shape, dtype=bool),
                 np.full(shape, None, dtype=object),
-                checks={test: np.full(shape, np.nan) for own, test in set(checks) if own == name},
+                checks={
+                    test: np.full(shape, np.nan) for dataset, test in set(checks) if dataset == name
+                },
                 ways=ways,
                 parts={gate.part: np.full(shape, np.nan) for gate in gates if gate.part},
-                said=np.zeros(shape, dtype=np.int64) if compared else None,
+                answer_marks=np.zeros(shape, dtype=np.int64) if compared else None,
                 tags={tag: [""] * len(examples) for gate in gates for tag, _ in gate.tags},
                 altered=frozenset(altered),
                 clusters=[""] * len(examples),
@@ -75,10 +77,10 @@ class Board:
     def fill(self, record: Any, answer: Hashable | None) -> tuple[str, int, int] | None:
         """Enter a record; None for one that is not planned or is there already."""
         place = self.places.get(key_of(record))
-        if place is None or self.sides[place[0]].asked[place[1:]]:
+        if place is None or self.sides[place[0]].is_asked[place[1:]]:
             return None
         side = self.sides[place[0]]
-        side.asked[place[1:]] = True
+        side.is_asked[place[1:]] = True
         score = field_of(record, "score")
         if score is not None:
             side.scores[place[1:]] = score
@@ -87,19 +89,19 @@ class Board:
             if side.answers is not None:
                 side.answers[place[1:]] = answer
         for marks in ("checks", "parts"):
-            own = getattr(side, marks)
-            told = (field_of(record, marks) or {}) if own else {}
-            for name in own.keys() & told.keys():
-                own[name][place[1:]] = np.nan if told[name] is None else told[name]
-        if side.said is not None:
-            side.said[place[1:]] = field_of(record, "said") or 0
+            arrays = getattr(side, marks)
+            tags = (field_of(record, marks) or {}) if arrays else {}
+            for name in arrays.keys() & tags.keys():
+                arrays[name][place[1:]] = np.nan if tags[name] is None else tags[name]
+        if side.answer_marks is not None:
+            side.answer_marks[place[1:]] = field_of(record, "answer_mark") or 0
         cluster = field_of(record, "cluster")
         if cluster:
             side.clusters[place[1]] = cluster  # type: ignore[index]
         if side.tags:
-            told = field_of(record, "tags") or {}
+            tags = field_of(record, "tags") or {}
             for tag, column in side.tags.items():
-                column[place[1]] = told.get(tag, column[place[1]])  # type: ignore[index]
+                column[place[1]] = tags.get(tag, column[place[1]])  # type: ignore[index]
         return place
 
     def seen(self, masks: Mapping[str, Flags] | None = None) -> Sides:
@@ -109,7 +111,7 @@ class Board:
         """
         if masks is None:
             return Sides(
-                {name: _named(side) for name, side in self.sides.items() if side.asked.any()}
+                {name: _named(side) for name, side in self.sides.items() if side.is_asked.any()}
             )
         return Sides(
             {
@@ -121,11 +123,11 @@ class Board:
                         test: np.where(masks[name], values, np.nan)
                         for test, values in side.checks.items()
                     },
-                    asked=side.asked & masks[name],
+                    is_asked=side.is_asked & masks[name],
                     answers=None,
                 )
                 for name, side in self.sides.items()
-                if (side.asked & masks[name]).any()
+                if (side.is_asked & masks[name]).any()
             }
         )
 

@@ -32,19 +32,19 @@ _COUNTED = {
 }
 
 
-def judge_count(gate: Gate, known: Scopes, tail: float) -> GateResult:
+def judge_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
     """Judge the share of the asked cases that a gate counts, see `COUNTS`."""
-    names = [name for name in known.datasets(gate) if name in known.new.datasets]
-    before = known.old.datasets if known.old else {}
-    new = [_counts(gate, known.new.datasets[name]) for name in names]
+    names = [name for name in scopes.datasets(gate) if name in scopes.new.datasets]
+    before = scopes.old.datasets if scopes.old else {}
+    new = [_counts(gate, scopes.new.datasets[name]) for name in names]
     old = [_counts(gate, before[name]) for name in names if name in before]
     old_asked, old_missing = (sum(int(counts[which].sum()) for counts in old) for which in (0, 1))
-    total = sum(int(asked.sum()) for asked, _ in new)
+    total = sum(int(cases.sum()) for cases, _ in new)
     old_share = old_missing / old_asked if old_asked else None
     if not total:
-        return GateResult(gate=gate.text, bound=gate.bound, reason=known.unknown(gate))
-    sizes = np.concatenate([asked[asked > 0] for asked, _ in new])
-    losses = np.concatenate([lost[asked > 0] for asked, lost in new])
+        return GateResult(gate=gate.text, bound=gate.bound, reason=scopes.unknown(gate))
+    sizes = np.concatenate([cases[cases > 0] for cases, _ in new])
+    losses = np.concatenate([lost[cases > 0] for cases, lost in new])
     lost = int(losses.sum())
     share = lost / total
     value = share
@@ -73,7 +73,7 @@ def judge_count(gate: Gate, known: Scopes, tail: float) -> GateResult:
         n_cases=total,
         n_no_answer=lost if gate.measure == "no_answer" else None,
         clopper_pearson=clopper_pearson(lost, total, tail),
-        effective_interval=_by_examples(sizes, losses, _groups(gate, known, names), tail),
+        effective_interval=_by_examples(sizes, losses, _groups(gate, scopes, names), tail),
     )
 
 
@@ -121,22 +121,24 @@ def _counts(gate: Gate, sheet: Sheet) -> tuple[Places, Places]:
     Every repeat is a case.
     """
     columns = about(sheet, gate)
-    asked, lost = sheet.counts()
+    cases, lost = sheet.counts()
     if gate.measure != "no_answer":
         lost = sheet.cut(gate.measure)
-    return asked[:, columns].sum(axis=1), lost[:, columns].sum(axis=1)
+    return cases[:, columns].sum(axis=1), lost[:, columns].sum(axis=1)
 
 
-def _groups(gate: Gate, known: Scopes, names: Sequence[str]) -> list[Hashable]:
+def _groups(gate: Gate, scopes: Scopes, names: Sequence[str]) -> list[Hashable]:
     """Return the cluster of each asked example of some datasets, each its own where not known."""
-    found: list[Hashable] = []
+    clusters: list[Hashable] = []
     for name in names:
-        sheet = known.new.datasets[name]
-        groups, given = sheet.groups, known.clusters.get(name)
+        sheet = scopes.new.datasets[name]
+        groups, named_clusters = sheet.groups, scopes.clusters.get(name)
         for row in np.flatnonzero(_counts(gate, sheet)[0]).tolist():
-            own: Hashable = (name, row) if groups is None else groups[row]
-            found.append((name, given.get(sheet.examples[row], row)) if given else own)
-    return found
+            cluster: Hashable = (name, row) if groups is None else groups[row]
+            clusters.append(
+                (name, named_clusters.get(sheet.examples[row], row)) if named_clusters else cluster
+            )
+    return clusters
 
 
 def _by_examples(
@@ -154,6 +156,6 @@ def _by_examples(
     share = float(losses.sum() / sizes.sum())
     rest = np.bincount(index, weights=losses - share * sizes)
     variance = count / (count - 1) * math.fsum(rest * rest) / float(sizes.sum()) ** 2
-    found = Moments(share, variance, None if variance < EQUAL else count - 1, count, count)
-    low, high, _ = level_bounds(found, tail)
+    sample_moments = Moments(share, variance, None if variance < EQUAL else count - 1, count, count)
+    low, high, _ = level_bounds(sample_moments, tail)
     return low, high

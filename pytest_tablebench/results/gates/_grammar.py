@@ -115,18 +115,20 @@ def check_gates(
     axes = [set(serializers), set(perturbations), set(strategies), set(modalities)]
     datasets = list(datasets)
     names = dict.fromkeys([*datasets, *benchmarks, "all"])
-    own = set(datasets)
+    dataset_names = set(datasets)
     for gate in gates:
-        if gate.check and gate.scope in names and gate.scope not in own:
+        if gate.check and gate.scope in names and gate.scope not in dataset_names:
             raise SettingsError(
                 _prefix(gate.text) + f"a test stands behind a dataset, which {gate.scope!r} is not"
             )
         if gate.scope not in names and gate.scope != "run":
             raise UnknownNameError(_prefix(gate.text) + unknown_name("scope", gate.scope, names))
         for name in gate.filters:
-            known = dict.fromkeys(known for axis in axes for known in sorted(axis))
-            if name not in known:
-                message = unknown_name("serializer or perturbation", name, known)
+            known_axis_names = dict.fromkeys(
+                known_axis_names for axis in axes for known_axis_names in sorted(axis)
+            )
+            if name not in known_axis_names:
+                message = unknown_name("serializer or perturbation", name, known_axis_names)
                 raise UnknownNameError(_prefix(gate.text) + message)
         if len(gate.filters) == 2 and not _of_two_axes(*gate.filters, axes):
             raise SettingsError(
@@ -137,7 +139,10 @@ def check_gates(
 
 def _of_two_axes(first: str, second: str, axes: list[set[str]]) -> bool:
     return any(
-        first in one and second in other for one in axes for other in axes if one is not other
+        first in axis and second in other_axis
+        for axis in axes
+        for other_axis in axes
+        if axis is not other_axis
     )
 
 
@@ -183,20 +188,20 @@ def _tags(text: str, left: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         if mark == "{" and depth == 0:
             start = place
             break
-    found: dict[str, str] = {}
+    tags: dict[str, str] = {}
     place = start
     while place < len(left):
         group = _TAG.match(left, place)
         tag, _, value = (group[1] if group else "").partition("=")
-        if group is None or not (tag.strip() and value.strip()) or tag.strip() in found:
+        if group is None or not (tag.strip() and value.strip()) or tag.strip() in tags:
             raise _error(
                 text,
                 place,
                 "braces hold one tag and its value, each tag once: `{structure=merged}`",
             )
-        found[tag.strip()] = value.strip()
+        tags[tag.strip()] = value.strip()
         place = group.end()
-    return left[:start].rstrip(), tuple(sorted(found.items()))
+    return left[:start].rstrip(), tuple(sorted(tags.items()))
 
 
 def _scope(text: str, left: str) -> tuple[str, tuple[str, ...]]:
@@ -244,16 +249,16 @@ def _check_name(text: str, scope: str, measure: str) -> tuple[str, str | None]:
 def _bound(text: str, start: int) -> tuple[float, bool]:
     """Read the number or `baseline`, with or without a margin, behind the operator."""
     right = text[start:].strip()
-    found = _BOUND.fullmatch(right)
-    what = "the bound is a number (0.45 or 45 %) or `baseline - 0.05`"
-    if not right or found is None:
-        raise _error(text, start, what)
-    number, sign, baseline = found["number"], found["sign"], found["baseline"]
+    bound_match = _BOUND.fullmatch(right)
+    help_text = "the bound is a number (0.45 or 45 %) or `baseline - 0.05`"
+    if not right or bound_match is None:
+        raise _error(text, start, help_text)
+    number, sign, baseline = bound_match["number"], bound_match["sign"], bound_match["baseline"]
     if not number and (sign or not baseline):
-        raise _error(text, start, what)
+        raise _error(text, start, help_text)
     if number and baseline and not sign:
-        raise _error(text, start, what)
-    value = float(number or 0) / (100 if found["percent"] else 1)
+        raise _error(text, start, help_text)
+    value = float(number or 0) / (100 if bound_match["percent"] else 1)
     return (-value if sign == "-" and value else value), bool(baseline)
 
 

@@ -60,10 +60,10 @@ def judge_gates(
     given, and `DataError` for records that cannot be used.
     """
     _check(level, correction)
-    wanted = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
-    for gate in wanted:
-        given = baseline_run if gate.measure == "cost" else baseline
-        if gate.baseline and given is None:
+    parsed = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
+    for gate in parsed:
+        side = baseline_run if gate.measure == "cost" else baseline
+        if gate.baseline and side is None:
             raise SettingsError(
                 f"gate {gate.text!r} compares with a baseline; name one with --bench-baseline=RUN"
             )
@@ -71,13 +71,13 @@ def judge_gates(
     old = read_side(baseline, baseline_answers) if baseline is not None else None
     missing = (run or {}).get("missing") or ()
     names, tail = new.benchmarks if benchmarks is None else benchmarks, (1 - level) / 2
-    known = Scopes(new, old, names, clusters or {}, missing)
-    judged = [Judged(gate, judge_one(gate, known, tail), tail) for gate in wanted]
+    scopes = Scopes(new, old, names, clusters or {}, missing)
+    judged = [Judged(gate, judge_one(gate, scopes, tail), tail) for gate in parsed]
     if correction == "holm" and not point:
         judged = correct(judged, tail)
     results = []
-    for gate, found in zip(wanted, judged, strict=True):
-        result = found.result
+    for gate, judgement in zip(parsed, judged, strict=True):
+        result = judgement.result
         if gate.measure == "cost":
             result = judge_cost(gate, run, baseline_run)
         elif point:
@@ -108,17 +108,17 @@ class Judged:
     tail: float
 
 
-def judge_one(gate: Gate, known: Scopes, tail: float) -> GateResult:
+def judge_one(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
     """Judge one gate on its interval, without regard to others. Cost gates stay undecided."""
     if gate.measure == "cost":
         return GateResult(gate=gate.text, bound=gate.bound)
-    known = known.sliced(gate)
-    shrunk = known.shrunk(gate)
+    scopes = scopes.sliced(gate)
+    shrunk = scopes.shrunk(gate)
     if shrunk is not None:
         return GateResult(gate=gate.text, bound=gate.bound, reason=shrunk)
     if gate.measure in COUNTS:
-        return judge_count(gate, known, tail)
-    sample = collect(gate, known)
+        return judge_count(gate, scopes, tail)
+    sample = collect(gate, scopes)
     estimate = sample.estimate
     result = GateResult(
         gate=gate.text,
@@ -136,27 +136,29 @@ def judge_one(gate: Gate, known: Scopes, tail: float) -> GateResult:
         n_not_asked_baseline=sample.not_asked_old,
         n_clusters=sample.n_clusters,
     )
-    found = moments(sample.values, sample.clusters)
-    if found is None:
+    sample_moments = moments(sample.values, sample.clusters)
+    if sample_moments is None:
         return replace(result, reason=sample.problem or _one_table(sample))
-    return _with_interval(gate, replace(result, n_examples=found.n), found, sample, tail)
+    return _with_interval(
+        gate, replace(result, n_examples=sample_moments.n), sample_moments, sample, tail
+    )
 
 
 def _with_interval(
-    gate: Gate, result: GateResult, found: Moments, sample: Sample, tail: float
+    gate: Gate, result: GateResult, sample_moments: Moments, sample: Sample, tail: float
 ) -> GateResult:
     """Fill in interval, state and reason."""
-    if sample.identical and found.df is None and abs(found.mean) < 1e-9:
+    if sample.identical and sample_moments.df is None and abs(sample_moments.mean) < 1e-9:
         low, high, method, p = 0.0, 0.0, "identical answers", None
     else:
-        low, high, method = (paired_bounds if gate.baseline else level_bounds)(found, tail)
-        p = failure_tail(found, gate.bound, above=gate.at_least, paired=gate.baseline)
+        low, high, method = (paired_bounds if gate.baseline else level_bounds)(sample_moments, tail)
+        p = failure_tail(sample_moments, gate.bound, above=gate.at_least, paired=gate.baseline)
     state = decide(low, high, gate.bound, at_least=gate.at_least)
     result = replace(
         result,
         interval=(low, high),
-        se=found.se,
-        df=found.df,
+        se=sample_moments.se,
+        df=sample_moments.df,
         method=method,
         p=p,
         identical=method == "identical answers",
@@ -195,12 +197,14 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
         why = f" for want of an answer that has {gate.part}" if gate.part else why
         left_out = out_of(result.n_left_out, total, "example")
         notes.append(f"{left_out} {are(result.n_left_out)} left out{why}.")
-    for count, asked in (
+    for count, predicate in (
         (result.n_not_asked, "asked by the baseline only"),
         (result.n_not_asked_baseline, "not asked by the baseline"),
     ):
         if count:
-            notes.append(f"{counted(count, 'example')} {'was' if count == 1 else 'were'} {asked}.")
+            notes.append(
+                f"{counted(count, 'example')} {'was' if count == 1 else 'were'} {predicate}."
+            )
     if result.n_clusters == 1 < result.n_examples:
         notes.append(
             f"All {result.n_examples:,} examples are over one table: the interval is about "
@@ -225,7 +229,7 @@ def correct(judged: Sequence[Judged], tail: float, *, size: int | None = None) -
     A gate judged at an error other than `tail` has its p scaled to it. `size` is the number of
     gates in the family less those that failed before, where these are not all of it.
     """
-    family = [place for place, found in enumerate(judged) if not found.gate.counted]
+    family = [place for place, judgement in enumerate(judged) if not judgement.gate.counted]
     size = len(family) if size is None else size
     if size < 2:
         return list(judged)
@@ -235,10 +239,10 @@ def correct(judged: Sequence[Judged], tail: float, *, size: int | None = None) -
         scaled.append(1.0 if p is None else min(1.0, p * tail / judged[place].tail))
     kept = dict(zip(family, holm(scaled, tail, size), strict=True))
     return [
-        found
-        if kept.get(place, True) or found.result.state != "fails" or found.result.identical
-        else replace(found, result=_marked(found.result, size))
-        for place, found in enumerate(judged)
+        judgement
+        if kept.get(place, True) or judgement.result.state != "fails" or judgement.result.identical
+        else replace(judgement, result=_marked(judgement.result, size))
+        for place, judgement in enumerate(judged)
     ]
 
 

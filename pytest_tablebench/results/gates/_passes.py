@@ -36,7 +36,8 @@ class PassesRule(StoppingRule):
         """As `StoppingRule`."""
         super().__init__(*args, **options)
         self._pass: dict[str, Places] = {
-            name: np.zeros(side.asked.shape, dtype=int) for name, side in self.board.sides.items()
+            name: np.zeros(side.is_asked.shape, dtype=int)
+            for name, side in self.board.sides.items()
         }
         self._left: Counter[int] = Counter()
         for key, (dataset, row, column) in self.board.places.items():

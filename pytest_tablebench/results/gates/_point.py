@@ -57,17 +57,17 @@ class PointRule(StoppingRule):
 
     def _asked(self, key: Key) -> bool:
         dataset, row, column = self.board.places[key]
-        return bool(self.board.sides[dataset].asked[row, column])
+        return bool(self.board.sides[dataset].is_asked[row, column])
 
     def _decide(self) -> None:
         for place in self.open():
             gate = self.gates[place]
             if gate.measure == "robustness" or gate.at_end:
                 continue
-            found = self._evidence(gate)
-            if found is None:
+            side = self._evidence(gate)
+            if side is None:
                 continue
-            state: State = "holds" if (found == "above") == gate.at_least else "fails"
+            state: State = "holds" if (side == "above") == gate.at_least else "fails"
             self.settle(
                 place,
                 replace(
@@ -89,7 +89,7 @@ class PointRule(StoppingRule):
         """Return which cells the order has reached."""
         masks = {}
         for name, side in self.board.sides.items():
-            masks[name] = np.zeros(side.asked.shape, dtype=bool)
+            masks[name] = np.zeros(side.is_asked.shape, dtype=bool)
             position, row, column = self._at[name]
             reached = position < self._next
             masks[name][row[reached], column[reached]] = True
@@ -128,8 +128,8 @@ class PointRule(StoppingRule):
         bound = kept_from(gate.bound, at_least=gate.at_least) / (largest * total)
         if gate.baseline:
             rows, bound = (rows + 1) / 2, (bound + 1) / 2
-        found = decided_among(rows, bound, total, self.alpha) if len(rows) else None
-        return found[0] if found else None
+        decision = decided_among(rows, bound, total, self.alpha) if len(rows) else None
+        return decision[0] if decision else None
 
     def _cells(self, gate: Gate, name: str, mask: Flags | None) -> tuple[Flags | None, Floats]:
         """Return which cells are in the population as far as is known, and their values."""
@@ -139,7 +139,7 @@ class PointRule(StoppingRule):
         columns = about(side, gate)
         member = self.board.planned[name] & columns
         value = values_of(side, gate)
-        member &= ~(mask & side.asked & np.isnan(value))
+        member &= ~(mask & side.is_asked & np.isnan(value))
         if gate.baseline:
             old = self._old.datasets.get(name) if self._old else None
             if old is None:
@@ -153,7 +153,7 @@ class PointRule(StoppingRule):
         del gate
         return self.alpha / 2
 
-    def look(self, places: Sequence[int], known: Scopes, tails: Sequence[float]) -> list[Judged]:
+    def look(self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]) -> list[Judged]:
         """Return the estimates' own verdicts, which need no correction."""
-        judged = self.judged(places, known, tails)
-        return [replace(one, result=point_result(one.result)) for one in judged]
+        judged = self.judged(places, scopes, tails)
+        return [replace(judgement, result=point_result(judgement.result)) for judgement in judged]

@@ -114,11 +114,11 @@ def plan_gates(
         sides, None, sides.benchmarks if benchmarks is None else benchmarks, clusters or {}
     )
     runs = [read_side(records) for records in history[:2]]
-    known = None
+    earlier = None
     if runs:
-        known = Scopes(runs[0], runs[1] if len(runs) > 1 else None, scopes.benchmarks)
-    wanted = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
-    return [_plan(gate, scopes, known, level) for gate in wanted]
+        earlier = Scopes(runs[0], runs[1] if len(runs) > 1 else None, scopes.benchmarks)
+    parsed = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
+    return [_plan(gate, scopes, earlier, level) for gate in parsed]
 
 
 class _Planned:
@@ -136,7 +136,7 @@ class _Planned:
         self.modality = getattr(case, "modality", None)
 
 
-def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> PlannedGate:
+def _plan(gate: Gate, scopes: Scopes, earlier: Scopes | None, level: float) -> PlannedGate:
     names, parts, cells = _planned(gate, scopes)
     sizes = [part.n for part in parts]
     total, configurations = sum(sizes), max(1, round(sum(cells) / max(1, len(cells))))
@@ -155,14 +155,14 @@ def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> Pla
         return result(None, None, False, scopes.unknown(gate))
     if min(sizes) < 2:
         return result(None, None, False, "undecided: fewer than two examples are planned")
-    found = _spread(gate, known, names)
-    if found is None and gate.measure in ("robustness", "consistency"):
+    known_spreads = _spread(gate, earlier, names)
+    if known_spreads is None and gate.measure in ("robustness", "consistency"):
         run = "a run named with --bench-baseline"
         if gate.baseline:
             run = "a finished run of this model, beside the baseline or among the results,"
         text = f"the spread of {gate.measure} is not known; {run} would tell it"
         return result(None, None, False, text)
-    spreads = found or [(assumed_sd(count, paired=gate.baseline), False) for count in cells]
+    spreads = known_spreads or [(assumed_sd(count, paired=gate.baseline), False) for count in cells]
     # Of the mean over datasets: squared errors add up (section 4).
     shares = [
         sd**2 / part.n * (1.0 if is_by_table else part.design)
@@ -175,13 +175,14 @@ def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> Pla
     s_d = error * math.sqrt(total)
     drop = smallest_drop(total, s_d, level=level, df=free)
     latest = "the two latest runs" if gate.baseline else "the latest run"
-    mark = "; spread assumed" if found is None else f"; spread of {latest}"
-    way = "drop" if gate.at_least else "rise"
+    mark = "; spread assumed" if known_spreads is None else f"; spread of {latest}"
+    change = "drop" if gate.at_least else "rise"
     place = "the bound"
     if gate.baseline:
         place = "the baseline" if abs(gate.bound) < 1e-9 else "the margin"
     correlated = (
-        part.design > 1 and not own for (_, own), part in zip(spreads, parts, strict=True)
+        part.design > 1 and not is_by_table
+        for (_, is_by_table), part in zip(spreads, parts, strict=True)
     )
     if any(correlated):
         mark += f"; correlation {TABLE_CORRELATION:g} inside tables assumed"
@@ -190,13 +191,13 @@ def _plan(gate: Gate, scopes: Scopes, known: Scopes | None, level: float) -> Pla
     room = _room(gate)
     if drop > room:
         text = (
-            f"cannot be expected to fail: only a {way} of {100 * drop:.1f} points would be seen in "
-            f"80 % of runs, and no more than {100 * room:.1f} lie beyond {place} {basis}; it needs "
-            f"more examples (--bench-limit)"
+            f"cannot be expected to fail: only a {change} of {100 * drop:.1f} points would be seen "
+            f"in 80 % of runs, and no more than {100 * room:.1f} lie beyond {place} {basis}; it "
+            f"needs more examples (--bench-limit)"
         )
-        return result(None, s_d, found is None, text)
-    text = f"sees a {way} of {100 * drop:.1f} points beyond {place} in 80 % of runs {basis}"
-    return result(drop, s_d, found is None, text)
+        return result(None, s_d, known_spreads is None, text)
+    text = f"sees a {change} of {100 * drop:.1f} points beyond {place} in 80 % of runs {basis}"
+    return result(drop, s_d, known_spreads is None, text)
 
 
 def _room(gate: Gate) -> float:
@@ -233,22 +234,28 @@ def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[_PlannedExampl
             continue
         side = scopes.new.datasets[name]
         columns = about(side, gate)
-        asked = side.asked[:, columns].sum(axis=1)
-        if asked.any():
+        counts = side.is_asked[:, columns].sum(axis=1)
+        if counts.any():
             names.append(name)
-            planned = [one for one, count in zip(side.examples, asked, strict=True) if count]
-            known = scopes.clusters.get(name)
-            tables = Counter(known.get(one, (None, one)) for one in planned) if known else None
+            planned = [
+                example for example, count in zip(side.examples, counts, strict=True) if count
+            ]
+            clusters = scopes.clusters.get(name)
+            tables = (
+                Counter(clusters.get(example, (None, example)) for example in planned)
+                if clusters
+                else None
+            )
             tables = None if tables is None or len(tables) < 2 else tables
             parts.append(
                 _PlannedExamples(len(planned), None if tables is None else tuple(tables.values()))
             )
-            cells.append(max(1, round(float(asked[asked > 0].mean()))))
+            cells.append(max(1, round(float(counts[counts > 0].mean()))))
     return names, parts, cells
 
 
 def _spread(
-    gate: Gate, known: Scopes | None, names: Sequence[str]
+    gate: Gate, earlier: Scopes | None, names: Sequence[str]
 ) -> list[tuple[float, bool]] | None:
     """Return the standard deviation inside each dataset as earlier runs show it, if they do.
 
@@ -257,19 +264,19 @@ def _spread(
     dataset the runs say nothing of gets the mean variance of the others. None, too, where nothing
     varies: that says more of the few examples than of the next run.
     """
-    if known is None:
+    if earlier is None:
         return None
-    found: list[tuple[float | None, bool]] = []
+    variances: list[tuple[float | None, bool]] = []
     for name in names:
-        sample = collect(replace(gate, scope=name), known)
+        sample = collect(replace(gate, scope=name), earlier)
         part = None if sample.problem else moments(sample.values, sample.clusters)
         by_table = part is not None and sample.n_clusters is not None
-        found.append((None if part is None else part.variance * part.n, by_table))
-    told = [variance for variance, _ in found if variance is not None]
-    if not any(told):
+        variances.append((None if part is None else part.variance * part.n, by_table))
+    present = [variance for variance, _ in variances if variance is not None]
+    if not any(present):
         return None
-    rest = math.fsum(told) / len(told)
+    rest = math.fsum(present) / len(present)
     return [
         (math.sqrt(rest if variance is None else variance), by_table)
-        for variance, by_table in found
+        for variance, by_table in variances
     ]

@@ -67,13 +67,13 @@ class GateResult:
 def stored_results(entries: Any) -> list[GateResult]:
     """Return the judged gates that a `run.json` holds; what is no judged gate is left out."""
     names = {item.name for item in fields(GateResult)}
-    found = []
+    results = []
     for entry in entries if isinstance(entries, list) else []:
         if isinstance(entry, dict) and {"gate", "state", "bound"} <= entry.keys():
-            known = {name: value for name, value in entry.items() if name in names}
-            lists = {name: tuple(v) for name, v in known.items() if isinstance(v, list)}
-            found.append(GateResult(**(known | lists)))
-    return found
+            values = {name: value for name, value in entry.items() if name in names}
+            lists = {name: tuple(v) for name, v in values.items() if isinstance(v, list)}
+            results.append(GateResult(**(values | lists)))
+    return results
 
 
 def decide(low: float, high: float, bound: float, *, at_least: bool) -> State:

@@ -106,17 +106,17 @@ def _unknown(gate: Gate, side: Sheet | None, whose: str) -> str | None:
         return None
     if gate.check and gate.check not in side.checks:
         return f"no case {whose}has a verdict of {printable(gate.check, 200)}"
-    if gate.measure == "pass_rate" and side.asked.any() and not asked_of(side, gate).any():
+    if gate.measure == "pass_rate" and side.is_asked.any() and not asked_of(side, gate).any():
         return f"no case {whose}has a verdict: free text is right or wrong by facts or a judge"
-    if gate.measure == "consistency" and (side.said is None or not side.said.any()):
+    if gate.measure == "consistency" and (side.answer_marks is None or not side.answer_marks.any()):
         return f"no case {whose}has an answer to compare"
     if gate.part is None:
         return None
     # Of a slice the others may have parts that none of its own examples has.
     parts = [name for name, values in side.parts.items() if np.isfinite(values).any()]
     if gate.part not in parts:
-        known = [printable(name, 40) for name in parts]
-        has = known_names(gate.part, known) if known else "there are none"
+        part_names = [printable(name, 40) for name in parts]
+        has = known_names(gate.part, part_names) if part_names else "there are none"
         return f"no case {whose}has a part {printable(gate.part, 80)!r} of its score; {has}"
     values = values_of(side, gate)
     if ((values < 0) | (values > 1)).any() or np.isinf(values).any():
@@ -143,16 +143,18 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
     """Return one dataset's values; None where the run asked no case of the scope."""
     new, old = pair.new, pair.old
     columns = about(new, gate)
-    asked = asked_of(new, gate)[:, columns]
-    if not asked.any():
+    is_asked = asked_of(new, gate)[:, columns]
+    if not is_asked.any():
         return None
-    asked_old = asked_of(old, gate)[:, columns] if old else np.zeros_like(asked)
+    asked_old = asked_of(old, gate)[:, columns] if old else np.zeros_like(is_asked)
     scores = values_of(new, gate)[:, columns]
     before = values_of(old, gate)[:, columns] if old else None
-    known: Flags = ~np.isnan(scores)
-    both: Flags = known if before is None else known & ~np.isnan(before)
+    is_answered: Flags = ~np.isnan(scores)
+    both: Flags = is_answered if before is None else is_answered & ~np.isnan(before)
     ranged = gate.measure == "robustness"
-    grid: Flags = np.any(asked | asked_old, axis=0) if ranged else np.full(asked.shape[1], True)
+    grid: Flags = (
+        np.any(is_asked | asked_old, axis=0) if ranged else np.full(is_asked.shape[1], True)
+    )
     if gate.measure == "consistency":
         values = _agreement(new, old, columns, both)
     else:
@@ -160,7 +162,7 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
             gate.measure, scores[:, grid], None if before is None else before[:, grid]
         )
     used: Flags = np.isfinite(values)
-    some, some_old = asked.any(axis=1), asked_old.any(axis=1)
+    some, some_old = is_asked.any(axis=1), asked_old.any(axis=1)
     times, lost = (int(part[:, columns].sum()) for part in new.counts())
     times_old, lost_old = (int(part[:, columns].sum()) for part in old.counts()) if old else (0, 0)
     return _Part(
@@ -180,21 +182,22 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
         ),
         cells=int(grid.sum()),
         # Most examples were not asked everything that some were.
-        sampled=2 * int(asked[some][:, asked.any(axis=0)].all(axis=1).sum()) < int(some.sum()),
-        same_grid=before is None or bool((asked.any(axis=0) == asked_old.any(axis=0)).all()),
+        sampled=2 * int(is_asked[some][:, is_asked.any(axis=0)].all(axis=1).sum())
+        < int(some.sum()),
+        same_grid=before is None or bool((is_asked.any(axis=0) == asked_old.any(axis=0)).all()),
         worst=_extremes(scores[some][:, grid]) if ranged else None,
     )
 
 
 def _agreement(new: Sheet, old: Sheet | None, columns: Flags, both: Flags) -> Floats:
     """Return each example's consistency, over what both runs answered; of two, the difference."""
-    found = []
+    agreements = []
     for side in (new, old) if old else (new,):
-        none = np.zeros(side.asked.shape, dtype=np.int64)
-        said = (none if side.said is None else side.said)[:, columns]
+        none = np.zeros(side.is_asked.shape, dtype=np.int64)
+        marks = (none if side.answer_marks is None else side.answer_marks)[:, columns]
         scores = np.where(both, side.scores[:, columns], np.nan)
-        found.append(agreement(said, scores)[0])
-    return found[0] if len(found) == 1 else found[0] - found[1]
+        agreements.append(agreement(marks, scores)[0])
+    return agreements[0] if len(agreements) == 1 else agreements[0] - agreements[1]
 
 
 def _extremes(scores: Floats) -> tuple[float, float]:
@@ -208,7 +211,7 @@ def _extremes(scores: Floats) -> tuple[float, float]:
 
 
 def _identical(new: Sheet, old: Sheet, columns: Flags, paired: Flags) -> bool:
-    cells = np.zeros(new.asked.shape, dtype=bool)
+    cells = np.zeros(new.is_asked.shape, dtype=bool)
     cells[:, columns] = paired
     return bool(paired.any()) and same_answers(new, old, cells)
 
@@ -229,17 +232,17 @@ def _shared(
 
 def _cluster_count(scopes: Scopes, names: Sequence[str], parts: Sequence[_Part]) -> int | None:
     """Return how many clusters the used examples have; None where not known."""
-    found: set[Hashable] = set()
+    clusters: set[Hashable] = set()
     for name, part in zip(names, parts, strict=True):
         pair = scopes.pair(name)
-        own = _shared(name, scopes.clusters.get(name), pair, part.used)
-        if own is None:
-            known = with_common_clusters(pair.new, pair.old).cluster_names
-            if known is None:
+        dataset_clusters = _shared(name, scopes.clusters.get(name), pair, part.used)
+        if dataset_clusters is None:
+            cluster_names = with_common_clusters(pair.new, pair.old).cluster_names
+            if cluster_names is None:
                 return None
-            own = known[part.used].tolist()
-        found.update(own)
-    return len(found)
+            dataset_clusters = cluster_names[part.used].tolist()
+        clusters.update(dataset_clusters)
+    return len(clusters)
 
 
 def _worst(parts: Sequence[_Part]) -> tuple[float, float]:

@@ -56,10 +56,16 @@ class Scopes:
         old = {}
         for name, sheet in self.old.datasets.items() if self.old else ():
             # What the newer run says of an example holds: an older one may know no tags.
-            said = set(self.new.datasets[name].examples) if name in self.new.datasets else set()
-            own = {one for one in sheet.slice(tags).examples if one not in said}
-            own |= set(new[name].examples) if name in new else set()
-            old[name] = sheet.only([row for row, one in enumerate(sheet.examples) if one in own])
+            newer_examples = (
+                set(self.new.datasets[name].examples) if name in self.new.datasets else set()
+            )
+            members = {
+                example for example in sheet.slice(tags).examples if example not in newer_examples
+            }
+            members |= set(new[name].examples) if name in new else set()
+            old[name] = sheet.only(
+                [row for row, example in enumerate(sheet.examples) if example in members]
+            )
         new, old = ({n: s for n, s in sides.items() if s.examples} for sides in (new, old))
         benchmarks = {
             benchmark: [name for name in names if name in new or name not in self.new.datasets]
@@ -86,19 +92,21 @@ class Scopes:
         """Return why a scope has no case."""
         if self.whole is not None and self.whole.datasets(gate):
             return self._untagged(gate, self.whole)
-        known = dict.fromkeys([*self.new.datasets, *self.benchmarks, "all"])
-        if gate.scope in known:
+        scope_names = dict.fromkeys([*self.new.datasets, *self.benchmarks, "all"])
+        if gate.scope in scope_names:
             return "no case of this scope was asked"
-        names = known_names(gate.scope, [printable(name, 60) for name in known])
+        names = known_names(gate.scope, [printable(name, 60) for name in scope_names])
         return f"no case of {printable(gate.scope, 60)} was asked; {names}"
 
     def _untagged(self, gate: Gate, whole: Scopes) -> str:
         """Return why a slice has no case, with the values of a tag that there are."""
         sheets = [whole.new.datasets.get(name) for name in whole.datasets(gate)]
         for tag, value in gate.tags:
-            known = {own for sheet in sheets if sheet for own in sheet.tags.get(tag, ())} - {""}
-            if value not in known:
-                shown = [printable(one, 60) for one in sorted(known)[:NAMED]]
+            tag_values = {
+                tag_value for sheet in sheets if sheet for tag_value in sheet.tags.get(tag, ())
+            } - {""}
+            if value not in tag_values:
+                shown = [printable(tag_value, 60) for tag_value in sorted(tag_values)[:NAMED]]
                 has = known_names(value, shown) if shown else "none has that tag"
                 text = printable(f"{tag}={value}", 80)
                 return f"no example of this scope has {text}; {has}"
@@ -111,9 +119,9 @@ class Scopes:
         """
         if self.old is None or gate.scope == "run":
             return None
-        known = self.old.datasets
-        own = known if gate.scope == "all" else self.old.benchmarks.get(gate.scope, ())
-        lost = sorted(name for name in own if name in known and name in self.missing)
+        old_sheets = self.old.datasets
+        datasets = old_sheets if gate.scope == "all" else self.old.benchmarks.get(gate.scope, ())
+        lost = sorted(name for name in datasets if name in old_sheets and name in self.missing)
         if not lost:
             return None
         names = ", ".join(printable(name, 60) for name in lost)

@@ -47,10 +47,14 @@ def read_side(
     """
     table = records
     if not isinstance(table, ScoreTable):
-        given = None if answers is None else lambda some: [answers.get(key_of(one)) for one in some]
-        table = ScoreTable.from_records(table, answers=given or raw_digests)
+        lookup = (
+            None
+            if answers is None
+            else lambda some: [answers.get(key_of(record)) for record in some]
+        )
+        table = ScoreTable.from_records(table, answers=lookup or raw_digests)
     check_once(table)
-    benchmarks = {name: found for name, found in benchmarks_of(table).items() if name}
+    benchmarks = {name: datasets for name, datasets in benchmarks_of(table).items() if name}
     return Sides(sheets(table.cells), benchmarks)
 
 
@@ -60,9 +64,9 @@ def about(sheet: Sheet, gate: Gate) -> Flags:
     Those that change the meaning of a table do only where the gate is on them, on a count, or
     where nothing else was asked. The part `memory` exists only where the answer was changed.
     """
-    wanted = [name for name in gate.filters if name not in sheet.ways]
+    filters = [name for name in gate.filters if name not in sheet.ways]
     cells = sheet.configurations
-    named: Flags = np.array([all(name in cell for name in wanted) for cell in cells], dtype=bool)
+    named: Flags = np.array([all(name in cell for name in filters) for cell in cells], dtype=bool)
     altered: Flags = np.array([cell[1] in sheet.altered for cell in cells], dtype=bool)
     if gate.measure in {"changed_meaning", FORMER}:
         return named & altered
@@ -73,16 +77,16 @@ def about(sheet: Sheet, gate: Gate) -> Flags:
 def asked_of(sheet: Sheet, gate: Gate) -> Flags:
     """Return which cells a gate expects values of: for a pass rate not those without a verdict."""
     if gate.measure != "pass_rate" or gate.check is not None or gate.part is not None:
-        return sheet.asked
-    found: Flags = sheet.asked & (np.isfinite(sheet.passed) | np.isnan(sheet.scores))
-    return found
+        return sheet.is_asked
+    is_expected: Flags = sheet.is_asked & (np.isfinite(sheet.passed) | np.isnan(sheet.scores))
+    return is_expected
 
 
 def values_of(sheet: Sheet, gate: Gate) -> Floats:
     """Return what a gate looks at: scores, pass rates, what a test said, or a part."""
     if gate.check is not None:
-        return sheet.checks.get(gate.check, np.full(sheet.asked.shape, np.nan))
+        return sheet.checks.get(gate.check, np.full(sheet.is_asked.shape, np.nan))
     if gate.part is not None:
-        found = sheet.parts.get(gate.part, np.full(sheet.asked.shape, np.nan))
-        return np.where(np.isfinite(sheet.scores), found, np.nan)
+        part_values = sheet.parts.get(gate.part, np.full(sheet.is_asked.shape, np.nan))
+        return np.where(np.isfinite(sheet.scores), part_values, np.nan)
     return sheet.passed if gate.measure == "pass_rate" else sheet.scores

@@ -34,15 +34,17 @@ def order(cases: Iterable[CaseLike], rule: RuleName, seed: int = 0) -> list[Case
     every example before the next; `anytime`: all configurations of one example before the
     next, datasets in turn; `point`: single cases.
     """
-    found = list(cases)
-    rank = ranks(((key_of(case)) for case in found), rule, seed)
-    return sorted(found, key=lambda case: rank[key_of(case)])
+    unordered = list(cases)
+    rank = ranks(((key_of(case)) for case in unordered), rule, seed)
+    return sorted(unordered, key=lambda case: rank[key_of(case)])
 
 
 def _ways(cases: Iterable[Any]) -> frozenset[str]:
     """Return strategy and modality, of which all cases have the same."""
-    found = {(getattr(case, "strategy", ""), getattr(case, "modality", "")) for case in cases}
-    return frozenset(next(iter(found))) if len(found) == 1 else frozenset()
+    combinations = {
+        (getattr(case, "strategy", ""), getattr(case, "modality", "")) for case in cases
+    }
+    return frozenset(next(iter(combinations))) if len(combinations) == 1 else frozenset()
 
 
 def ranks(keys: Iterable[Key], rule: RuleName, seed: int = 0) -> dict[Key, tuple[Any, ...]]:
@@ -58,8 +60,8 @@ def ranks(keys: Iterable[Key], rule: RuleName, seed: int = 0) -> dict[Key, tuple
     if rule == "passes":
         return {
             key: (place, key[:2])
-            for name, own in examples.items()
-            for place, key in enumerate(_shuffled("/".join(name), own, seed), start=1)
+            for name, example_keys in examples.items()
+            for place, key in enumerate(_shuffled("/".join(name), example_keys, seed), start=1)
         }
     datasets: dict[str, list[tuple[str, str]]] = {}
     for name in examples:
@@ -155,7 +157,7 @@ class StoppingRule(ABC):
     @property
     def decided(self) -> dict[str, State]:
         """The state of each gate that is decided, by its text; counts are never among them."""
-        return {self.gates[place].text: found.state for place, found in self._results.items()}
+        return {self.gates[place].text: result.state for place, result in self._results.items()}
 
     @property
     def all_decided(self) -> bool:
@@ -181,18 +183,18 @@ class StoppingRule(ABC):
 
         A gate that is not decided although planned cases are missing stays undecided.
         """
-        known = self.scopes(self.board.seen())
+        scopes = self.scopes(self.board.seen())
         finished = self.asked == self.planned
         results = []
         for place, gate in enumerate(self.gates):
             if gate.measure == "cost":
                 results.append(judge_cost(gate, run, baseline_run))
             elif gate.counted:
-                results.append(judge_one(gate, known, self.alpha / 2))
+                results.append(judge_one(gate, scopes, self.alpha / 2))
             elif place in self._results:
                 results.append(self._results[place])
             else:
-                result = self.final(place, known)
+                result = self.final(place, scopes)
                 if not finished and place not in self._nowhere:
                     reason = "the run ended before all planned cases were asked, and undecided"
                     result = replace(result, state="undecided", reason=reason)
@@ -219,9 +221,9 @@ class StoppingRule(ABC):
     def _tail(self, gate: Gate) -> float:
         """Return what the last look at a gate may be wrong by, on each side."""
 
-    def final(self, place: int, known: Scopes) -> GateResult:
+    def final(self, place: int, scopes: Scopes) -> GateResult:
         """Return the last judgement of a gate that is still open."""
-        return self.look([place], known, [self._tail(self.gates[place])])[0].result
+        return self.look([place], scopes, [self._tail(self.gates[place])])[0].result
 
     def _last_look(self) -> None:
         """Judge what is still open when all planned cases were asked."""
@@ -230,10 +232,10 @@ class StoppingRule(ABC):
         self._settle_decided(places, self.scopes(self.board.seen()), tails, self.last_note)
 
     def _settle_decided(
-        self, places: Sequence[int], known: Scopes, tails: Sequence[float], note: str
+        self, places: Sequence[int], scopes: Scopes, tails: Sequence[float], note: str
     ) -> None:
         """Judge some gates on what is known, and keep what that decides."""
-        for place, judged in zip(places, self.look(places, known, tails), strict=True):
+        for place, judged in zip(places, self.look(places, scopes, tails), strict=True):
             if judged.result.state != "undecided":
                 self.settle(place, judged.result, note)
 
@@ -259,17 +261,17 @@ class StoppingRule(ABC):
     def family(self) -> int:
         """Return the size of the family for Holm: all gates but those that failed already."""
         total = sum(not gate.counted for gate in self.gates)
-        return total - sum(found.state == "fails" for found in self._results.values())
+        return total - sum(result.state == "fails" for result in self._results.values())
 
-    def look(self, places: Sequence[int], known: Scopes, tails: Sequence[float]) -> list[Judged]:
+    def look(self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]) -> list[Judged]:
         """Judge some gates on what is known, corrected for the whole family."""
-        judged = self.judged(places, known, tails)
+        judged = self.judged(places, scopes, tails)
         return correct(judged, max(tails), size=self.family()) if judged else []
 
-    def judged(self, places: Sequence[int], known: Scopes, tails: Sequence[float]) -> list[Judged]:
+    def judged(self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]) -> list[Judged]:
         """Judge some gates on what is known, each alone."""
         return [
-            Judged(self.gates[place], judge_one(self.gates[place], known, tail), tail)
+            Judged(self.gates[place], judge_one(self.gates[place], scopes, tail), tail)
             for place, tail in zip(places, tails, strict=True)
         ]
 
@@ -279,9 +281,9 @@ class StoppingRule(ABC):
 
 
 def _benchmarks(cases: Iterable[Any]) -> dict[str, list[str]]:
-    found: dict[str, set[str]] = {}
+    datasets: dict[str, set[str]] = {}
     for case in cases:
         name = getattr(case, "benchmark", None)
         if name:
-            found.setdefault(name, set()).add(case.dataset)
-    return {name: sorted(found[name]) for name in sorted(found)}
+            datasets.setdefault(name, set()).add(case.dataset)
+    return {name: sorted(datasets[name]) for name in sorted(datasets)}

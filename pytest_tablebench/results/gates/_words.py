@@ -30,10 +30,10 @@ def reason(gate: Gate, result: GateResult) -> str:
     if result.interval is None:
         return "no interval can be told"
     low, high = result.interval
-    what = "the difference to the baseline" if gate.baseline else _name(gate)
+    subject_name = "the difference to the baseline" if gate.baseline else _name(gate)
     span = f"{number(low)} to {number(high)}"
     percent = number(100 * result.level)
-    subject = f"the {percent} % interval of {what}, {span},"
+    subject = f"the {percent} % interval of {subject_name}, {span},"
     bound = f"{'the margin' if gate.baseline else 'the bound'} {number(gate.bound)}"
     if result.state == "undecided":
         return f"{subject} has {bound} inside it"

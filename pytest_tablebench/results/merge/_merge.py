@@ -53,17 +53,17 @@ class Merge:
 
         Raises `SettingsError` where `out` is there already, or texts or pictures are broken.
         """
-        with _new_folder(out) as there:
-            folder = RunFolder(there)
+        with _new_folder(out) as new_path:
+            folder = RunFolder(new_path)
             for line in self._records.lines():
                 folder.append(line)
             folder.close()
-            merge_texts([path / TEXTS for path in self._folders], there / TEXTS)
-            merge_media(self._folders, there)
+            merge_texts([path / TEXTS for path in self._folders], new_path / TEXTS)
+            merge_media(self._folders, new_path)
             run = folder.write_run(self.run)
-            folder.write_summary(LoadedRun(there, run, self.table).summary)
+            folder.write_summary(LoadedRun(new_path, run, self.table).summary)
             if self._changes is not None:
-                write_changes(there, self._changes)
+                write_changes(new_path, self._changes)
         return LoadedRun(out, run, self.table)
 
 
@@ -93,46 +93,46 @@ def _changes(
     folders: Sequence[Path], records: MergedRecords
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """Return how answers compare with stored ones; where that cannot be told, a note of why."""
-    found = [data for folder in folders if (data := read_changes(folder)) is not None]
-    if not found:
+    snapshots = [data for folder in folders if (data := read_changes(folder)) is not None]
+    if not snapshots:
         return None, []
-    if len(found) < len(folders):
-        return None, [f"{FILE} is left out: {len(folders) - len(found)} of the runs have none"]
+    if len(snapshots) < len(folders):
+        return None, [f"{FILE} is left out: {len(folders) - len(snapshots)} of the runs have none"]
     if records.overlapping:
         return None, [f"{FILE} is left out: it does not tell which cases two runs have in common"]
-    return merged_changes(found), []
+    return merged_changes(snapshots), []
 
 
 def _notes(parts: Parts, records: MergedRecords) -> tuple[str, ...]:
-    found = list(parts.notes)
+    notes = list(parts.notes)
     if records.overlapping:
-        found.append(f"{counted(records.overlapping, 'record')} of cases that another run has too")
+        notes.append(f"{counted(records.overlapping, 'record')} of cases that another run has too")
     if records.unanswered:
-        found.append(
+        notes.append(
             f"{counted(records.unanswered, 'case')} without an answer in one run: another run's "
             f"record counts"
         )
-    return tuple(found)
+    return tuple(notes)
 
 
 @contextlib.contextmanager
 def _new_folder(out: Path) -> Iterator[Path]:
     """Make a folder that takes its name when all is in it. Raises `SettingsError`."""
-    there = out.with_name(f".{out.name}.{os.getpid()}.new")
+    new_path = out.with_name(f".{out.name}.{os.getpid()}.new")
     with writing(f"--out: cannot write {printable(str(out))}", "; choose another folder"):
         if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
             raise SettingsError(
                 f"--out: {printable(str(out))} is there already; choose another folder (nothing "
                 f"in it was touched)"
             )
-        there.mkdir(parents=True)
+        new_path.mkdir(parents=True)
         try:
-            yield there
+            yield new_path
             if out.exists():
                 out.rmdir()
-            there.rename(out)
+            new_path.rename(out)
         finally:
-            shutil.rmtree(there, ignore_errors=True)
+            shutil.rmtree(new_path, ignore_errors=True)
 
 
 def _run_data(parts: Parts, recorded: int) -> dict[str, Any]:
@@ -199,29 +199,29 @@ def _sum(values: Sequence[Any]) -> Any:
 
 
 def _grids(grids: Iterable[Any]) -> dict[str, list[Any]]:
-    found: dict[str, dict[Any, None]] = {}
+    axes: dict[str, dict[Any, None]] = {}
     for grid in grids:
         for axis, names in mapping(grid).items():
-            found.setdefault(axis, {}).update(dict.fromkeys(listing(names)))
-    return {axis: list(names) for axis, names in found.items()}
+            axes.setdefault(axis, {}).update(dict.fromkeys(listing(names)))
+    return {axis: list(names) for axis, names in axes.items()}
 
 
 def _by_dataset(parts: Parts) -> dict[str, Any]:
     """Return how each dataset was run; what did not apply is summed up over the parts."""
-    found: dict[str, dict[str, Any]] = {}
+    by_dataset: dict[str, dict[str, Any]] = {}
     for part in parts.parts:
         for name, kept in mapping(part.run, "by_dataset").items():
-            found.setdefault(name, dict(mapping(kept)))
-    counts: dict[str, Counter[str]] = {name: Counter() for name in found}
+            by_dataset.setdefault(name, dict(mapping(kept)))
+    counts: dict[str, Counter[str]] = {name: Counter() for name in by_dataset}
     for leaves in parts.groups().values():
-        for name, own in mapping(leaves[0].facts, "does_not_apply").items():
+        for name, counter in mapping(leaves[0].facts, "does_not_apply").items():
             if name in counts:
-                numbers = {k: v for k, v in mapping(own).items() if isinstance(v, int)}
+                numbers = {k: v for k, v in mapping(counter).items() if isinstance(v, int)}
                 counts[name].update(numbers)
-    for name, own in counts.items():
-        ordered = sorted(own.items(), key=lambda entry: (-entry[1], entry[0]))
-        found[name]["does_not_apply"] = dict(ordered)
-    return {name: found[name] for name in sorted(found)}
+    for name, counter in counts.items():
+        ordered = sorted(counter.items(), key=lambda entry: (-entry[1], entry[0]))
+        by_dataset[name]["does_not_apply"] = dict(ordered)
+    return {name: by_dataset[name] for name in sorted(by_dataset)}
 
 
 def _datasets(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -230,21 +230,23 @@ def _datasets(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     def problems(facts: Any) -> int:
         return len(listing(mapping(facts).get("problems")))
 
-    found: dict[str, Any] = {}
+    datasets: dict[str, Any] = {}
     for run in runs:
         for name, facts in mapping(run, "datasets").items():
-            if name not in found or problems(facts) > problems(found[name]):
-                found[name] = facts
-    return {name: found[name] for name in sorted(found)}
+            if name not in datasets or problems(facts) > problems(datasets[name]):
+                datasets[name] = facts
+    return {name: datasets[name] for name in sorted(datasets)}
 
 
 def _gates(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the gates that the runs were given, judged or not."""
     return _union(
-        [one.get("gate") if isinstance(one, dict) else one for one in listing(run.get("gates"))]
+        [gate.get("gate") if isinstance(gate, dict) else gate for gate in listing(run.get("gates"))]
         for run in runs
     )
 
 
 def _union(lists: Iterable[Any]) -> list[str]:
-    return list(dict.fromkeys(one for own in lists for one in listing(own) if isinstance(one, str)))
+    return list(
+        dict.fromkeys(name for names in lists for name in listing(names) if isinstance(name, str))
+    )

@@ -51,10 +51,10 @@ class Leaf:
         shard = self.facts.get("shard")
         if shard is None:
             return None
-        found = _SHARD.fullmatch(str(shard))
-        if found is None:
+        shard_match = _SHARD.fullmatch(str(shard))
+        if shard_match is None:
             raise ValueError(f"names the part {printable(repr(shard), 60)}, which is none")
-        return int(found[1]), int(found[2])
+        return int(shard_match[1]), int(shard_match[2])
 
     @property
     def number(self) -> int | None:
@@ -68,8 +68,8 @@ class Leaf:
 
     def count(self, name: str) -> int:
         """Return a number of cases; 0 where it is unknown."""
-        found = self.facts.get(name)
-        return found if isinstance(found, int) else 0
+        number = self.facts.get(name)
+        return number if isinstance(number, int) else 0
 
 
 @dataclass(frozen=True)
@@ -83,46 +83,46 @@ class Part:
     def split(self) -> int | None:
         """How many parts the run was split into; None for one that was not."""
         try:
-            found = {None if leaf.place is None else leaf.place[1] for leaf in self.leaves}
+            splits = {None if leaf.place is None else leaf.place[1] for leaf in self.leaves}
         except ValueError as error:
             raise self._broken(str(error)) from None
-        if len(found) != 1:
+        if len(splits) != 1:
             raise self._broken(f"is made of no runs, or of parts of different runs ({MERGED})")
-        return found.pop()
+        return splits.pop()
 
     @property
     def leaves(self) -> list[Leaf]:
         """Return the runs that it is made of: itself, unless it was merged."""
         merged = self.run.get(MERGED)
         if merged is None:
-            own = {name: self.run.get(name) for name in _FACTS}
+            facts = {name: self.run.get(name) for name in _FACTS}
             counts = {
                 name: kept.get("does_not_apply") or {}
                 for name, kept in mapping(self.run, "by_dataset").items()
                 if isinstance(kept, Mapping)
             }
-            return [Leaf({**own, "does_not_apply": counts})]
-        if not isinstance(merged, list) or not all(isinstance(one, dict) for one in merged):
+            return [Leaf({**facts, "does_not_apply": counts})]
+        if not isinstance(merged, list) or not all(isinstance(entry, dict) for entry in merged):
             raise self._broken(f"has no list of runs under {MERGED}")
-        return [Leaf(one) for one in merged]
+        return [Leaf(entry) for entry in merged]
 
     @property
     def examples(self) -> dict[str, list[int]]:
         """Return how many examples each part of the whole has, by dataset; empty if unknown."""
-        found = self.run.get("shards")
-        if found is None:
+        shards = self.run.get("shards")
+        if shards is None:
             return {}
-        if not isinstance(found, dict) or not all(
-            isinstance(own, list)
-            and len(own) == self.split
-            and all(isinstance(count, int) for count in own)
-            for own in found.values()
+        if not isinstance(shards, dict) or not all(
+            isinstance(counts, list)
+            and len(counts) == self.split
+            and all(isinstance(count, int) for count in counts)
+            for counts in shards.values()
         ):
             raise self._broken("does not say of all datasets how many examples each part has")
-        return found
+        return shards
 
-    def _broken(self, what: str) -> SettingsError:
-        return SettingsError(f"{printable(str(self.path / RUN))} {what}; it cannot be merged")
+    def _broken(self, problem: str) -> SettingsError:
+        return SettingsError(f"{printable(str(self.path / RUN))} {problem}; it cannot be merged")
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ class Parts:
     @cached_property
     def leaves(self) -> list[Leaf]:
         """The runs they are made of, each once."""
-        found = {leaf.text: leaf for part in self.parts for leaf in part.leaves}
-        return sorted(found.values(), key=lambda leaf: (leaf.number or 0, leaf.text))
+        by_text = {leaf.text: leaf for part in self.parts for leaf in part.leaves}
+        return sorted(by_text.values(), key=lambda leaf: (leaf.number or 0, leaf.text))
 
     @property
     def split(self) -> int | None:
@@ -156,10 +156,12 @@ class Parts:
         """The numbers of the parts that are not there, but for those without an example."""
         if self.split is None:
             return []
-        there = {leaf.number for leaf in self.leaves}
+        present = {leaf.number for leaf in self.leaves}
         counts = list(zip(*self.examples.values(), strict=True)) or [(1,)] * self.split
         return [
-            number for number, own in enumerate(counts, start=1) if number not in there and any(own)
+            number
+            for number, dataset_counts in enumerate(counts, start=1)
+            if number not in present and any(dataset_counts)
         ]
 
     @property
@@ -169,17 +171,19 @@ class Parts:
             return ""
         word = "part" if len(self.missing) == 1 else "parts"
         shown = ", ".join(map(str, self.missing[:20])) + (", ..." if self.missing[20:] else "")
-        examples = sum(own[n - 1] for own in self.examples.values() for n in self.missing)
+        examples = sum(
+            dataset_counts[n - 1] for dataset_counts in self.examples.values() for n in self.missing
+        )
         about = f" ({counted(examples, 'example')})" if examples else ""
         verb = "is" if len(self.missing) == 1 else "are"
         return f"{word} {shown} of {self.split} {verb} missing{about}"
 
     def groups(self) -> dict[int | None, list[Leaf]]:
         """Return the runs of each part: it may have been run twice."""
-        found: dict[int | None, list[Leaf]] = {}
+        by_number: dict[int | None, list[Leaf]] = {}
         for leaf in self.leaves:
-            found.setdefault(leaf.number, []).append(leaf)
-        return found
+            by_number.setdefault(leaf.number, []).append(leaf)
+        return by_number
 
     @property
     def unfinished(self) -> str | None:
@@ -209,9 +213,9 @@ def read_parts(paths: Sequence[Path]) -> Parts:
     notes: dict[str, None] = {}
     for part in parts[1:]:
         notes |= dict.fromkeys(_compared(parts[0], part))
-    found = Parts(tuple(parts), tuple(notes))
-    _ = found.split, found.examples  # what is broken is said before anything is read
-    return found
+    whole = Parts(tuple(parts), tuple(notes))
+    _ = whole.split, whole.examples  # what is broken is said before anything is read
+    return whole
 
 
 def _order(part: Part) -> tuple[Any, ...]:
@@ -229,25 +233,28 @@ def _compared(first: Part, other: Part) -> list[str]:
     except SettingsError as error:
         raise SettingsError(f"{both}: {error}") from None
     if first.split != other.split:
-        one, two = (
+        first_text, second_text = (
             "is not split" if split is None else f"is one of {split} parts"
             for split in (first.split, other.split)
         )
-        raise SettingsError(f"{both} are no parts of one run: the first {one}, the second {two}")
-    own, others = first.examples, other.examples
-    for dataset in sorted({*own, *others}):
-        if own.get(dataset) != others.get(dataset):
-            one, two = (
-                "none" if found is None else f"{sum(found):,}"
-                for found in (own.get(dataset), others.get(dataset))
+        raise SettingsError(
+            f"{both} are no parts of one run: the first {first_text}, the second {second_text}"
+        )
+    first_examples, second_examples = first.examples, other.examples
+    for dataset in sorted({*first_examples, *second_examples}):
+        if first_examples.get(dataset) != second_examples.get(dataset):
+            first_text, second_text = (
+                "none" if counts is None else f"{sum(counts):,}"
+                for counts in (first_examples.get(dataset), second_examples.get(dataset))
             )
             raise SettingsError(
                 f"{both} were split from different cases: of {printable(dataset, 60)} the first "
-                f"knows {one} examples, the second {two}, or they are about other tables"
+                f"knows {first_text} examples, the second {second_text}, or they are about other "
+                f"tables"
             )
     return [
-        f"{printable(one.name, 80)} differs: {printable(one.before, 120)} and "
-        f"{printable(one.after, 120)} ({one.meaning})"
-        for one in setting_differences(first.run, other.run)
-        if one.name != "shard"
+        f"{printable(difference.name, 80)} differs: {printable(difference.before, 120)} and "
+        f"{printable(difference.after, 120)} ({difference.meaning})"
+        for difference in setting_differences(first.run, other.run)
+        if difference.name != "shard"
     ]

@@ -37,7 +37,7 @@ class _Kept:
 
     case_id: str
     rank: tuple[bool, bool, bytes]
-    said: bytes
+    content_digest: bytes
     cell: Cell
     part: int = 0
     place: tuple[int, int] = (0, 0)
@@ -59,16 +59,16 @@ class MergedRecords:
         for number, folder in enumerate(folders):
             for place, new in _records(folder):
                 new.part, new.place = number, place
-                known = self._kept.setdefault(new.case_id, new)
-                if known is new:
+                earlier = self._kept.setdefault(new.case_id, new)
+                if earlier is new:
                     continue
                 self.overlapping += 1
-                if known.said != new.said:
-                    if not (known.cell.score is None or new.cell.score is None):
-                        unlike.setdefault(new.case_id, (known.part, number))
+                if earlier.content_digest != new.content_digest:
+                    if not (earlier.cell.score is None or new.cell.score is None):
+                        unlike.setdefault(new.case_id, (earlier.part, number))
                         continue
                     self.unanswered += 1
-                if new.rank < known.rank:
+                if new.rank < earlier.rank:
                     self._kept[new.case_id] = new
         if unlike:
             raise self._disagreement(unlike)
@@ -76,9 +76,9 @@ class MergedRecords:
 
     def _disagreement(self, unlike: dict[str, tuple[int, int]]) -> SettingsError:
         named = [
-            f"{printable(case, 120)} ({printable(str(self._folders[one]))} and "
-            f"{printable(str(self._folders[two]))})"
-            for case, (one, two) in sorted(unlike.items())[:NAMED]
+            f"{printable(case, 120)} ({printable(str(self._folders[first]))} and "
+            f"{printable(str(self._folders[second]))})"
+            for case, (first, second) in sorted(unlike.items())[:NAMED]
         ]
         more = f"; and {len(unlike) - NAMED:,} more" if len(unlike) > NAMED else ""
         return SettingsError(
@@ -115,21 +115,23 @@ def _records(folder: Path) -> Iterator[tuple[tuple[int, int], _Kept]]:
     def keep(record: Record) -> _Kept:
         cell = Cell(*cell_values(record))
         table.append(cell)
-        said, line = _said(record), record.to_line().encode("ascii")
+        content_digest, line = _content_digest(record), record.to_line().encode("ascii")
         digest = blake2b(line, digest_size=16).digest()
-        return _Kept(record.case_id, (record.score is None, record.from_store, digest), said, cell)
+        return _Kept(
+            record.case_id, (record.score is None, record.from_store, digest), content_digest, cell
+        )
 
     try:
-        found = list(read_places(folder, keep=keep))
+        records = list(read_places(folder, keep=keep))
         table.table()
     except (DataError, SettingsError) as error:
         where = printable(str(folder / RECORDS))
-        said = str(error) if where in str(error) else f"{where}: {error}"
-        raise SettingsError(said) from None
-    yield from found
+        message = str(error) if where in str(error) else f"{where}: {error}"
+        raise SettingsError(message) from None
+    yield from records
 
 
-def _said(record: Record) -> bytes:
+def _content_digest(record: Record) -> bytes:
     """Return a digest of all that a record tells but what the answer took."""
     data: dict[str, Any] = {
         name: value for name, value in vars(record).items() if name not in _SPENT
